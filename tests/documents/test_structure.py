@@ -15,9 +15,7 @@ LONGEST = 600  # lines of a file
 # Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
 REPOSITORIES = ("timeline/posts/repository.py", "timeline/relations/follow.py", "timeline/relations/like.py")
-REPOSITORIES += tuple(
-    f"timeline/relations/protocol/{name}.py" for name in ("edges", "relation", "counts", "targets", "removal")
-)
+REPOSITORIES += tuple(f"timeline/relations/protocol/{name}.py" for name in ("edges", "relation"))
 REPOSITORIES += tuple(
     f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
 )

@@ -57,7 +57,7 @@ MUTANTS = [
     ),
     Mutant(
         f"count: {JOINS}",
-        "timeline/relations/protocol/counts.py",
+        "timeline/relations/protocol/relation.py",
         "        reconcile(numbers, self._read, self._write)\n",
         """        early: dict[int, int] = {}
 
@@ -79,7 +79,7 @@ MUTANTS = [
     ),
     Mutant(
         "count: 0 is written",
-        "timeline/relations/protocol/counts.py",
+        "timeline/relations/protocol/relation.py",
         "            pipe.hdel(keys.post(target), self.name)\n",
         '            pipe.hset(keys.post(target), {self.name: "0"})\n',
         (f"{RELATIONS}::test_no_count_makes_the_hash_of_a_post_that_expires",),

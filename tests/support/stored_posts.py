@@ -2,7 +2,7 @@
 
 import time
 
-from timeline.posts.parsing.links import folded, in_index, tags_in
+from timeline.posts.links import folded, in_index, tags_in
 from timeline.search.index.writing import Indexing
 
 HOUR, DAY = 3600, 24 * 3600

@@ -29,7 +29,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.entities import Links
-from timeline.posts.parsing.links import names_in
+from timeline.posts.links import names_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Version, link_fields
 from timeline.posts.repository import Posts

@@ -9,10 +9,9 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import trip
-from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson
 from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.listed import ask_listed
+from timeline.people.lists import ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted

@@ -15,7 +15,7 @@ from timeline.conversation import acting
 from timeline.conversation.html import acted_by_page, quotes_page, saved_page, thread_page
 from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
 from timeline.conversation.threads import Threads
-from timeline.people.cursors import score_cursor
+from timeline.people.lists import score_cursor
 from timeline.posts.html.composer import composer
 from timeline.timelines.pagination import post_cursor
 

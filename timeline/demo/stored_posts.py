@@ -10,7 +10,7 @@ from retwis_site.store.client import Pipe
 from timeline.demo.threads import DEMO, EDITED_AFTER, Draft
 from timeline.notices.entities import Kind, Notice
 from timeline.posts.entities import Links
-from timeline.posts.parsing.links import in_index, tags_in
+from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of

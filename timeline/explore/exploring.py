@@ -17,7 +17,7 @@ from retwis_site.store.reading import trip
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
-from timeline.posts.parsing.links import tags_in
+from timeline.posts.links import tags_in
 from timeline.posts.reading.moments import moment
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, ask_authors

@@ -25,7 +25,7 @@ from timeline.notices.entities import Kind
 from timeline.notices.inbox import QuietKinds
 from timeline.notifications.html import notifications_page
 from timeline.notifications.repository import Notifications, Only, place_cursor, read_cursor
-from timeline.people.cursors import choice
+from timeline.people.lists import choice
 
 # ---- The form of the settings of notices.
 

@@ -21,10 +21,9 @@ from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer, Reply
-from timeline.people.cursors import NameCursor, ScoreCursor, ask_start_rank
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask_join_dates
 from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.listed import ask_listed
+from timeline.people.lists import NameCursor, ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.reading.visibility import hidden_among
 from timeline.relations.mute import ask_hidden
 

@@ -13,9 +13,8 @@ from retwis_site.store.ids import stored_rows
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Answer
-from timeline.people.cursors import ScoreCursor, ask_start_rank
 from timeline.people.entities import FollowRow, PeoplePage, Show
-from timeline.people.listed import AskLeftOut, ask_listed
+from timeline.people.lists import AskLeftOut, ScoreCursor, ask_listed, ask_start_rank
 from timeline.relations.entities import Blocks
 from timeline.relations.follow import COMPARED
 from timeline.relations.mute import ask_hidden

@@ -14,11 +14,11 @@ from accounts.users.html import person
 from accounts.users.names import isolated
 from retwis_site.store.client import connect
 from timeline.people import hidden_page, words
-from timeline.people.cursors import choice, name_cursor, score_cursor
 from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
+from timeline.people.lists import choice, name_cursor, score_cursor
 
 
 @require_safe

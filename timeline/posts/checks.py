@@ -19,8 +19,7 @@ from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
 from timeline.relations.checks import miscounted
 from timeline.relations.like import LIKE, LIKES
-from timeline.relations.protocol.counts import Counts, PostCount
-from timeline.relations.protocol.targets import ask_post_exists
+from timeline.relations.protocol.relation import Counts, PostCount, ask_post_exists
 from timeline.relations.repost import REPOST, REPOSTS
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.

@@ -32,7 +32,7 @@ POSTS = Limit(
 
 
 FEATURE = Feature(
-    urls="timeline.posts.views",
+    urls="timeline.posts.composing.views",
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
         "repost": lambda store, claim: Reposts(store).finish(claim),

@@ -27,7 +27,7 @@ from timeline.posts.reading.records import (
 )
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of, queue_spellings
-from timeline.relations.protocol.counts import Counts
+from timeline.relations.protocol.relation import Counts
 
 ID_FIELDS = ("reply_to", "root", "reply_to_user", "quote")
 IDS_FIELDS = ("above", "mentions")

@@ -11,8 +11,7 @@ from retwis_site.store.client import Store
 from timeline.notices.inbox import Inbox
 from timeline.relations.follow import FOLLOW
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation, to_person
-from timeline.relations.protocol.targets import PERSON
+from timeline.relations.protocol.relation import PERSON, Edge, Relation, to_person
 
 
 def _part(store: Store, stand: Mapping[Edge, bool]) -> None:

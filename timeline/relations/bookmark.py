@@ -5,8 +5,7 @@ import time
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation
-from timeline.relations.protocol.targets import POST
+from timeline.relations.protocol.relation import POST, Edge, Relation
 
 BOOKMARK = Relation(kind="bookmark", truth=keys.bookmarks, target=POST)
 

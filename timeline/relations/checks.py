@@ -15,11 +15,8 @@ from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import Answer
 from timeline.relations.follow import FOLLOW, RANKING
-from timeline.relations.protocol.counts import Counts
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Relation, Scores
-from timeline.relations.protocol.removal import edges_of, remove_mirrors
-from timeline.relations.protocol.targets import ask_post_exists
+from timeline.relations.protocol.edges import Edges, edges_of, remove_mirrors
+from timeline.relations.protocol.relation import Counts, Relation, Scores, ask_post_exists
 from timeline.relations.repost import REPOST
 
 # ---- Checks of counts: the number that is written of a target must be the number of its edges.

@@ -14,8 +14,7 @@ from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.protocol.blocks import ask_not_blocked
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
-from timeline.relations.protocol.relation import Edge, Effect, Relation, to_person
-from timeline.relations.protocol.targets import PERSON
+from timeline.relations.protocol.relation import PERSON, Edge, Effect, Relation, to_person
 
 # ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
 

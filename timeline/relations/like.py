@@ -5,11 +5,9 @@ import time
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.notices.entities import Kind
-from timeline.relations.protocol.counts import PostCount
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
-from timeline.relations.protocol.relation import Edge, Relation
-from timeline.relations.protocol.targets import POST
+from timeline.relations.protocol.relation import POST, Edge, PostCount, Relation
 
 LIKES = PostCount("likes", keys.liked_by)
 LIKE = Relation(

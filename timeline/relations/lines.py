@@ -16,9 +16,8 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_firs
 from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad, stored_id, stored_ids, stored_score, stored_time
 from timeline.relations.follow import FOLLOW
-from timeline.relations.protocol.counts import Counts
-from timeline.relations.protocol.relation import Relation, Scores
-from timeline.relations.protocol.removal import edges_of
+from timeline.relations.protocol.edges import edges_of
+from timeline.relations.protocol.relation import Counts, Relation, Scores
 from timeline.relations.removal import RELATIONS, relations
 from timeline.relations.repost import REPOST
 

@@ -15,9 +15,7 @@ from timeline.notices.inbox import Inbox
 from timeline.relations.entities import Hiding
 from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation, Scores, to_person
-from timeline.relations.protocol.standing import ask_standing
-from timeline.relations.protocol.targets import PERSON, THREAD
+from timeline.relations.protocol.relation import PERSON, THREAD, Edge, Relation, Scores, ask_standing, to_person
 
 A_DAY = 24 * 3600  # seconds
 FOREVER = inf

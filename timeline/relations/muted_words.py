@@ -16,8 +16,7 @@ from retwis_site.store.replies import Answer
 from timeline.language.words import joined, words
 from timeline.relations.mute import FOREVER
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation, Scores
-from timeline.relations.protocol.targets import WORDS
+from timeline.relations.protocol.relation import WORDS, Edge, Relation, Scores
 
 # ---- Muted words: `muted_words:<uid>` is the truth. A member is `<where> <how> <words>`, its score until when it
 # lasts.

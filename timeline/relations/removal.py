@@ -12,9 +12,8 @@ from timeline.relations.follow import FOLLOW, RANKING
 from timeline.relations.like import LIKE
 from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
 from timeline.relations.muted_words import MUTE_WORDS
-from timeline.relations.protocol.counts import Counts
-from timeline.relations.protocol.relation import Relation
-from timeline.relations.protocol.removal import remove_mirrors, remove_truths
+from timeline.relations.protocol.edges import remove_mirrors, remove_truths
+from timeline.relations.protocol.relation import Counts, Relation
 from timeline.relations.repost import REPOST
 from timeline.relations.tag_follow import TAG_FOLLOW
 

@@ -9,10 +9,8 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.ids import integer
 from retwis_site.store.replies import Answer, Reply
 from timeline.notices.entities import Kind
-from timeline.relations.protocol.counts import PostCount
 from timeline.relations.protocol.notifying import notice_of
-from timeline.relations.protocol.relation import Edge, Effect, Relation, Scores
-from timeline.relations.protocol.targets import POST, ask_post_exists
+from timeline.relations.protocol.relation import POST, Edge, Effect, PostCount, Relation, Scores, ask_post_exists
 
 
 def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:

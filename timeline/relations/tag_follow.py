@@ -6,8 +6,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Answer
 from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation
-from timeline.relations.protocol.targets import TAG
+from timeline.relations.protocol.relation import TAG, Edge, Relation
 
 TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, fields=("user", "tag", "since"))
 

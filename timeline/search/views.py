@@ -13,7 +13,7 @@ from accounts.users.entities import NotSignedIn
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.people.cursors import choice
+from timeline.people.lists import choice
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.html import Asked, not_searched_page, results_page
 from timeline.search.names import Meant, Names, ask_meant, ask_no_names

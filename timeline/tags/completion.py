@@ -9,7 +9,7 @@ from retwis_site.store.reading import trip
 from retwis_site.store.replies import Answer
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.entities import ListedPerson
-from timeline.posts.parsing.links import LONGEST_TAG, folded, in_index
+from timeline.posts.links import LONGEST_TAG, folded, in_index
 from timeline.tags.tag_pages import Tag, UsedTag
 
 MOST_SHOWN = 8

@@ -12,7 +12,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from timeline.posts.checks import at_work_on
 from timeline.posts.entities import NO_LINKS
-from timeline.posts.parsing.links import folded, in_index, tags_in
+from timeline.posts.links import folded, in_index, tags_in
 from timeline.posts.writing.settling import PostLook
 
 Entry = tuple[str, int]  # a folded tag, and the post in its listing

@@ -16,7 +16,7 @@ from retwis_site.rendering.pages import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.html.composer import composer
-from timeline.posts.parsing.links import HASH_SIGNS, folded, is_tag
+from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.tag_follow import TagFollows
 from timeline.tags.completion import people_named, tags_named

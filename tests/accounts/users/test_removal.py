@@ -39,7 +39,7 @@ from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.posts.writing.settling import DELETED_STAYS
 from timeline.relations.follow import Follows
-from timeline.relations.protocol import removal as edge_removal
+from timeline.relations.protocol import edges as edge_removal
 from timeline.timelines.everyone import EveryoneTimeline
 
 

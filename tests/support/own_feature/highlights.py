@@ -11,7 +11,7 @@ from accounts.users.entities import User
 from retwis_site.store.client import connect
 from retwis_site.store.kinds import COMMANDS, POST, SECONDS, USER, OfId, ZSet
 from timeline.conversation.acting import act_on_posts
-from timeline.relations.protocol import targets
+from timeline.relations.protocol import relation
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation
 
@@ -25,7 +25,7 @@ highlights = OfId(
     jobs="highlight:{owner}:{member}",
 )
 highlighted_by = OfId("highlighted_by:<pid>", ZSet(USER, SECONDS), "", "longer with each highlight", mirrors=highlights)
-HIGHLIGHT = Relation("highlight", highlights, targets.POST)
+HIGHLIGHT = Relation("highlight", highlights, relation.POST)
 
 highlight = act_on_posts(
     lambda store, me, post: Edges(store, HIGHLIGHT).set(Edge(me, str(post.pid), post.author.uid), int(time.time()))

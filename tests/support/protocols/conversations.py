@@ -4,7 +4,7 @@ import contextlib
 
 from tests.support.protocols.small_site import ALICE, CAROL, delete
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
-from timeline.posts.parsing.links import tags_in
+from timeline.posts.links import tags_in
 from timeline.posts.repository import Posts
 
 BOBS_POST = 1  # of the small site

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from unittest import mock
 
+from timeline.posts import links
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html.post_cards import html_of
-from timeline.posts.parsing import addresses, links
 
 PIECES = [
     *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],
@@ -182,13 +182,12 @@ def steps_of(text: str) -> int:
     looked_at: list[int] = []
     html_of("@a a.de #a", "en")  # renders the templates
     with ExitStack() as patched:
-        for module in (addresses, links):
-            for name, value in vars(module).items():
-                if isinstance(value, re.Pattern):
-                    patched.enter_context(mock.patch.object(module, name, _Counting(value, looked_at)))
-                elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
-                    method = getattr(_Counting(pattern, looked_at), value.__name__)
-                    patched.enter_context(mock.patch.object(module, name, method))
+        for name, value in vars(links).items():
+            if isinstance(value, re.Pattern):
+                patched.enter_context(mock.patch.object(links, name, _Counting(value, looked_at)))
+            elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
+                method = getattr(_Counting(pattern, looked_at), value.__name__)
+                patched.enter_context(mock.patch.object(links, name, method))
         lines = lines_of(lambda: html_of(text, "en"))
     return lines + sum(looked_at)
 

@@ -214,8 +214,8 @@ alice follows bob: 12 round trips, 45 commands
    6  ZADD outbox 1800000060 follow:1:2:•••                                     O(log(N))    Outbox.add
    7  ZADD following:1 NX 1800000000 2                                          O(log(N))    Edges.set
       ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
-      HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
-      HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
+      HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
+      HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
       ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
@@ -228,8 +228,8 @@ alice follows bob: 12 round trips, 45 commands
       ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
       ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
    9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
-      HGET user:1 deleted                                                       O(1)         targets.ask_person_exists
-      HGET user:2 deleted                                                       O(1)         targets.ask_person_exists
+      HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
+      HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
       ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome

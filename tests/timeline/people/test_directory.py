@@ -14,8 +14,8 @@ from tests.support.http.page_text import names, text_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory
-from timeline.people.cursors import name_cursor, score_cursor
 from timeline.people.directory import People
+from timeline.people.lists import name_cursor, score_cursor
 from timeline.relations.follow import Follows
 
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')

@@ -13,9 +13,9 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from timeline.people import follow_pages
-from timeline.people.cursors import score_cursor
 from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
+from timeline.people.lists import score_cursor
 from timeline.relations.follow import Follows
 
 FIRST = 10  # the lowest uid of `add_users`

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.texts.shown_links import Shown
-from timeline.posts.parsing.addresses import addresses, is_host
+from timeline.posts.links import addresses, is_host
 
 # What looks like one of `/ \ ? # : @ .`; browsers turn some of these into one.
 SLASHES = "∕⁄⧸╱〵\u0337\u0338／＼⧵﹨᜵⁁⳹ノ丿丶ⳆⳇɁʔॽːः։׃꞉：﹕︰＠﹫．。｡․‥…ꓸꓹꓺꓻꓼꓽ٠۰܁·・ꞏᐧⵈ᛫•‧⸱"

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.support.http.answers import LINK_RELATION
 from tests.support.stored_keys import publish
 from tests.support.texts.shown_links import LINKED, Shown
+from timeline.posts import links
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.parsing import links
-from timeline.posts.parsing.addresses import MOST_LABELS
-from timeline.posts.parsing.links import folded
+from timeline.posts.links import MOST_LABELS, folded
 
 TAG = re.compile(r"/tags/([^/]+)/")
 PROFILE = re.compile(r"/@([A-Za-z0-9_]{1,30})/")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.parsing.links import LONGEST_TAG, MOST_LINKS, folded, is_tag, may_have_links, segments, tags_in
+from timeline.posts.links import LONGEST_TAG, MOST_LINKS, folded, is_tag, may_have_links, segments, tags_in
 
 TEXTS = st.lists(
     st.sampled_from(

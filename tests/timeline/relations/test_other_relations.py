@@ -9,11 +9,8 @@ from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.follow import FOLLOW, Follows
-from timeline.relations.protocol.counts import PostCount
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Effect, Relation, Scores, to_person
-from timeline.relations.protocol.removal import remove_truths
-from timeline.relations.protocol.targets import PERSON, POST, TAG
+from timeline.relations.protocol.edges import Edges, remove_truths
+from timeline.relations.protocol.relation import PERSON, POST, TAG, Edge, Effect, PostCount, Relation, Scores, to_person
 
 ALICE, BOB = 1, 2
 MINUTE = 60

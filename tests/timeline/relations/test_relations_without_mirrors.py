@@ -10,7 +10,7 @@ from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from timeline.relations.bookmark import BOOKMARK, Bookmarks
 from timeline.relations.mute import A_DAY, MUTE, MUTE_REPOSTS, MUTE_THREAD, MutedThreads, Mutes, in_days
-from timeline.relations.protocol.standing import ask_standing
+from timeline.relations.protocol.relation import ask_standing
 from timeline.relations.tag_follow import TagFollows, ask_follows_tag
 
 ALICE, BOB, CAROL = 1, 2, 3

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID
-from timeline.people.cursors import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
 from timeline.people.entities import By, Show
+from timeline.people.lists import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
 from timeline.timelines.pagination import parse_id, post_cursor
 
 ids = st.integers(1, LARGEST_ID)

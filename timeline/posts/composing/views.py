@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlencode
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
-from django.urls import resolve, reverse
+from django.urls import path, resolve, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -21,6 +21,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.composing import drafts
+from timeline.posts.composing import views as composing
 from timeline.posts.composing.drafts import Draft
 from timeline.posts.composing.forms import EditForm, PostForm
 from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused, TooManyEdits
@@ -189,3 +190,28 @@ def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
     return history_page(request, rendering(request), shown[0], texts)
+
+
+# ---- The deletion of a post.
+
+
+@change
+@login_required
+def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    author = request.viewer.find(username)
+    if author.uid != me.uid:
+        raise PermissionDenied(_("Only its author can delete a post."))
+    Posts(connect()).delete(me.uid, pid)
+    messages.success(request, _("Deleted."))
+    back = page_of_form(request)
+    return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)
+
+
+urlpatterns = [
+    path("post/", composing.publish, name="publish"),
+    path("compose/", composing.compose, name="compose"),
+    path("compose/discard/", composing.discard, name="discard"),
+    path("@<username:username>/<id:pid>/delete/", delete, name="delete"),
+    path("@<username:username>/<id:pid>/edit/", composing.edit, name="edit"),
+    path("@<username:username>/<id:pid>/history/", composing.history, name="history"),
+]

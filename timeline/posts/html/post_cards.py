@@ -21,7 +21,7 @@ from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, esc
 from retwis_site.rendering.refillable import Refillable
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
-from timeline.posts.parsing.links import Segment, folded, may_have_links, segments
+from timeline.posts.links import Segment, folded, may_have_links, segments
 
 # ---- The age of a post in words.
 

@@ -18,8 +18,7 @@ from timeline.posts.notices import PostNotices
 from timeline.posts.reading.records import Version
 from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import notices_of
-from timeline.posts.writing.mentions import mentioned
-from timeline.posts.writing.settling import PostLook, PostState, Settling
+from timeline.posts.writing.settling import PostLook, PostState, Settling, mentioned
 
 MOST_TEXTS = 100  # of a post, the first one included
 

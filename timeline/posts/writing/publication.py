@@ -24,8 +24,7 @@ from timeline.posts.entities import (
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import LINKS, link_fields, links_from
 from timeline.posts.writing.delivery import REMOVED_BY_CLEANUP, Delivery
-from timeline.posts.writing.mentions import mentioned
-from timeline.posts.writing.settling import PostState
+from timeline.posts.writing.settling import PostState, mentioned
 
 # ---- What a new post names: the post that it replies to and the post that it quotes.
 

@@ -15,6 +15,7 @@ The text of a deleted post is removed last, because it leads to listings.
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
@@ -22,11 +23,25 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_time
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS, Links
-from timeline.posts.parsing.links import in_index, tags_in
+from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from
-from timeline.posts.writing.mentions import mentioned
-from timeline.relations.protocol.counts import Counts, PostCount
+from timeline.relations.protocol.relation import Counts, PostCount
+
+# ---- The people whom a text mentions. Their names are looked up once, when the text is written.
+
+
+def mentioned(store: Store, body: str) -> tuple[int, ...] | None:
+    """The uids of the users whose names a text has, in its order; None for a text without an @name. At most MOST_LINKS.
+    One round trip; none for a text without an @name."""
+    names = names_in(body)
+    if not names:
+        return None
+    pipe = store.pipeline()
+    owners = ask_owners(pipe, names)
+    pipe.execute()
+    return tuple(dict.fromkeys(owners.value.values()))
+
 
 # ---- The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its
 # quotes, the posts with a tag.

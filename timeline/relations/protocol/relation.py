@@ -1,17 +1,146 @@
 """What a relation is, such as following or liking, and an edge of it."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
+from typing import Protocol
 
+from accounts.users.deletion import is_deleted
 from retwis_site.jobs.outbox import job_id
+from retwis_site.jobs.reconcile import reconcile
+from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, parse_number
+from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.replies import Answer, Reply
-from timeline.relations.protocol.counts import Count
-from timeline.relations.protocol.targets import Target
+
+# ---- What edges lead to: people, posts, threads, tags and words.
+
+
+@dataclass(frozen=True)
+class Target:
+    """A kind of target. `ask_exists` asks whether one is there and not deleted: at most one command."""
+
+    ask_exists: Callable[[Pipe, str], Answer[bool]]
+    is_person: bool = False
+    has_author: bool = False
+    is_text: bool = False  # its name is no id
+
+    @property
+    def is_post(self) -> bool:
+        """Whether it is a post, or the first one of a thread."""
+        return not (self.is_person or self.is_text)
+
+    def is_valid(self, member: str) -> bool:
+        """Whether a member of the truth names a target of this kind."""
+        return self.is_text or parse_id(member) is not None
+
+
+def ask_person_exists(pipe: Pipe, uid: str) -> Answer[bool]:
+    """Whether an account is not deleted. One command."""
+    deleted = pipe.hget(keys.user(int(uid)), "deleted")
+    return Answer(lambda: not is_deleted(deleted.value))
+
+
+def ask_post_exists(pipe: Pipe, pid: str) -> Answer[bool]:
+    """Whether a post is there and not deleted. The hash of a deleted post expires: then it has no author. One
+    command."""
+    fields = pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"])
+
+    def read() -> bool:
+        author, deleted = fields.value
+        return author is not None and deleted is None
+
+    return Answer(read)
+
+
+def _always(pipe: Pipe, target: str) -> Answer[bool]:
+    return Answer(lambda: True)
+
+
+PERSON = Target(ask_person_exists, is_person=True)
+POST = Target(ask_post_exists, has_author=True)
+THREAD = Target(_always)  # it stays when its first post is deleted
+TAG = Target(_always, is_text=True)
+WORDS = Target(_always, is_text=True)
+
+
+# ---- The number of edges to a target, where it is shown or sorted by. It is counted anew after each change, and
+# counted again after it was written.
+
+
+class Count(Protocol):
+    """Where the number of edges to a target stands."""
+
+    def ask(self, pipe: Pipe, target: int) -> Reply[int] | Answer[int]:
+        """What the number must be."""
+
+    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+        """What the number is; 0 where none is written."""
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        """Write the number. 0 is written by removing it."""
+
+
+@dataclass(frozen=True)
+class PostCount:
+    """A number in a field of `post:<pid>`.
+
+    A count makes no hash: a post that is deleted, or whose hash has expired, has the count 0, and 0 removes the field.
+    When the hash expires just before a number is written, the next look finds no author and removes the field again.
+    """
+
+    name: str  # of the field
+    mirror: Callable[[int], str]
+
+    def ask(self, pipe: Pipe, target: int) -> Answer[int]:
+        size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))
+        return Answer(lambda: size.value if exists.value else 0)
+
+    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+        stored = pipe.hget(keys.post(target), self.name)
+        return Answer(lambda: parse_number(stored.value or "") or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.hset(keys.post(target), {self.name: str(number)})
+        else:
+            pipe.hdel(keys.post(target), self.name)
+
+
+class Counts:
+    """The numbers of edges of one relation."""
+
+    def __init__(self, store: Store, count: Count) -> None:
+        self._store = store
+        self._count = count
+
+    def write(self, numbers: Mapping[int, int]) -> None:
+        """Write counts (by target), and correct those that have changed since they were read. Two round trips; two more
+        each time that one has changed meanwhile. None without counts."""
+        reconcile(numbers, self._read, self._write)
+
+    def _write(self, numbers: Mapping[int, int]) -> Mapping[int, int]:
+        pipe = self._store.pipeline()
+        for target, number in numbers.items():
+            self._count.queue(pipe, target, number)
+        pipe.execute()
+        return numbers
+
+    def recount(self, targets: Collection[int]) -> None:
+        """Count the edges to these targets anew. Three round trips for all together; two more as for `write`."""
+        self.write(self._read(targets))
+
+    def _read(self, targets: Collection[int]) -> dict[int, int]:
+        pipe = self._store.pipeline()
+        asked = {target: self._count.ask(pipe, target) for target in targets}
+        pipe.execute()
+        return {target: number.value for target, number in asked.items()}
+
+
+# ---- Relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +246,21 @@ def _number(job: str, place: int) -> int:
     if number is None:
         raise ValueError(f"no number at place {place} of the job's name")
     return number
+
+
+# ---- Which edges of a person stand, for pages.
+
+
+def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[int]) -> Answer[set[int]]:
+    """Those of these people, posts or threads that a person has an edge to, such as the posts that they like. An edge
+    that has ended is none. One command; none without targets."""
+    if not targets:
+        return Answer(set[int])
+    scores = pipe.zmscore(relation.truth(who), [str(target) for target in targets])
+    after = time.time() if relation.scores is Scores.UNTIL else -1
+
+    def read() -> set[int]:
+        pairs = zip(targets, scores.value, strict=True)
+        return {target for target, score in pairs if score is not None and score > after}
+
+    return Answer(read)

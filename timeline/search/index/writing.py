@@ -15,7 +15,7 @@ from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.language.stems import written_terms
 from timeline.language.words import words
 from timeline.posts.entities import Links
-from timeline.posts.parsing.links import folded, may_have_links, segments
+from timeline.posts.links import folded, may_have_links, segments
 from timeline.posts.reading.records import ask_post
 from timeline.search.index.postings import (
     AHEAD,

@@ -13,7 +13,7 @@ from retwis_site.store.local_cache import Memory
 from timeline.language.stems import same_word
 from timeline.language.words import Word, joined, phrase, words
 from timeline.posts.entities import Post
-from timeline.posts.parsing.links import folded, may_have_links, may_have_tags, segments, tags
+from timeline.posts.links import folded, may_have_links, may_have_tags, segments, tags
 from timeline.search.queries.parsing import (
     Before,
     ByPerson,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from timeline.language.words import words
 from timeline.posts.entities import Post
-from timeline.posts.parsing.links import HASH_SIGNS, folded, tags
+from timeline.posts.links import HASH_SIGNS, folded, tags
 
 # ---- What a search asks for, and what it finds.
 

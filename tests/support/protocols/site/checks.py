@@ -31,9 +31,9 @@ from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.conversation.threads import Threads
 from timeline.people import follow_pages
-from timeline.people.cursors import ScoreCursor, score_cursor
 from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
+from timeline.people.lists import ScoreCursor, score_cursor
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination

@@ -7,7 +7,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import NewPost
-from timeline.posts.parsing.links import MOST_LINKS
+from timeline.posts.links import MOST_LINKS
 from timeline.posts.repository import Posts
 
 

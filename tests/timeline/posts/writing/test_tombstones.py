@@ -12,7 +12,7 @@ from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.writing.settling import DELETED_STAYS, Settling
-from timeline.relations.protocol.counts import Counts
+from timeline.relations.protocol.relation import Counts
 
 
 @pytest.fixture
