@@ -7,12 +7,10 @@ A worker has three kinds of threads:
 - A request of `Feature.slow_views` waits in its queue without a thread, then gets one of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
-called from (loop.py). This saves the way to the loop's thread and back.
+called from (`Loop` in worker.py). This saves the way to the loop's thread and back.
 
 granian keeps in memory the part of an answer that the client has not read yet. Pages are small. granian reads a long
 file from the disk, no faster than the client reads it.
-
-When a worker is busy, an address that has used more time than others waits for them (turns.py).
 """
 
 import asyncio
@@ -29,77 +27,35 @@ from granian.rsgi import HTTPProtocol, Scope
 from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import queue_of
 from retwis_site.http.client_ip import address_in
-from retwis_site.http.security_headers import HEADERS
 from retwis_site.rendering.request_bodies import LATE
 from retwis_site.server.bodies import AwaitedBodies
-from retwis_site.server.turns import Turns
-from retwis_site.telemetry.middleware import observe_refusal
-from retwis_site.telemetry.observation import BEGAN, FAILURE
-from retwis_site.telemetry.request_ids import HEADER, request_id_in
+from retwis_site.telemetry.observation import BEGAN
 from retwis_site.wsgi import application as site
 
 Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
 
-# Of answers that are no pages: nobody reads them, or the worker is busy.
-_PLAIN = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
-_PLAIN += [(name.lower(), value) for name, value in HEADERS.items()]
-
 
 class Application:
     """What granian calls for each request."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
         self._bodies = AwaitedBodies()
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         environ[BEGAN] = time.perf_counter()
-        address = address_in(environ)
-        if not await self._may_begin(address, environ, protocol):
-            return
         length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
         if length:
             await _move_to_loop()
-            body = await self._bodies.read(address, protocol, length, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-            if body.cut_off:
-                _refuse(environ, protocol, 400, "Only a part of the form arrived.\n")
-                return
+            body = await self._bodies.read(protocol, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
             environ["wsgi.input"] = io.BytesIO(body.content)
             environ[LATE] = body.late
-            if body.late and not await self._may_begin(address, environ, protocol):  # hundreds may be late at once
-                return
             environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
         queue = queue_of(environ["REQUEST_METHOD"], environ["PATH_INFO"])
-        if queue is not None:
-            await _respond(environ, protocol, await _answer_in(queue, address, environ))
-            return
-        began = time.monotonic()
-        answer = _answer(environ)
-        self._turns.add(address, time.monotonic() - began)
+        answer = _answer(environ) if queue is None else await _answer_in(queue, environ)
         await _respond(environ, protocol, answer)
-
-    async def _may_begin(self, address: str, environ: WSGIEnvironment, protocol: HTTPProtocol) -> bool:
-        """Wait for the turn of this address. False when the request was refused."""
-        if not self._turns.must_wait(address):
-            return True
-        await _move_to_loop()
-        if await self._turns.turn(address):
-            return True
-        _refuse(environ, protocol, 503, "The site is busy with other requests from your network.\n")
-        return False
-
-
-def _refuse(environ: WSGIEnvironment, protocol: HTTPProtocol, status: int, text: str) -> None:
-    """Answer without the site, which observes all other requests."""
-    headers = [*_PLAIN, (HEADER.lower(), request_id_in(environ))]
-    if status == 503:
-        environ[FAILURE] = "busy"
-        headers.append(("retry-after", "5"))
-    protocol.response_str(status, headers, text)
-    observe_refusal(environ, status, len(text))
 
 
 async def _move_to_loop() -> None:
@@ -119,10 +75,10 @@ def _answer(environ: WSGIEnvironment) -> Answer:
     return *start[0], content
 
 
-async def _answer_in(queue: FairQueue, address: str, environ: WSGIEnvironment) -> Answer:
+async def _answer_in(queue: FairQueue, environ: WSGIEnvironment) -> Answer:
     """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
     await _move_to_loop()
-    environ[PLACE] = place = queue.enter(address)
+    environ[PLACE] = place = queue.enter(address_in(environ))
     try:
         await asyncio.wait([asyncio.wrap_future(place)])
         return await asyncio.to_thread(_answer, environ)

@@ -12,23 +12,44 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
+from contextvars import Context
+from typing import TypeVarTuple
 
-from django.conf import settings
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.embed import Server
 
-from retwis_site.server.connections import MOST_CONNECTIONS, Connections
-from retwis_site.server.loop import Loop
-from retwis_site.server.parent_process import end_with_parent
-from retwis_site.server.processors import stay_on_one
+from retwis_site.server.processes import end_with_parent, stay_on_one
 
 HEADER_TIMEOUT = 15_000  # milliseconds for a request's head, and between two requests of a connection
 MOST_HEADER_BYTES = 64 * 1024
+MOST_CONNECTIONS = 8192  # of a worker; granian's own limit lets a thousand silent connections stop every answer
 WAITING_CONNECTIONS = 4096  # that the system has accepted and granian has not
 
 logger = logging.getLogger("retwis.serve")
+
+Ts = TypeVarTuple("Ts")
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """A coroutine that granian hands over begins in the thread that hands it over, and goes to the loop's thread only
+    when it has to wait. Without this, home reaches 0.91 of its rate (2026-11-22, docs/decisions.md)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = asyncio.Handle(lambda: None, (), self)  # nothing is left to do
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *arguments: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        if arguments and asyncio.iscoroutine(arguments[0]):
+            try:
+                arguments[0].send(None)
+            except StopIteration:
+                return self._begun
+        return super().call_soon_threadsafe(callback, *arguments, context=context)
 
 
 def work(host: str, port: int, number: int, workers: int) -> None:
@@ -44,7 +65,6 @@ def work(host: str, port: int, number: int, workers: int) -> None:
 async def _serve(host: str, port: int, number: int) -> None:
     from retwis_site.server.rsgi import application  # loads the site: in this process, not in that of `serve`
 
-    most = _most_connections()
     server = Server(
         application,
         address=host,
@@ -53,13 +73,11 @@ async def _serve(host: str, port: int, number: int) -> None:
         http=HTTPModes.http1,
         websockets=False,
         backlog=WAITING_CONNECTIONS,
-        backpressure=most,
+        backpressure=_most_connections(),
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT, max_buffer_size=MOST_HEADER_BYTES),
         log_level=LogLevels.error,
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stop)
-    if not settings.TRUSTED_PROXIES:  # otherwise all connections are those of the proxies
-        Connections(port, most).watch()
     server.on_startup(lambda: logger.info("web worker %d listens", number))
     await server.serve()
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Any
-from wsgiref.types import WSGIEnvironment
 
 from django.http import HttpRequest, HttpResponse
 
@@ -40,18 +39,6 @@ class ObservedRequests:
             else:
                 observe(0 if request.method == "HEAD" else _size(response))
         return response
-
-
-def observe_refusal(environ: WSGIEnvironment, status: int, size: int) -> None:
-    """Observe a request that the server has answered itself. `environ` has BEGAN."""
-    request_id = request_id_in(environ)
-    method, seconds = environ["REQUEST_METHOD"], perf_counter() - environ[BEGAN]
-    address, failure = address_in(environ), environ.get(FAILURE)
-    with Answering(request_id):
-        for observer in observers():
-            observer(
-                Observation(method, "", status, size, seconds, 0, 0.0, request_id, address, None, failure, Watch())
-            )
 
 
 def _observation(

@@ -6,9 +6,8 @@ from typing import Literal, NamedTuple
 from retwis_site.store.connection.recorder import Watch
 from retwis_site.telemetry.log_lines import bounded
 
-# Why an answer is a 503: the store fails, or takes no changes; the queue of the view is full; the address has too many
-# requests that wait for their turn.
-Failure = Literal["store", "read-only", "queue", "busy"]
+# Why an answer is a 503: the store fails, or takes no changes; or the queue of the view is full.
+Failure = Literal["store", "read-only", "queue"]
 FAILURE = "retwis.failure"  # in a WSGI environment: the Failure, if there was one
 BEGAN = "retwis.began"  # in a WSGI environment: seconds of time.perf_counter when the server had the whole request
 

@@ -7,10 +7,10 @@ import pytest
 from tests.support.deploy.machine import Machine
 
 
-@pytest.mark.parametrize("with_uwsgi", [False, True])
-def test_nginx_takes_the_configuration_without_a_warning(with_uwsgi):
+@pytest.mark.parametrize("server", ["gunicorn", "uwsgi"])
+def test_nginx_takes_the_configuration_without_a_warning(server):
     machine = Machine()
-    machine.write_nginx(with_uwsgi)
+    machine.write_nginx(server)
     answer = subprocess.run(machine.nginx("-t"), capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert "[warn]" not in answer.stderr

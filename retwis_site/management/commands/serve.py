@@ -20,8 +20,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.management.base import StoreCommand
-from retwis_site.server.parent_process import be_parent, end_with_parent
-from retwis_site.server.processes import CannotStart, Processes
+from retwis_site.server.processes import CannotStart, Processes, end_with_parent
 from retwis_site.server.worker import work
 from retwis_site.store import schema
 from retwis_site.store.client import Store
@@ -42,7 +41,8 @@ NEEDS = {
 }
 NEEDS_A_PROXY = (
     "Other machines may reach this address. Put a reverse proxy in front of it: TLS, slow clients by the thousand, too "
-    "many requests, and too many addresses at once are its work (docs/running.md, Deploying)."
+    "many requests or connections of one address, and too many addresses at once are its work (docs/running.md, "
+    "Deploying)."
 )
 
 
@@ -68,7 +68,6 @@ class Command(StoreCommand):
             self.say(NEEDS_A_PROXY)
         for greeting in filter(None, greetings):
             self.say(greeting)
-        be_parent()
         os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(GIVEN_BACK_FROM))  # workers read it when they start
         with nullcontext() if settings.REDIS_URL else _keeping_the_store():
             _serve(host, port, options["workers"])

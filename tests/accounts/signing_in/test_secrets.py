@@ -324,7 +324,6 @@ ALLOWED = {
         "retwis_site/store/server/embedded.py",
         "retwis_site/management/commands/serve.py",
         "retwis_site/management/commands/deliver.py",
-        "retwis_site/server/connections.py",
     },
     "random": {f"timeline/demo/{name}.py" for name in ("seeding", "names", "texts", "threads")},
     "http.client": set(),

@@ -16,7 +16,7 @@ def said(monkeypatch, store, settings):
     """What `serve` prints with this host. No server starts."""
     settings.REDIS_URL = settings.REDIS_URL or "redis://fake.invalid"
     monkeypatch.setattr(serve.os, "environ", {**os.environ})
-    for name in ("_serve", "be_parent", "call_command", "_require_free_port"):  # this machine may have no IPv6
+    for name in ("_serve", "call_command", "_require_free_port"):  # this machine may have no IPv6
         monkeypatch.setattr(serve, name, mock.Mock())
 
     def run(host):

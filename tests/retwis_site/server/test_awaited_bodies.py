@@ -1,4 +1,4 @@
-"""How many request bodies a worker waits for, and whose it gives up first."""
+"""How long a worker waits for request bodies, and which it gives up first."""
 
 import asyncio
 
@@ -8,7 +8,6 @@ from granian.rsgi import ProtocolClosed
 from retwis_site.server import bodies
 from retwis_site.server.bodies import AwaitedBodies, Body
 
-ALICE, BOB, CAROL = "192.0.2.1", "192.0.2.2", "192.0.2.3"
 LIMIT = 100
 
 
@@ -36,100 +35,84 @@ async def settled():
         await asyncio.sleep(0)
 
 
-def slow(awaited, address, number):
-    return [asyncio.create_task(awaited.read(address, Client(b"half"), 5, LIMIT)) for _ in range(number)]
+def slow(awaited, *contents):
+    return [asyncio.create_task(awaited.read(Client(content), LIMIT)) for content in contents]
 
 
-def complete(content):
-    client = Client(content)
+def complete(*parts):
+    client = Client(*parts)
     client.end()
     return client
 
 
-def test_a_body_is_joined_from_its_parts():
-    async def run():
-        client = Client(b"a=", b"b")
-        client.end()
-        awaited = AwaitedBodies()
-        assert await awaited.read(ALICE, client, 3, LIMIT) == Body(b"a=b")
-        assert not awaited._by_address
+async def broken(error):
+    yield b"half"
+    raise error
 
-    asyncio.run(run())
+
+def test_a_body_is_joined_from_its_parts():
+    awaited = AwaitedBodies()
+    assert asyncio.run(awaited.read(complete(b"a=", b"b"), LIMIT)) == Body(b"a=b")
+    assert (awaited._arriving, awaited._size) == (set(), 0)
 
 
 def test_what_has_arrived_in_time_is_returned_as_late(monkeypatch):
     monkeypatch.setattr(bodies, "TIMEOUT", 0.01)
-
-    async def run():
-        assert await AwaitedBodies().read(ALICE, Client(b"half"), 5, LIMIT) == Body(b"half", late=True)
-
-    asyncio.run(run())
+    assert asyncio.run(AwaitedBodies().read(Client(b"half"), LIMIT)) == Body(b"half", late=True)
 
 
-def test_a_closed_connection_cuts_the_body_off():
-    async def broken():
-        yield b"half"
-        raise ProtocolClosed
-
-    async def run():
-        client = Client(b"half")
-        client.end()
-        for source in (broken(), client):
-            assert await AwaitedBodies().read(ALICE, source, 5, LIMIT) == Body(b"half", cut_off=True)
-
-    asyncio.run(run())
+def test_what_has_arrived_before_the_connection_was_closed_is_returned():
+    assert asyncio.run(AwaitedBodies().read(broken(ProtocolClosed()), LIMIT)) == Body(b"half")
 
 
-def test_another_error_is_not_swallowed():
-    async def broken():
-        yield b"half"
-        raise ValueError("broken")
-
-    async def run():
-        with pytest.raises(ValueError, match="broken"):
-            await AwaitedBodies().read(ALICE, broken(), 5, LIMIT)
-
-    asyncio.run(run())
+@pytest.mark.parametrize("error", [ValueError, TimeoutError])
+def test_another_error_is_not_swallowed(error):
+    with pytest.raises(error, match="broken"):
+        asyncio.run(AwaitedBodies().read(broken(error("broken")), LIMIT))
 
 
 def test_bytes_beyond_the_limit_are_dropped(monkeypatch):
     monkeypatch.setattr(bodies, "MOST_UNREAD", 50)
 
     async def run():
-        client = Client(b"a" * 90, b"b" * 40, b"c" * 10)
-        client.end()
-        assert await AwaitedBodies().read(ALICE, client, 140, LIMIT) == Body(b"a" * 90 + b"b" * 10)
+        body = await AwaitedBodies().read(complete(b"a" * 90, b"b" * 40, b"c" * 10), LIMIT)
+        assert body == Body(b"a" * 90 + b"b" * 10)
         endless = Client(*[b"a" * 90] * 3)
-        assert (await AwaitedBodies().read(ALICE, endless, 270, LIMIT)).content == b"a" * 90 + b"a" * 10
+        assert await AwaitedBodies().read(endless, LIMIT) == Body(b"a" * 100)
 
     asyncio.run(run())
 
 
-def test_an_address_with_too_many_bytes_loses_its_oldest_body(monkeypatch):
-    monkeypatch.setattr(bodies, "SHARE", 10)
-
-    async def run():
-        awaited = AwaitedBodies()
-        alice = slow(awaited, ALICE, 2)
-        await settled()
-        assert not any(task.done() for task in alice)
-        assert (await awaited.read(ALICE, complete(b"whole"), 5, LIMIT)).content == b"whole"
-        await settled()
-        assert [task.done() for task in alice] == [True, False]
-
-    asyncio.run(run())
-
-
-def test_the_address_with_most_bytes_loses_a_body_when_all_have_too_many(monkeypatch):
+def test_the_largest_body_is_given_up_when_all_take_too_much(monkeypatch):
     monkeypatch.setattr(bodies, "MOST", 20)
 
     async def run():
         awaited = AwaitedBodies()
-        alice, bob = slow(awaited, ALICE, 4), slow(awaited, BOB, 1)
+        tasks = slow(awaited, b"half", b"the largest", b"half")
         await settled()
-        assert await awaited.read(CAROL, complete(b"whole"), 5, LIMIT) == Body(b"whole")
+        assert not any(task.done() for task in tasks)
+        assert await awaited.read(complete(b"whole"), LIMIT) == Body(b"whole")
         await settled()
-        assert [task.done() for task in alice + bob] == [True, False, False, False, False]
+        assert [task.done() for task in tasks] == [False, True, False]
+        assert tasks[1].result() == Body(b"the largest", late=True)
+        assert awaited._size == 8
+
+    asyncio.run(run())
+
+
+def test_a_body_may_be_given_up_itself_and_in_the_moment_when_its_time_is_over(monkeypatch):
+    monkeypatch.setattr(bodies, "MOST", 20)
+
+    async def run():
+        awaited = AwaitedBodies()
+        assert (await awaited.read(Client(b"a" * 15, b"b" * 15, b"c" * 15), LIMIT)).late
+        [over] = slow(awaited, b"a" * 15)
+        await settled()
+        for body in awaited._arriving:
+            body.deadline._on_timeout()
+        assert await awaited.read(complete(b"b" * 10), LIMIT) == Body(b"b" * 10)
+        assert await over == Body(b"a" * 15, late=True)
+        assert (awaited._arriving, awaited._size) == (set(), 0)
 
     asyncio.run(run())
 
@@ -137,9 +120,9 @@ def test_the_address_with_most_bytes_loses_a_body_when_all_have_too_many(monkeyp
 def test_any_number_of_slow_bodies_delays_no_other():
     async def run():
         awaited = AwaitedBodies()
-        tasks = slow(awaited, ALICE, 1000)
+        tasks = slow(awaited, *[b"half"] * 1000)
         await settled()
         assert not any(task.done() for task in tasks)
-        assert await awaited.read(ALICE, complete(b"whole"), 5, LIMIT) == Body(b"whole")
+        assert await awaited.read(complete(b"whole"), LIMIT) == Body(b"whole")
 
     asyncio.run(run())

@@ -9,13 +9,13 @@ import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
-from retwis_site.server import processors
+from retwis_site.server import processes
 from tests.support.http.http_browser import Browser
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import alive, run_site, wait_until
 from tests.support.runs import sampling
 
-has_choice = pytest.mark.skipif(not processors.EVERY, reason="the system does not let a process choose its processor")
+has_choice = pytest.mark.skipif(not processes.EVERY, reason="the system does not let a process choose its processor")
 
 KILLS = sampling.shorter(20, 3)
 ANSWERS_BETWEEN = 20
@@ -39,7 +39,7 @@ def allowed_in_a_thread(task):
 def two_processors(monkeypatch):
     """The thread may ask for any two; the system is not asked."""
     asked = []
-    monkeypatch.setattr(processors, "EVERY", frozenset({3, 5}))
+    monkeypatch.setattr(processes, "EVERY", frozenset({3, 5}))
     monkeypatch.setattr(os, "sched_setaffinity", lambda _thread, allowed: asked.append(set(allowed)))
     return asked
 
@@ -48,7 +48,7 @@ def two_processors(monkeypatch):
 @pytest.mark.parametrize(("workers", "expected"), [(2, [{3}, {5}]), (4, [{3}, {5}, {3}, {5}]), (1, []), (3, [])])
 def test_workers_are_shared_out_where_each_processor_gets_equally_many(two_processors, workers, expected):
     for number in range(1, workers + 1):
-        processors.stay_on_one(number, workers)
+        processes.stay_on_one(number, workers)
     assert two_processors == expected
 
 
@@ -62,20 +62,20 @@ def test_a_hash_is_made_on_any_processor(monkeypatch):
         return real(self, *arguments)
 
     monkeypatch.setattr(Argon2PasswordHasher, "encode", noted)
-    workers = len(processors.EVERY)
+    workers = len(processes.EVERY)
 
     def hash_in_a_worker():
-        processors.stay_on_one(1, workers)
+        processes.stay_on_one(1, workers)
         LeanArgon2PasswordHasher().encode("correct horse", "a" * 22)
 
     assert len(allowed_in_a_thread(hash_in_a_worker)) == 1
-    assert seen == [processors.EVERY]
+    assert seen == [processes.EVERY]
 
 
 @has_choice
 def test_a_processor_that_was_taken_away_stops_no_hash(monkeypatch):
-    monkeypatch.setattr(processors, "EVERY", frozenset({1023}))
-    assert allowed_in_a_thread(processors.run_anywhere) == os.sched_getaffinity(0)
+    monkeypatch.setattr(processes, "EVERY", frozenset({1023}))
+    assert allowed_in_a_thread(processes.run_anywhere) == os.sched_getaffinity(0)
 
 
 @has_choice

@@ -1,7 +1,6 @@
 """The id of a request is in its answer, on its error page and in each of its lines of the log."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from granian.rsgi import ProtocolClosed
@@ -67,21 +66,6 @@ def test_every_error_page_shows_the_id(browser, status, ask):
 def test_a_line_outside_of_a_request_has_no_id(client):
     client.get("/livez")
     assert current_request_id() == ""
-
-
-def test_a_request_that_the_server_refuses_has_an_id_and_a_line(serving, monkeypatch, written):
-    async def no(address):
-        return False
-
-    turns = SimpleNamespace(must_wait=lambda address: True, turn=no)
-    monkeypatch.setattr(serving.application, "_turns", turns)
-    protocol = answered(serving, Scope("/login/"))
-    request_id = protocol.headers["x-request-id"]
-    assert (protocol.status, protocol.headers["retry-after"]) == (503, "5")
-    size = len(b"".join(protocol.chunks))
-    [line] = [one for one in written().splitlines() if " retwis.access " in one]
-    assert f"[{request_id}]: GET - 503, {size} bytes, " in line
-    assert line.endswith("0 round trips in 0.0 ms, from 192.0.2.7, uid -, cause busy")
 
 
 def test_a_form_that_arrives_in_part_has_an_id_and_a_line(serving, written):

@@ -28,7 +28,7 @@ daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/nginx.log;
 {user}
-events {{}}
+events {{ worker_connections 8192; }}
 http {{
     include /etc/nginx/mime.types;
     access_log off;
@@ -57,7 +57,7 @@ class Machine:
 
     def __init__(self):
         self.folder = folder("retwis-machine-")
-        self.http, self.https, self.metrics = free_ports(3)
+        self.http, self.https, self.metrics, self.port = free_ports(4)
         for path in ("run/retwis", "run/redis", "var/lib/retwis", "var/lib/redis", "var/log/redis", "var/log/nginx"):
             self.path(path).mkdir(parents=True)
         for path in ("etc/redis", f"etc/letsencrypt/live/{HOST}", "var/www/html", "tmp"):
@@ -92,10 +92,12 @@ class Machine:
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
         return [program, "-c", f"{self.folder}/nginx.conf", *arguments]
 
-    def write_nginx(self, with_uwsgi):
-        """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`."""
+    def write_nginx(self, server="gunicorn"):
+        """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`, for `serve` with its port."""
         text = self.text("nginx.conf")
-        if with_uwsgi:
+        if server == "serve":
+            text = text.replace(f"server unix:{self.folder}/run/retwis/web.sock", f"server 127.0.0.1:{self.port}")
+        if server == "uwsgi":
             one = re.compile(r"    # Each header of the client.*\n    location / \{\n(?:        .*\n)*    \}\n")
             text, replaced = one.subn(lambda _: self.text("nginx-uwsgi.conf"), text)
             assert replaced == 1
@@ -176,21 +178,23 @@ def _has_ipv6():
 
 @contextlib.contextmanager
 def deployment(server):
-    """A machine with store, worker, web processes under gunicorn or uwsgi, and nginx."""
+    """A machine with store, worker, web processes under gunicorn, uwsgi or `retwis serve`, and nginx."""
     machine = Machine()
     web, worker = machine.text("retwis-web.service"), machine.text("retwis-deliver.service")
     [prepare], [serve] = setting(web, "ExecStartPre"), setting(web, "ExecStart")
-    [deliver] = setting(worker, "ExecStart")
+    commands = {"web": serve, "deliver": setting(worker, "ExecStart")[0]}
     if server == "uwsgi":
         machine.path("etc/retwis").mkdir()
         machine.path("etc/retwis/uwsgi.ini").write_text(machine.text("uwsgi.ini"))
-        serve = re.findall(r"^#   ExecStart=(.+)$", machine.text("uwsgi.ini"), re.MULTILINE)[0]
-    machine.write_nginx(with_uwsgi=server == "uwsgi")
+        commands["web"] = re.findall(r"^#   ExecStart=(.+)$", machine.text("uwsgi.ini"), re.MULTILINE)[0]
+    elif server == "serve":
+        commands = {"web": f"retwis serve --port {machine.port}"}
+    machine.write_nginx(server)
     subprocess.run(machine.command(prepare), env=machine.environment(), check=True)
     with contextlib.ExitStack() as services:
         machine.raw = services.enter_context(machine.store())
-        services.enter_context(machine.running(machine.command(serve), "web"))
-        services.enter_context(machine.running(machine.command(deliver), "deliver"))
+        for name, command in commands.items():
+            services.enter_context(machine.running(machine.command(command), name))
         services.enter_context(machine.running(machine.nginx(), "nginx"))
         wait_until(lambda: machine.browser().open("/readyz")[0] == 200, "the site")
         yield machine
