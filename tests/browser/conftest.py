@@ -121,3 +121,11 @@ def bob(store: Store, name: Callable[[str], str]) -> Login:
 @pytest.fixture
 def carol(store: Store, name: Callable[[str], str]) -> Login:
     return register(store, name("carol"))
+
+
+@pytest.fixture
+def page(window: Callable[..., Page], alice: Login) -> Page:
+    """alice's window, at her home page."""
+    page = window(alice)
+    page.goto("/")
+    return page

@@ -14,17 +14,10 @@ LONGEST = 600  # lines of a file
 
 # Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
-REPOSITORIES = ("timeline/posts/repository.py", "timeline/relations/follow.py", "timeline/relations/like.py")
-REPOSITORIES += tuple(f"timeline/relations/protocol/{name}.py" for name in ("edges", "relation"))
-REPOSITORIES += tuple(
-    f"timeline/posts/reading/{name}.py" for name in ("post_reader", "records", "one_post", "visibility")
-)
-REPOSITORIES += tuple(
-    f"timeline/posts/writing/{name}.py" for name in ("publication", "delivery", "deletion", "editing", "settling")
-)
-REPOSITORIES += tuple(f"timeline/timelines/{name}.py" for name in ("home", "everyone", "profile"))
-REPOSITORIES += tuple(f"timeline/conversation/{name}.py" for name in ("threads", "lists"))
-REPOSITORIES += tuple(f"timeline/people/{name}.py" for name in ("directory", "follow_pages", "suggestions"))
+WITHOUT_REQUESTS += ("timeline/relations/protocol", "timeline/posts/reading", "timeline/posts/writing")
+REPOSITORIES = ("posts/repository", "relations/follow", "relations/like", "conversation/threads", "conversation/lists")
+REPOSITORIES += ("timelines/home", "timelines/everyone", "timelines/profile")
+REPOSITORIES += ("people/directory", "people/follow_pages", "people/suggestions")
 
 
 def modules(*folders):
@@ -83,7 +76,7 @@ def test_no_code_finds_a_reply_by_its_place():
 
 
 def test_repositories_import_nothing_about_requests():
-    paths = [*modules(*WITHOUT_REQUESTS), *map(Path, REPOSITORIES)]
+    paths = [*modules(*WITHOUT_REQUESTS), *(Path(f"timeline/{name}.py") for name in REPOSITORIES)]
     web = ("django.http", "django.shortcuts", "django.urls", "django.template")
     found = [(str(path), name) for path in paths for name in imported_by(path) if name.startswith(web)]
     assert [one for one in found if not one[0].endswith("template_tags.py")] == []

@@ -1,10 +1,13 @@
 """Every word on a page can be translated. The users of these tests have names and posts without letters."""
 
 import io
+import re
+from html.parser import HTMLParser
 from unittest import mock
 
 import pytest
 from django.conf import settings
+from django.conf.locale import LANG_INFO
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
@@ -16,18 +19,110 @@ from accounts.users.entities import State
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
+from retwis_site.inspector import panel
+from retwis_site.rendering import dates
+from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.client import Store
-from tests.support.http.translations import forget_words
+from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
-from tests.support.texts.untranslated import LANGUAGE, BracketCatalog, Words
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.repository import Action
 from timeline.moderation.staff.queue import LABELS
 from timeline.posts.entities import NewPost
+from timeline.posts.html import post_cards
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
+
+# ---- a test catalog puts brackets around each text: outside of them, a page may have no letters except names and code
+
+LANGUAGE = "de"  # whose catalog the tests replace
+# The names of languages: each in its own language, and as Django has it for the other languages.
+NAMES = {
+    "Retwis",
+    "Atom",
+    "RSS",
+    *(name for code, own in settings.LANGUAGES for name in (own, LANG_INFO[code]["name"])),
+}
+LETTERS = re.compile(r"[^\W\d_]+")
+ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
+DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases"}
+META_TEXTS = {"description", "og:title", "og:description"}
+BUTTONS = {"submit", "button", "reset"}
+WITHOUT_TEXT = {"script", "style"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "source", "wbr"}
+
+
+class BracketCatalog:
+    """A catalog that puts brackets around each text, translated yet or not."""
+
+    def gettext(self, message):
+        return f"⟦{message.rpartition(chr(4))[2]}⟧" if message else message
+
+    def ngettext(self, one, many, number):
+        return f"⟦{one if number == 1 else many}⟧"
+
+    def plural(self, number):
+        return int(number != 1)
+
+    def to_language(self):
+        return LANGUAGE
+
+
+class Words(HTMLParser):
+    """The words of a page outside of the brackets, each with its place: (tag or attribute, word)."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.bare, self._open, self._depth = [], [], 0
+        self.feed(html)
+        self.close()
+        assert self._depth == 0
+
+    def handle_starttag(self, tag, attrs):
+        has = {name: value or "" for name, value in attrs}
+        read = {
+            name for name in has if name in ATTRIBUTES or (name.startswith("data-") and name not in DATA_WITHOUT_TEXT)
+        }
+        if tag == "input" and has.get("type") in BUTTONS:
+            read.add("value")
+        if tag == "meta" and META_TEXTS & {has.get("name"), has.get("property")}:
+            read.add("content")
+        for name in read if "" not in self._open[1:] else ():
+            self._look(has[name], f"{tag} {name}", 0)
+        if tag not in VOID:
+            # text with a `lang` attribute is not translated, and code neither
+            self._open.append("" if has.get("lang") or tag == "code" else tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID and self._open:
+            self._open.pop()
+
+    def handle_data(self, data):
+        if self._open and (self._open[-1] in WITHOUT_TEXT or "" in self._open[1:]):
+            return
+        self._depth = self._look(data, self._open[-1] if self._open else "", self._depth)
+
+    def _look(self, text, where, depth):
+        for piece in re.split("([⟦⟧])", text):
+            depth += {"⟦": 1, "⟧": -1}.get(piece, 0)
+            assert depth >= 0, (where, text)
+            if not depth:
+                self.bare += [(where, word) for word in LETTERS.findall(piece) if word not in NAMES]
+        return depth
+
+
+def forget_words():
+    """So that other translations show."""
+    Memory.clear_all()
+    Fragment.render_anew()
+    dates._day.cache_clear()
+    post_cards._young.cache_clear()
+    post_cards._old.cache_clear()
+    post_cards.phrases.cache_clear()
+    panel._summary.cache_clear()
+    panel._step_in_words.cache_clear()
 
 
 @pytest.fixture(scope="module")  # each fragment is rendered in brackets once

@@ -14,9 +14,7 @@ def main_link(page, name):
     return page.get_by_role("navigation", name="Main").get_by_role("link", name=name)
 
 
-def test_the_first_stop_skips_to_the_content(window, alice):
-    page = window(alice)
-    page.goto("/")
+def test_the_first_stop_skips_to_the_content(page):
     page.keyboard.press("Tab")
     skip = page.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
@@ -89,9 +87,7 @@ def test_the_focus_is_seen_at_every_stop_of_the_home_page(window, store, raw, al
     assert every_stop(page) > 2 * posts
 
 
-def test_whoever_presses_enter_in_the_text_does_not_post_half_of_it(window, alice, raw):
-    page = window(alice)
-    page.goto("/")
+def test_whoever_presses_enter_in_the_text_does_not_post_half_of_it(alice, raw, page):
     composer(page).focus()
     page.keyboard.type("One line")
     page.keyboard.press("Enter")

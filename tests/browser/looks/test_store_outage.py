@@ -31,10 +31,8 @@ def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server,
     expect(composer(page)).to_have_value("")
 
 
-def test_a_double_click_after_an_outage_posts_once(window, site, real_server, console, alice, raw):
+def test_a_double_click_after_an_outage_posts_once(alice, site, real_server, console, raw, page):
     console.expects_an_outage("/post/")
-    page = window(alice)
-    page.goto("/")
     with outage(site, real_server):
         write(page, TEXT)
         expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()

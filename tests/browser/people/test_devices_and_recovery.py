@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from playwright.sync_api import expect
 
-from tests.browser.support.accessibility import findings
+from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import (
     account_menu,
     fill_in_login,
@@ -22,11 +22,6 @@ from tests.support.people import NEW_PASSWORD
 SCRIPTS = pytest.mark.parametrize(
     "scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"]
 )
-
-
-def fits(page, scripts):
-    """axe finds no fault; it needs scripts."""
-    assert not scripts or findings(page) == []
 
 
 def is_logged_out(page):

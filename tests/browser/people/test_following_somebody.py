@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import follow_button, go_to_profile, log_in, post, said, unfollow_button, write
+from tests.browser.support.steps import follow_button, go_to_profile, log_in, post, posted, said, unfollow_button, write
 from tests.browser.support.windows import PHONE
 
 
@@ -22,8 +22,7 @@ def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scr
     expect(unfollow_button(page, them.username)).to_be_visible()
     assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
     assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]
-    write(bobs, "Now somebody does")
-    said(bobs, "Posted.")
+    posted(bobs, "Now somebody does")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Home").click()
     expect(post(page, "Now somebody does")).to_have_count(1)
     expect(post(page, "Before anybody followed me")).to_have_count(1)
@@ -43,8 +42,7 @@ def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window
 def test_whoever_unfollows_no_longer_reads_them(window, alice, bob, raw):
     theirs, mine = window(bob), window(alice)
     theirs.goto("/")
-    write(theirs, "Not for everybody")
-    said(theirs, "Posted.")
+    posted(theirs, "Not for everybody")
     mine.goto(f"/@{bob.user.username}/")
     follow_button(mine, bob.user.username).click()
     unfollow_button(mine, bob.user.username).click()

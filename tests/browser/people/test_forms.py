@@ -11,6 +11,7 @@ from tests.browser.support.steps import (
     fill_in_registration,
     log_out,
     post,
+    posted,
     said,
     sign_up,
     write,
@@ -71,36 +72,17 @@ def test_a_post_that_is_too_long_comes_back_whole(window, console, alice, raw):
     is_wrong(composer(page), "1 character too many.")
     expect(composer(page)).to_have_value(text)
     assert raw.zcard(f"updates:{alice.user.uid}") == 0
-    write(page, text[1:])
-    said(page, "Posted.")
+    posted(page, text[1:])
     expect(post(page, text[1:])).to_have_count(1)
 
 
-def test_the_back_button_keeps_the_typed_text(window, alice):
-    page = window(alice)
-    page.goto("/")
+def test_the_back_button_keeps_the_typed_text(page):
     composer(page).fill("Half a thought")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Everyone").click()
     expect(page.get_by_role("heading", name="Everyone")).to_be_visible()
     page.go_back()
     expect(composer(page)).to_have_value("Half a thought")
-    write(page, "Half a thought, and the other half")
-    said(page, "Posted.")
-
-
-def test_a_text_of_somebody_who_was_logged_out_meanwhile_waits_behind_the_login(window, name, raw):
-    page, frank = window(), name("Frank")
-    sign_up(page, frank)
-    composer(page).fill("Written while signed in")
-    uid = raw.hget("users", frank.lower())
-    raw.hset(f"user:{uid}", "generation", "from another device")
-    page.get_by_role("button", name="Post", exact=True).click()
-    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
-    fill_in_login(page, frank)
-    expect(composer(page)).to_have_value("Written while signed in")
-    page.get_by_role("button", name="Post", exact=True).click()
-    expect(post(page, "Written while signed in")).to_have_count(1)
-    assert raw.zcard(f"updates:{uid}") == 1
+    posted(page, "Half a thought, and the other half")
 
 
 def test_what_is_made_of_a_text_that_waited_is_what_stays(window, name, raw):

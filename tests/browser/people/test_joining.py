@@ -7,16 +7,11 @@ from playwright.sync_api import expect
 
 from accounts.community.roles import Roles
 from accounts.users.entities import Role
-from tests.browser.support.accessibility import findings
+from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import fill_in_login, fill_in_registration, log_in, said
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 WHY = "I know bob, and I like birds"
-
-
-def fits(page, scripts):
-    """axe finds no fault; it needs scripts."""
-    assert not scripts or findings(page) == []
 
 
 def change_site(page, **choices):

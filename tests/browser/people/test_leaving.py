@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.served import PATIENCE
-from tests.browser.support.steps import composer, fill_in_login, follow_button, log_in, post, said, sign_up, write
+from tests.browser.support.steps import composer, fill_in_login, follow_button, log_in, post, posted, said, sign_up
 from tests.support.people import PASSWORD
 from tests.support.processes.processes import wait_until
 
@@ -28,8 +28,7 @@ def test_an_account_goes_with_all_that_is_its(window, console, name, raw, script
     leaver, friend = name("Leaver"), name("Friend")
     page, others = window(java_script_enabled=scripts), window()
     sign_up(page, leaver)
-    write(page, "My first and last post.")
-    said(page, "Posted.")
+    posted(page, "My first and last post.")
     sign_up(others, friend)
     others.goto(f"/@{leaver}/")
     follow_button(others, leaver).click()
@@ -68,8 +67,7 @@ def test_ones_data_is_saved_as_a_file(window, name, scripts):
     writer = name("Writer")
     page = window(java_script_enabled=scripts, accept_downloads=True)
     sign_up(page, writer)
-    write(page, "Worth keeping: <é>.")
-    said(page, "Posted.")
+    posted(page, "Worth keeping: <é>.")
     page.goto("/settings/delete/")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="download your data").click()

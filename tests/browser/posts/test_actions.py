@@ -3,15 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import post, said, stayed, stays, write
+from tests.browser.support.steps import post, posted, stayed, stays, write
 
 
 @pytest.mark.parametrize("action", [pytest.param("Like", marks=pytest.mark.gate), "Repost", "Bookmark"])
-def test_an_action_in_place_keeps_the_focus(window, alice, raw, action):
-    page = window(alice)
-    page.goto("/")
-    write(page, "Worth it")
-    said(page, "Posted.")
+def test_an_action_in_place_keeps_the_focus(alice, raw, action, page):
+    posted(page, "Worth it")
     stays(page)
     button = post(page, "Worth it").get_by_role("button", name=action)
     expect(button).to_have_attribute("aria-pressed", "false")

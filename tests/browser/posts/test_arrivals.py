@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.support.arrivals import A_WHILE, told, wait_a_while
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
-from tests.browser.support.steps import composer, post, said, stayed, stays, write
+from tests.browser.support.steps import composer, post, posted, stayed, stays
 from tests.support.stored_keys import publish
 from timeline.relations.follow import Follows
 
@@ -30,13 +30,11 @@ def home(window, store, raw, alice, bob):
 def test_a_post_arrives_in_a_second_window_without_a_reload(home, window, bob):
     theirs = window(bob)
     theirs.goto("/")
-    write(theirs, "Just now, from another window")
-    said(theirs, "Posted.")
+    posted(theirs, "Just now, from another window")
     expect(post(home, "Just now, from another window")).to_have_count(0)
     wait_a_while(home)
     expect(told(home, 1)).to_be_visible()
-    write(theirs, "And one more")
-    said(theirs, "Posted.")
+    posted(theirs, "And one more")
     wait_a_while(home)
     expect(told(home, 2)).to_be_visible()
     told(home, 2).click()

@@ -26,13 +26,6 @@ def tag(raw, name):
     return prefix
 
 
-@pytest.fixture
-def page(window, alice):
-    page = window(alice)
-    page.goto("/")
-    return page
-
-
 @pytest.mark.gate
 def test_arrow_keys_choose_and_enter_takes(page, tag):
     composer(page).press_sequentially(f"About #{tag.lower()}")

@@ -5,18 +5,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, log_out, post, said, sign_up, write
+from tests.browser.support.steps import composer, log_out, post, posted, said, sign_up
 
 
 def counter(page):
     return page.get_by_role("main").locator("output")
-
-
-@pytest.fixture
-def page(window, alice):
-    page = window(alice)
-    page.goto("/")
-    return page
 
 
 def test_the_counter_tells_how_much_room_is_left(page):
@@ -82,8 +75,7 @@ def test_a_text_is_still_there_after_a_reload_and_after_a_walk(page):
 
 
 def test_what_was_posted_does_not_come_back(page):
-    write(page, "Posted for good")
-    said(page, "Posted.")
+    posted(page, "Posted for good")
     expect(composer(page)).to_have_value("")
     page.reload()
     expect(composer(page)).to_have_value("")

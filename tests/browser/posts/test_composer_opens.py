@@ -13,9 +13,7 @@ def height(page):
     return composer(page).evaluate("box => box.closest('form').offsetHeight")
 
 
-def test_it_grows_when_it_is_used_and_stays_open_with_a_text(window, alice):
-    page = window(alice)
-    page.goto("/")
+def test_it_grows_when_it_is_used_and_stays_open_with_a_text(page):
     before = height(page)
     composer(page).focus()
     assert height(page) > before

@@ -38,12 +38,14 @@ def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, sc
     composer(page).fill("To be continued")
     end_session(raw, alice)
     page.get_by_role("button", name="Post", exact=True).click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     fill_in_login(page, alice.user.username)
     expect(composer(page)).to_have_value("To be continued")
     page.get_by_role("button", name="Post", exact=True).click()
     said(page, "Posted.")
     expect(post(page, "To be continued")).to_have_count(1)
     expect(composer(page)).to_have_value("")
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
 
 
 def test_a_kept_text_can_be_discarded_without_scripts(window, raw, alice):
@@ -92,10 +94,8 @@ def test_each_form_keeps_its_own_text(window, store, raw, alice, bob):
     expect(reply).to_have_value("")
 
 
-def test_a_form_of_another_tab_asks_before_it_posts(window, console, raw, alice, bob, site):
+def test_a_form_of_another_tab_asks_before_it_posts(alice, console, raw, bob, site, page):
     console.expects(409, "/post/")
-    page = window(alice)
-    page.goto("/")
     composer(page).fill("Whose is this?")
     sign_in(page.context, bob, site.browser.origin)
     composer(page).press("Control+Enter")

@@ -3,15 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import post, said, write
+from tests.browser.support.steps import post, posted
 
 
 @pytest.mark.parametrize("whose", ["a profile", "everyone"])
-def test_a_page_leads_to_its_feed_which_has_its_posts(window, alice, whose):
-    page = window(alice)
-    page.goto("/")
-    write(page, f"Hello feed readers of {whose}")
-    said(page, "Posted.")
+def test_a_page_leads_to_its_feed_which_has_its_posts(alice, whose, page):
+    posted(page, f"Hello feed readers of {whose}")
     page.goto(f"/@{alice.user.username}/" if whose == "a profile" else "/timeline/")
     expect(post(page, f"Hello feed readers of {whose}")).to_have_count(1)
     feeds = page.locator("link[rel=alternate]").evaluate_all("links => links.map(link => [link.type, link.href])")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import AGE, fill_in_registration, nothing_scrolls_sideways, post, said, write
+from tests.browser.support.steps import AGE, fill_in_registration, nothing_scrolls_sideways, post, posted, said
 from tests.browser.support.windows import PHONE
 
 WAYS = [
@@ -25,8 +25,7 @@ def test_from_the_welcome_page_to_the_first_post(window, name, raw, way):
     said(page, f"Welcome, {dora}!")
     page.get_by_role("link", name="Skip this for now").click()
     expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
-    write(page, "The first word is mine, 여러분 <b>&amp;</b>")
-    said(page, "Posted.")
+    posted(page, "The first word is mine, 여러분 <b>&amp;</b>")
     nothing_scrolls_sideways(page)
     first = post(page, "The first word is mine, 여러분 <b>&amp;</b>")
     expect(first).to_have_count(1)
@@ -40,11 +39,8 @@ def test_from_the_welcome_page_to_the_first_post(window, name, raw, way):
     nothing_scrolls_sideways(page)
 
 
-def test_what_was_said_once_is_not_said_again_after_a_reload(window, alice):
-    page = window(alice)
-    page.goto("/")
-    write(page, "Said once")
-    said(page, "Posted.")
+def test_what_was_said_once_is_not_said_again_after_a_reload(page):
+    posted(page, "Said once")
     page.reload()
     expect(post(page, "Said once")).to_have_count(1)
     expect(page.get_by_text("Posted.", exact=True)).to_have_count(0)

@@ -65,25 +65,19 @@ def test_a_page_keeps_its_title(window, history):
     assert page.title() == title
 
 
-def test_a_new_tab_opens_where_one_is_asked_for(window, alice, history):
-    page = window(alice)
-    page.goto("/")
+def test_a_new_tab_opens_where_one_is_asked_for(history, page):
     with page.context.expect_page() as opened:
         older(page).click(modifiers=["Control"])
     expect(posts(opened.value).first).to_contain_text("Number 24.")
     expect(posts(page)).to_have_count(20)
 
 
-def test_who_presses_twice_gets_each_post_once(window, alice, history):
-    page = window(alice)
-    page.goto("/")
+def test_who_presses_twice_gets_each_post_once(history, page):
     older(page).dblclick()
     expect(posts(page)).to_have_count(40)
 
 
-def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(window, alice, history):
-    page = window(alice)
-    page.goto("/")
+def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(history, page):
     press_tab_until(page, older(page))
     page.keyboard.press("Enter")
     expect(posts(page)).to_have_count(40)
@@ -118,9 +112,7 @@ def test_back_returns_to_the_same_place_among_posts_loaded_in_place(window, alic
     )
 
 
-def test_back_among_the_first_posts_loads_no_others(window, alice, history):
-    page = window(alice)
-    page.goto("/")
+def test_back_among_the_first_posts_loads_no_others(history, page):
     posts(page).nth(3).locator("time").click()
     page.go_back()
     expect(posts(page)).to_have_count(20)

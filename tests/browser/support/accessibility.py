@@ -49,6 +49,11 @@ def findings(page: Page, options: dict[str, Any] = OPTIONS) -> list[str]:
     ]
 
 
+def fits(page: Page, scripts: bool) -> None:
+    """axe finds no fault; it needs scripts."""
+    assert not scripts or findings(page) == []
+
+
 def _why(node: dict[str, Any]) -> str:
     checks = [*node["any"], *node["all"], *node["none"]]
     return "; ".join(check["message"] for check in checks) or node["html"]

@@ -46,6 +46,12 @@ def write(page: Page, text: str) -> None:
     page.get_by_role("button", name="Post", exact=True).click()
 
 
+def posted(page: Page, text: str) -> None:
+    """Post it from the home page, and see that it was posted."""
+    write(page, text)
+    said(page, "Posted.")
+
+
 def post(page: Page, text: str) -> Locator:
     """The post with that text."""
     return page.get_by_role("article").filter(has_text=text)

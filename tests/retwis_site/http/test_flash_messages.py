@@ -56,13 +56,17 @@ def test_the_next_page_shows_all_messages_in_order(browser, alice, bob):
     assert "follow bob" not in page(client)
 
 
-@pytest.mark.parametrize("forged", ["x", "W10:forged", "\u00e9", "[]"])
+SIGNED_BY_NOBODY = ['[["__json_message",0,25,"Forged"]]', "gASVCgAAAAAAAACMBkZvcmdlZJQu:x", "Forged:1:1"]
+
+
+@pytest.mark.parametrize("forged", ["x", "W10:forged", "\u00e9", "[]", *SIGNED_BY_NOBODY])
 def test_a_forged_message_is_not_shown_and_its_cookie_is_removed(browser, alice, forged):
     client = browser(alice)
     client.cookies["messages"] = forged
     answer = client.get("/")
     assert answer.status_code == 200
     assert 'class="message ' not in answer.content.decode()
+    assert "Forged" not in answer.content.decode()
     assert answer.cookies["messages"]["max-age"] == 0
 
 

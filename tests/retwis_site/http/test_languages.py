@@ -95,7 +95,7 @@ def test_a_cookie_with_an_unknown_language_is_ignored(browser, forged):
     assert language_of_page(get(client, accept_language="de")) == "de"
 
 
-@pytest.mark.parametrize("url", ["/", "/login/", "/nothing/", URL, "/@Alice/1/"])
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@Alice/", "/login/", "/nothing/", URL, "/@Alice/1/"])
 def test_no_cache_shows_one_visitors_language_to_another(browser, raw, store, alice, url):
     publish(raw, store, alice, "hello")
     for client in (browser(), browser(alice)):

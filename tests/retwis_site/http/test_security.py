@@ -5,7 +5,6 @@ from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.hashers import check_password
 
 from retwis_site.exceptions import StoreError
@@ -17,7 +16,6 @@ from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.feature import POSTS
 from timeline.relations.follow import Follows
-from timeline.timelines.profile import Profiles
 
 HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
@@ -43,22 +41,6 @@ def pages(client):
         url: client.get(url) for name, url in addresses().items() if name not in {*HEALTH_CHECKS, *PUBLIC, "news"}
     }
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
-
-
-@pytest.fixture
-def failing(monkeypatch, browser, alice):
-    """`failing(error)`: the answer when a view raises this error."""
-
-    def fail(error):
-        def page(*args):
-            raise error
-
-        monkeypatch.setattr(Profiles, "page", page)
-        client = browser(alice)
-        client.raise_request_exception = False
-        return client.get("/@Alice/")
-
-    return fail
 
 
 _kept = {}
@@ -336,12 +318,3 @@ def test_a_form_is_read_only_from_the_body_and_the_last_value_of_a_field_counts(
     assert raw.exists("idem:1:t")
     assert browser().post(f"/login/?username=alice&password={PASSWORD}", {}).status_code == 422
     assert client.get("/?before=x&before=5").status_code == 200
-
-
-def test_a_message_with_an_invalid_signature_is_not_shown(browser, alice):
-    client = browser(alice)
-    for forged in ('[["__json_message",0,25,"Forged"]]', "gASVCgAAAAAAAACMBkZvcmdlZJQu:x", "Forged:1:1"):
-        client.cookies[f"{settings.COOKIE_PREFIX}messages"] = forged
-        response = client.get("/")
-        assert response.status_code == 200
-        assert "Forged" not in response.content.decode()

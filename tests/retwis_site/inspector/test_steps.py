@@ -27,23 +27,15 @@ def shown(watch):
     return [[str(command) for command in step.commands] for step in recorded_steps(watch)]
 
 
-def test_a_watch_has_each_round_trip_with_its_commands_and_its_time(store):
+def test_a_watch_has_each_round_trip_with_its_commands_its_time_and_the_method_that_asked(store):
     with watching() as watch:
         pipe = store.pipeline()
         Repository(store).ask(pipe)
         pipe.execute()
         Repository(store).read()
     assert shown(watch) == [["HGET user:1 name", "ZCARD likes:1", "ZCARD likes:2"], ["GET health"]]
-    assert all(step.seconds > 0 for step in recorded_steps(watch))
-
-
-def test_each_command_names_the_method_that_asked_for_it(store):
-    with watching() as watch:
-        pipe = store.pipeline()
-        Repository(store).ask(pipe)
-        pipe.execute()
-        Repository(store).read()
     [together, alone] = recorded_steps(watch)
+    assert min(together.seconds, alone.seconds) > 0
     assert {command.asker for command in together.commands} == {"Repository.ask"}
     assert {command.asker for command in alone.commands} == {"Repository.read"}
 

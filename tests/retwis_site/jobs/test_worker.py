@@ -16,7 +16,7 @@ from retwis_site.jobs import lease, worker
 from retwis_site.jobs.outbox import LEASE, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
-from tests.support.delivering import deliver, is_finished
+from tests.support.delivering import deliver, finish_one_job, is_finished
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
@@ -133,17 +133,13 @@ def test_the_first_worker_pushes_to_home_timelines_and_leaves_nothing_behind(raw
     assert not raw.exists("attempts")
 
 
-def test_the_worker_after_a_killed_worker_drops_home_timelines(raw, left_to_the_worker, capsys):
-    [job] = raw.zrange("outbox", 0, -1)
-    raw.hset("attempts", job, 1)
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert not raw.exists("posts:2", "posts:3")
-    assert is_finished(raw)
-
-
-def test_a_late_worker_drops_home_timelines(raw, left_to_the_worker, capsys):
+@pytest.mark.parametrize("worker", ["after a killed worker", "an hour late"])
+def test_a_worker_that_comes_later_drops_home_timelines(raw, left_to_the_worker, capsys, worker):
     """After an hour the id would be pushed above many newer posts."""
-    raw.hset("post:1", "time", int(time.time()) - 3600)
+    if worker == "an hour late":
+        raw.hset("post:1", "time", int(time.time()) - 3600)
+    else:
+        raw.hset("attempts", *raw.zrange("outbox", 0, -1), 1)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert not raw.exists("posts:2", "posts:3")
     assert is_finished(raw)
@@ -164,8 +160,7 @@ def test_a_worker_that_must_stop_finishes_its_chunk_and_releases_the_job(
     assert raw.zcard("outbox") == 1
     assert raw.keys("lease:*") == []
     worker.stop.clear()
-    assert deliver(capsys) == "1 jobs finished.\n"
-    assert is_finished(raw)
+    finish_one_job(raw, capsys)
 
 
 @pytest.mark.real_server

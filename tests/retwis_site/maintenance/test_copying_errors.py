@@ -9,11 +9,25 @@ from django.core.management import CommandError, call_command
 from retwis_site.maintenance import site_copy
 from retwis_site.store import schema
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
-from tests.support.people import PASSWORD
+from tests.support.people import PASSWORD, register
 from tests.support.processes.processes import environment, manage
 from tests.support.stored_keys import everything
 from tests.support.stores import acl_users
 from tests.support.stores.seam import Killed, killed_before_write
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """`with meanwhile(happens):` this happens when all is copied, before `copy` compares the stores."""
+    compare = site_copy.Copy.comparison
+
+    @contextlib.contextmanager
+    def patched(happens):
+        with monkeypatch.context() as patch:
+            patch.setattr(site_copy.Copy, "comparison", lambda copy: (happens(), compare(copy))[1])
+            yield
+
+    return patched
 
 
 def test_a_copy_killed_before_any_write_is_complete_after_a_second_run(raw, source, monkeypatch):
@@ -35,16 +49,14 @@ def test_a_copy_killed_before_any_write_is_complete_after_a_second_run(raw, sour
     assert writes > 10
 
 
-def test_an_unfinished_copy_starts_from_the_beginning(raw, source, monkeypatch):
+def test_an_unfinished_copy_starts_from_the_beginning(raw, source, meanwhile):
     """The source site ran on after the first try. Keys that it deleted must not come back."""
 
-    def die(copy):
+    def die():
         raise Killed
 
-    with monkeypatch.context() as patched:
-        patched.setattr(site_copy.Copy, "comparison", die)
-        with pytest.raises(Killed):
-            copy(source)
+    with meanwhile(die), pytest.raises(Killed):
+        copy(source)
     assert raw.exists("following:3")
     assert raw.get("next_user_id") == schema.UNFINISHED
     raw.rpush("timeline", "-0")
@@ -56,30 +68,24 @@ def test_an_unfinished_copy_starts_from_the_beginning(raw, source, monkeypatch):
 def test_no_one_can_register_or_post_in_an_unfinished_copy(raw, source, browser, monkeypatch):
     monkeypatch.setattr(site_copy.Copy, "finish", lambda copy: None)
     copy(source)
-    before = without_rate_limits(raw)
+    before = keys_to_copy(raw)
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
     assert browser().post("/register/", form).status_code == 503
     client = browser()
     client.cookies["auth"] = source.raw.hget("user:1", "auth")
     assert client.post("/post/", {"body": "too early", "token": "t"}).status_code == 503
-    assert without_rate_limits(raw) == before
+    after = keys_to_copy(raw)
+    assert {key for key in {*before, *after} if before.get(key) != after.get(key)} <= set(raw.keys("throttle:*"))
 
 
-def without_rate_limits(raw):
-    return {key: content for key, content in keys_to_copy(raw).items() if not key.startswith("throttle:")}
-
-
-def test_a_target_with_users_is_refused(raw, source, alice):
+@pytest.mark.parametrize("users", ["alice", "those of a finished copy"])
+def test_a_target_with_users_is_refused(raw, store, source, users):
+    if users == "alice":
+        register(store, "Alice")
+    else:
+        copy(source)
     before = everything(raw)
     with pytest.raises(CommandError, match=r"holds users.*Name an empty one"):
-        copy(source)
-    assert everything(raw) == before
-
-
-def test_a_finished_copy_is_refused_as_target(raw, source):
-    copy(source)
-    before = everything(raw)
-    with pytest.raises(CommandError, match="Name an empty one"):
         copy(source)
     assert everything(raw) == before
 
@@ -98,33 +104,24 @@ def test_an_unfinished_copy_is_refused_as_source(raw, source):
     assert everything(raw) == {}
 
 
-def test_missing_keys_leave_the_copy_unfinished(raw, source, monkeypatch):
-    compare = site_copy.Copy.comparison
-
-    def lose(copy):
+def test_missing_keys_leave_the_copy_unfinished(raw, source, meanwhile):
+    def lose():
         raw.hdel("post:1", "body")
         raw.delete("updates:2")
-        return compare(copy)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(site_copy.Copy, "comparison", lose)
-        with pytest.raises(CommandError, match="The copy is incomplete"):
-            copy(source)
+    with meanwhile(lose), pytest.raises(CommandError, match="The copy is incomplete"):
+        copy(source)
     assert raw.get("next_user_id") == schema.UNFINISHED
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)
 
 
 @pytest.mark.parametrize("counter", ["next_user_id", "next_post_id"])
-def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, source, monkeypatch, counter):
-    compare = site_copy.Copy.comparison
-
-    def write(copy):
-        source.raw.incr(counter)
-        return compare(copy)
-
-    monkeypatch.setattr(site_copy.Copy, "comparison", write)
-    with pytest.raises(CommandError, match="Stop the site, and run this again"):
+def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, source, meanwhile, counter):
+    with (
+        meanwhile(lambda: source.raw.incr(counter)),
+        pytest.raises(CommandError, match="Stop the site, and run this again"),
+    ):
         copy(source)
     assert raw.get("next_user_id") == schema.UNFINISHED
 
@@ -185,16 +182,12 @@ def test_a_missing_right_at_the_source_names_the_source(source):
 
 
 @pytest.mark.real_server
-def test_a_source_that_dies_during_the_copy_is_named(raw, source, monkeypatch):
-    compare = site_copy.Copy.comparison
-
-    def die(copy):
+def test_a_source_that_dies_during_the_copy_is_named(raw, source, meanwhile):
+    def die():
         with contextlib.suppress(redis.ConnectionError):
             source.raw.shutdown(nosave=True)
-        return compare(copy)
 
-    monkeypatch.setattr(site_copy.Copy, "comparison", die)
-    with pytest.raises(CommandError, match="--from does not answer"):
+    with meanwhile(die), pytest.raises(CommandError, match="--from does not answer"):
         copy(source)
     assert raw.get("next_user_id") == schema.UNFINISHED
 

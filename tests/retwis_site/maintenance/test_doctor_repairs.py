@@ -31,6 +31,7 @@ from tests.support.maintenance.doctor_report import (
     UNRANKED,
     UPDATES,
     VALUES,
+    complaints,
     doctor,
 )
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
@@ -266,9 +267,7 @@ def test_a_restored_post_is_in_the_home_timelines_of_followers_again(site, store
 def test_a_key_of_the_wrong_type_is_moved_to_damaged(site, capsys, key):
     site.delete(key)
     (site.zadd if key == "users" else site.sadd)(key, *([{"x": 1}] if key == "users" else ["x"]))
-    with pytest.raises(SystemExit):
-        call_command("doctor")
-    assert f"{key} is a" in capsys.readouterr().out
+    assert f"{key} is a" in complaints(capsys)
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
     assert site.type(f"damaged:{key}") == ("zset" if key == "users" else "set")

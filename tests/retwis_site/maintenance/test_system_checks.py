@@ -82,37 +82,27 @@ def config(raw):
     """Set settings of the test server, which has a user. The settings are restored afterwards."""
     raw.hset("users", "alice", "1")
     before = {**raw.config_get("appendonly"), **raw.config_get("maxmemory-policy")}
-
-    def change(name, value):
-        raw.config_set(name, value)
-
-    yield change
+    yield raw.config_set
     for name, value in before.items():
         raw.config_set(name, value)
 
 
 @pytest.mark.real_server
-def test_the_deploy_check_accepts_a_server_that_keeps_everything(config, capsys):
-    config("appendonly", "yes")
-    config("maxmemory-policy", "noeviction")
-    assert retwis_messages(capsys, "--deploy") == []
-
-
-@pytest.mark.real_server
-def test_the_deploy_check_warns_of_a_server_without_an_append_only_file(config, capsys):
-    config("appendonly", "no")
-    (line,) = retwis_messages(capsys, "--deploy")
-    assert "(retwis.W003)" in line
-    assert "appendonly no" in line
-
-
-@pytest.mark.real_server
-def test_the_deploy_check_warns_of_a_server_that_may_evict_keys(config, capsys):
-    config("appendonly", "yes")
-    config("maxmemory-policy", "allkeys-lru")
-    (line,) = retwis_messages(capsys, "--deploy")
-    assert "(retwis.W004)" in line
-    assert "maxmemory-policy allkeys-lru" in line
+@pytest.mark.parametrize(
+    ("appendonly", "policy", "warning"),
+    [
+        ("yes", "noeviction", None),
+        ("no", "noeviction", ("(retwis.W003)", "appendonly no")),
+        ("yes", "allkeys-lru", ("(retwis.W004)", "maxmemory-policy allkeys-lru")),
+    ],
+    ids=["it keeps everything", "it has no append-only file", "it may evict keys"],
+)
+def test_the_deploy_check_warns_of_a_server_that_may_lose_data(config, capsys, appendonly, policy, warning):
+    config("appendonly", appendonly)
+    config("maxmemory-policy", policy)
+    lines = retwis_messages(capsys, "--deploy")
+    assert len(lines) == (warning is not None)
+    assert all(text in line for line in lines for text in warning)
 
 
 @pytest.mark.real_server

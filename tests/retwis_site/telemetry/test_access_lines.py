@@ -14,7 +14,6 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store.connection.recorder import Watch
 from retwis_site.telemetry.middleware import ObservedRequests
 from tests.support.people import PASSWORD
-from timeline.timelines.profile import Profiles
 
 ADDRESS = "203.0.113.9"
 
@@ -64,12 +63,8 @@ def test_a_viewer_whom_the_view_has_not_asked_for_costs_no_round_trip(browser, a
     assert access()[-1].endswith("uid -")
 
 
-def test_the_cause_of_a_503_stands_at_the_end(browser, alice, access, monkeypatch):
-    def fail(*arguments):
-        raise StoreError("no answer")
-
-    monkeypatch.setattr(Profiles, "page", fail)
-    assert browser(alice).get("/@Alice/").status_code == 503
+def test_the_cause_of_a_503_stands_at_the_end(failing, access):
+    assert failing(StoreError("no answer")).status_code == 503
     assert access()[-1].endswith(", cause store")
 
 
@@ -80,11 +75,8 @@ def test_a_full_queue_is_a_cause_too(browser, access, monkeypatch):
     assert access()[-1].endswith(", cause queue")
 
 
-def test_a_page_that_fails_has_a_line(browser, alice, access, monkeypatch):
-    monkeypatch.setattr(Profiles, "page", lambda *arguments: 1 / 0)
-    client = browser(alice)
-    client.raise_request_exception = False
-    assert client.get("/@Alice/").status_code == 500
+def test_a_page_that_fails_has_a_line(failing, access):
+    assert failing(ZeroDivisionError()).status_code == 500
     assert access()[-1].startswith("GET profile 500, ")
 
 

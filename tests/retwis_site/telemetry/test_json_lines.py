@@ -3,7 +3,6 @@
 import logging
 
 from retwis_site.telemetry.log_lines import LONGEST_LINE
-from timeline.timelines.profile import Profiles
 
 
 def test_a_request_is_an_object_with_its_figures_as_numbers(browser, alice, objects):
@@ -30,11 +29,8 @@ def test_a_request_is_an_object_with_its_figures_as_numbers(browser, alice, obje
     }
 
 
-def test_a_traceback_is_in_its_object_and_has_the_id_of_the_request(browser, alice, objects, monkeypatch):
-    monkeypatch.setattr(Profiles, "page", lambda *arguments: 1 / 0)
-    client = browser(alice)
-    client.raise_request_exception = False
-    answer = client.get("/@Alice/?q=secret")
+def test_a_traceback_is_in_its_object_and_has_the_id_of_the_request(failing, objects):
+    answer = failing(ZeroDivisionError("division by zero"), "?q=secret")
     failed, access = objects()
     assert set(failed) == {"timestamp", "level", "logger", "message", "request_id", "traceback"}
     assert (failed["logger"], failed["level"]) == ("django.request", "ERROR")

@@ -7,7 +7,6 @@ from granian.rsgi import ProtocolClosed
 
 from retwis_site.telemetry.request_ids import current_request_id
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
-from timeline.timelines.profile import Profiles
 
 MADE = re.compile(r"[0-9a-f]{16}")
 
@@ -32,11 +31,8 @@ def test_another_text_is_no_id(client, written, sent):
     assert sent == "" or sent not in written()
 
 
-def test_the_page_and_every_line_of_a_failed_request_have_the_same_id(browser, alice, monkeypatch, written):
-    monkeypatch.setattr(Profiles, "page", lambda *arguments: 1 / 0)
-    client = browser(alice)
-    client.raise_request_exception = False
-    answer = client.get("/@Alice/")
+def test_the_page_and_every_line_of_a_failed_request_have_the_same_id(failing, written):
+    answer = failing(ZeroDivisionError())
     request_id = answer.headers["X-Request-ID"]
     assert f"Request {request_id}" in answer.content.decode()
     heads = [line for line in written().splitlines() if line.startswith("20")]

@@ -4,15 +4,9 @@ import threading
 import traceback
 from contextlib import contextmanager, suppress
 
-from tests.support.endurance.getting_in import GETTING_IN
-from tests.support.endurance.managing import MANAGING, STAFF_ACTS
+from tests.support.endurance.deeds import DEEDS, OF_STAFF
 from tests.support.endurance.person import STAFF, Crowd, Person
-from tests.support.endurance.reading import READING
-from tests.support.endurance.relating import RELATING
-from tests.support.endurance.writing import WRITING
 
-DEEDS = READING | WRITING | RELATING | MANAGING | GETTING_IN
-OF_STAFF = DEEDS | STAFF_ACTS
 TROUBLED = 2  # people against whom staff may act: those after staff
 
 

@@ -7,7 +7,6 @@ from accounts.recovery.codes import field_of
 
 POSTS = {"likes", "reposts", "bookmarks"}
 PEOPLE = {"following", "blocked", "muted"}
-OF_ACCOUNTS = (*POSTS, *PEOPLE, "updates", "followers", "tags_of", "muted_words", "notices")
 
 
 def all_is_there(crowd, raw):

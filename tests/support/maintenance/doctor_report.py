@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from django.core.management import call_command
 
 NAMES = "names that lead to no user or to another user"
@@ -36,6 +37,15 @@ def report_of(capsys, *options):
     except SystemExit as exit:
         code = exit.code
     return code, json.loads(capsys.readouterr().out)
+
+
+def complaints(capsys, *options):
+    """What `doctor` prints about a store with errors."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor", *options)
+    assert ended.value.code == 1
+    return capsys.readouterr().out
 
 
 def doctor(capsys, *options):

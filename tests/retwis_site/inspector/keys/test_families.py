@@ -100,22 +100,14 @@ def test_what_the_server_refuses_is_said(site, rights, right, refused):
 
 
 @pytest.mark.cluster
-def test_all_servers_of_a_cluster_are_scanned(raw, store, alice, bob):
-    write_posts(raw, 1, range(1, 41))
-    sample = Families(store).look(Place(), {})
-    while sample.further is not None:
-        sample = Families(store).look(sample.further, sample.tallies)
-    assert sample.number("post:*") == 40
-    assert sample.memory("post:*") > 0
-
-
 @pytest.mark.twemproxy
-def test_the_servers_behind_a_proxy_are_scanned(raw, store, alice, bob):
+def test_all_servers_of_a_cluster_and_behind_a_proxy_are_scanned(raw, store, alice, bob, settings):
     write_posts(raw, 1, range(1, 41))
     sample = Families(store).look(Place(), {})
     while sample.further is not None:
         sample = Families(store).look(sample.further, sample.tallies)
     assert sample.number("post:*") == 40
+    assert settings.REDIS_TOPOLOGY == "twemproxy" or sample.memory("post:*") > 0
 
 
 @pytest.mark.parametrize("text", ["", "0", "0.", ".0", "0.x", "0.-1", "x.0", "0.99999999999999999999", "0.0.0", "٠.٠"])

@@ -76,13 +76,16 @@ def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, c
 
 
 @pytest.mark.parametrize("verbosity", [0, 1])
-def test_errors_in_the_backup_are_the_last_line_at_any_verbosity(site, tmp_path, verbosity):
+def test_errors_in_the_backup_are_printed_and_the_last_line_at_any_verbosity(site, tmp_path, capsys, verbosity):
     """cron sends a mail only for a command that prints something."""
     site.zrem("followers:1", 2)
     with pytest.raises(CommandError) as ended:
         call_command("backup", str(tmp_path), "--verify", verbosity=verbosity)
     (made,) = complete(tmp_path)
     assert str(ended.value) == f"{made} is complete, but the store has errors: 2. Run `manage.py doctor --fix`."
+    found = "error: entries of following: missing from followers:, or unknown: 1" in capsys.readouterr().out
+    assert found is (verbosity == 1)
+    assert folders.read_manifest(made).errors == 2  # the follower is missing, and so is its count
 
 
 def test_a_store_without_users_is_refused_and_leaves_nothing(raw, tmp_path):
@@ -90,15 +93,6 @@ def test_a_store_without_users_is_refused_and_leaves_nothing(raw, tmp_path):
     with pytest.raises(CommandError, match=r"^No user is registered in this store\. Set REDIS_URL"):
         call_command("backup", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_errors_in_the_backup_are_printed(site, tmp_path, capsys):
-    site.zrem("followers:1", 2)
-    with pytest.raises(CommandError):
-        call_command("backup", str(tmp_path), "--verify")
-    assert "error: entries of following: missing from followers:, or unknown: 1" in capsys.readouterr().out
-    (made,) = complete(tmp_path)
-    assert folders.read_manifest(made).errors == 2  # the follower is missing, and so is its count
 
 
 def test_a_backup_that_no_server_can_load_is_not_kept(site, tmp_path, monkeypatch):

@@ -40,6 +40,15 @@ def truth(raw):
     }
 
 
+@pytest.fixture
+def imported(full_site, tmp_path):
+    """The full site after an export, and an import into the empty store."""
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    return full_site
+
+
 CONVERSATION = (
     *("likes", "liked_by", "reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted", "muted_reposts"),
     *(
@@ -82,10 +91,7 @@ def test_an_export_of_an_import_has_the_same_bytes_but_for_its_date(full_site, t
     assert {**parsed(second)[-1], "sha256": ""} == {**parsed(first)[-1], "sha256": ""}
 
 
-def test_doctor_finds_nothing_after_an_import(full_site, tmp_path, capsys):
-    export(tmp_path / "site.jsonl")
-    empty(full_site)
-    import_(tmp_path / "site.jsonl")
+def test_doctor_finds_nothing_after_an_import(imported, capsys):
     assert doctor(capsys) == (0, {}, {})
 
 
@@ -104,19 +110,13 @@ def test_people_log_in_with_their_passwords_and_no_old_session_is_open(full_site
     assert "from bob" in client.get("/timeline/").content.decode()
 
 
-def test_new_people_and_posts_get_new_ids(full_site, store, tmp_path):
-    export(tmp_path / "site.jsonl")
-    empty(full_site)
-    import_(tmp_path / "site.jsonl")
+def test_new_people_and_posts_get_new_ids(imported, store):
     assert register(store, "erin").user.uid == 5
     assert Posts(store).publish(5, NewPost("hello"), "token").pid == 8  # 5 was a deleted account's, 6 is a repost
 
 
-def test_the_name_of_a_deleted_account_stays_taken(full_site, store, tmp_path, browser):
-    export(tmp_path / "site.jsonl")
-    empty(full_site)
-    import_(tmp_path / "site.jsonl")
-    assert full_site.hget("users", "dave") == "4"
+def test_the_name_of_a_deleted_account_stays_taken(imported, store, browser):
+    assert imported.hget("users", "dave") == "4"
     assert Sessions(store).stored_password(4) is None
     assert browser().get("/@Dave/").status_code == 410
 

@@ -5,7 +5,7 @@ from django.core.management import call_command
 
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.store.client import connect
-from tests.support.people import PASSWORD, register
+from tests.support.people import register
 from tests.support.stores import acl_users, topologies
 
 pytestmark = pytest.mark.twemproxy
@@ -23,15 +23,11 @@ def guarded(moved, settings, tmp_path):
         yield port, servers
 
 
-def test_the_site_works_and_no_command_is_refused(guarded, browser):
+def test_the_site_works_and_no_command_is_refused(guarded, use_the_site):
     _, servers = guarded
     for server in servers:
         server.refused()
-    client = browser()
-    form = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
-    assert client.post("/register/", form).status_code == 302
-    assert client.post("/post/", {"body": "hello", "token": "t"}).status_code == 302
-    assert "hello" in client.get("/").content.decode()
+    use_the_site()
     for command in ("doctor", "cleanup"):
         call_command(command, verbosity=0)
     assert sum(connect().info()[number]["db0"]["keys"] for number in (0, 1)) == connect().dbsize() > 5

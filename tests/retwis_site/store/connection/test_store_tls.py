@@ -6,7 +6,6 @@ import pytest
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
-from tests.support.people import PASSWORD
 from tests.support.processes.processes import wait_until
 from tests.support.stores import acl_users, topologies
 
@@ -22,15 +21,6 @@ def folder():
 def addresses(ports, tls, host=HERE, scheme="rediss"):
     query = f"?ssl_ca_certs={tls.authority}" if scheme == "rediss" else ""
     return ",".join(f"{scheme}://{acl_users.credentials()}{host}:{port}{query}" for port in ports)
-
-
-def use_the_site(browser):
-    client = browser()
-    form = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
-    assert client.post("/register/", form).status_code == 302
-    assert client.post("/post/", {"body": "in private", "token": "t"}).status_code == 302
-    assert "in private" in client.get("/").content.decode()
-    assert "in private" in client.get("/timeline/").content.decode()
 
 
 def is_refused(*texts):
@@ -55,11 +45,11 @@ def tls_sentinels(folder):
 
 
 @pytest.mark.sentinel
-def test_the_site_works_with_tls_to_sentinels_and_their_primary(tls_sentinels, moved, settings, browser):
+def test_the_site_works_with_tls_to_sentinels_and_their_primary(tls_sentinels, moved, settings, use_the_site):
     server, ports, tls = tls_sentinels
     settings.REDIS_SENTINEL_USERNAME = settings.REDIS_SENTINEL_PASSWORD = ""
     moved(addresses(ports, tls))
-    use_the_site(browser)
+    use_the_site()
     assert server.client.hget("post:1", "body") == "in private"
     moved(addresses(ports, tls).replace("ca.pem", "server.pem"))
     is_refused("certificate verify failed", "ssl_ca_certs")
@@ -90,24 +80,24 @@ def cluster_of(folder):
 
 
 @pytest.mark.cluster
-def test_the_site_works_with_a_tls_cluster_by_address(cluster_of, moved, browser):
+def test_the_site_works_with_a_tls_cluster_by_address(cluster_of, moved, use_the_site):
     servers, tls = cluster_of(HERE)
     moved(addresses([server.port for server in servers], tls))
-    use_the_site(browser)
+    use_the_site()
     assert sum(server.client.dbsize() for server in servers) > 5
     moved(addresses([server.port for server in servers], tls).replace("ca.pem", "server.pem"))
     is_refused("certificate verify failed", "ssl_ca_certs")
 
 
 @pytest.mark.cluster
-def test_the_site_works_with_a_tls_cluster_by_host_name(cluster_of, moved, browser):
+def test_the_site_works_with_a_tls_cluster_by_host_name(cluster_of, moved, use_the_site):
     options = ["--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname"]
     servers, tls = cluster_of("localhost", HERE, options=options)
     for server in servers:
         hosts = lambda s=server: {row[2][0] for row in s.client.execute_command("CLUSTER", "SLOTS")}  # noqa: E731
         wait_until(lambda hosts=hosts: hosts() == {"localhost"}, "all to know the host names")
     moved(addresses([servers[0].port], tls, host="localhost"))
-    use_the_site(browser)
+    use_the_site()
     assert {host for host, _ in connect().transport.slots.holders.values()} == {"localhost"}
 
 
