@@ -61,13 +61,15 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
 
 
 def _longest_thread(client: redis.Redis, users: dict[int, Viewer], readers: Sequence[Viewer]) -> Page:
-    """The page of the post with the most replies, at most a page of them. Raises RuntimeError without replies."""
-    found = [
-        (client.zcard(key), int(key.rpartition(":")[2])) for key in client.scan_iter(kinds.matching("replies_to:*"))
-    ]
-    replies, pid = max(((number, pid) for number, pid in found if number <= POSTS_A_PAGE), default=(0, 0))
-    if not replies:
+    """The page of the first post of a thread, with the most replies of those whose replies are all to the first post.
+
+    Raises RuntimeError when there is no such thread."""
+    found = {int(key.rpartition(":")[2]): client.zcard(key) for key in client.scan_iter(kinds.matching("thread:*"))}
+    flat = {pid: below for pid, below in found.items() if below == client.zcard(keys.replies_to(pid)) <= POSTS_A_PAGE}
+    if not flat:
         raise RuntimeError("no post has a reply: seed more posts")
+    pid = max(flat, key=lambda pid: flat[pid])
+    replies = flat[pid]
     author = users[int(client.hget(keys.post(pid), "user_id") or 0)]
     return Page("thread", [(f"/@{author.name}/{pid}/", me) for me in readers], 1 + replies, (author.name,))
 
