@@ -117,14 +117,16 @@ soak: $(VENV)/.installed-test
 	SOAK_SECONDS=$(SECONDS) SOAK_CLIENTS=$(CLIENTS) SOAK_SEED=$(SEED) \
 		$(BIN)/python -m pytest --ds=tests.settings.real -m faults --capture=no tests/endurance
 
-# Measures the growing site for docs/scaling.md. Needs ten minutes, 2 GB of memory and Debian's redis-server.
-growth: $(VENV)/.installed-test
-	@$(BIN)/python -m benchmarks.growth && $(BIN)/python -m benchmarks.growth.paper
-
-# Measures how fast the site is, and writes docs/benchmarks.md. Needs 40 minutes, 1 GB of memory and Debian's wrk,
-# apache2-utils, redis-tools and redis-server.
+# Measures how fast the site is, how its times grow and how much memory it takes, and writes docs/benchmarks.md. Needs
+# half an hour, 1 GB of memory and Debian's wrk, redis-tools and redis-server. A question that fails stops no other.
 bench: $(VENV)/.installed-test
-	@$(BIN)/python -m benchmarks.bench
+	@status=0; for question in speed growth memory; do \
+		$(BIN)/python -m benchmarks.$$question || status=1; \
+	done; exit $$status
+
+# Measures only how the times grow.
+growth: $(VENV)/.installed-test
+	@$(BIN)/python -m benchmarks.growth
 
 # Collects the texts to translate into locale/ and compiles the translations: docs/translating.md. Needs Debian's gettext.
 CATALOGS := $(wildcard locale/*/LC_MESSAGES/django.po)

@@ -1,1 +1,2 @@
-"""`make bench` measures how fast the site is (`bench`). `make growth` measures what a growing site needs (`growth`)."""
+"""`make bench` answers three questions: how fast are pages (`speed`), how does their time grow (`growth`), and how much
+memory does a site take (`memory`)."""

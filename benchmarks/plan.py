@@ -25,30 +25,20 @@ class Plan:
     follows: int = 40
     viewers: int = 200
     clients: tuple[int, ...] = (16, 100)
-    curve: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 100)
-    requests: int = 100_000  # sent by ab
     followers: int = 100_000
     pushes: int = 500_000  # sent by redis-benchmark
     forms: int = 50  # posts sent by each of two authors
     following: tuple[int, int] = (10, 1000)
     few_posts: int = 1000
     many_posts: int = 1_000_000
-    rebuilds: int = 50
-    followed: int = 500  # users that the viewer of the rebuilt home follows
     homes: int = 2000  # whose memory is measured
     accounts: int = 5000  # whose memory is measured
-    mix_seconds: int = 20
-    living_users: int = 20_000
-    living_posts: int = 100_000
-    arrivals: int = 20  # posts, and as many follows, that arrive in a second
-    logins: int = 8  # people who log in at once
-    busy_seconds: int = 5  # length of each run with arrivals or logins, and of its baseline
-    first_homes: int = 5000  # requests to a site that has just started
+    weighed_posts: int = 50_000
+    many_users: int = 20_000
+    many_users_posts: int = 100_000
     first_visitors: int = 200  # users whose homes are built again
     views: int = 100_000  # page views after which the memory of a worker is measured
     vocabulary: int = 50_000  # words that posts are made of, beside those of the demo
-    indexed: int = 32_768  # posts that a worker indexes: two ranges of ids
-    indexed_forms: int = 300  # posts sent to each of two sites, with and without an index
 
 
 def small(folder: Path, rounds: int, seconds: int) -> Plan:
@@ -58,35 +48,27 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
         seconds,
         posts=10_000,
         viewers=40,
-        curve=(1, 8),
-        requests=1000,
         followers=5000,
         pushes=50_000,
         forms=5,
         many_posts=50_000,
-        rebuilds=5,
         homes=200,
         accounts=500,
-        mix_seconds=3,
-        living_users=1000,
-        living_posts=10_000,
-        busy_seconds=2,
-        first_homes=300,
+        weighed_posts=5000,
+        many_users=1000,
+        many_users_posts=10_000,
         first_visitors=20,
         views=2000,
         vocabulary=5000,
-        indexed=16_384,
-        indexed_forms=10,
     )
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a part: a Markdown text, figures by the name of their goal, and files that the text links to."""
+    """The result of a part: a Markdown text, and figures by the name of their goal."""
 
     text: str
     figures: dict[str, float] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,12 +104,12 @@ def _hardware() -> dict[str, str]:
     }
 
 
-PROGRAMS = {"redis-server": "--version", "redis-benchmark": "--version", "wrk": "-v", "ab": "-V"}
+PROGRAMS = {"redis-server": "--version", "redis-benchmark": "--version", "wrk": "-v"}
 
 
 def _versions() -> dict[str, str]:
     found = {"Python": sys.version.split()[0]}
-    found |= {name: version(name.lower()) for name in ("Django", "granian", "gunicorn", "redis", "hiredis")}
+    found |= {name: version(name.lower()) for name in ("Django", "granian", "redis", "hiredis")}
     found["the embedded server"] = version_text(find_binary())
     for program, option in PROGRAMS.items():
         output = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)

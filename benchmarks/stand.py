@@ -20,7 +20,7 @@ from benchmarks.visitor import Visitor
 from tests.support.processes.ports import free_ports
 
 ROOT = Path(__file__).parent.parent
-NEEDED = {"wrk": "wrk", "ab": "apache2-utils", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
+NEEDED = {"wrk": "wrk", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
 WORKERS = 2
 STARTED = r"Started worker-\d+"  # in the log of granian
 LISTENS = r"web worker \d+ listens"  # in the log of `manage.py serve`
@@ -33,31 +33,8 @@ FIXED = {
     "INSPECT": "0",
     "DJANGO_SETTINGS_MODULE": "retwis_site.settings",
 }
-# Settings of the site that must not come from the environment of this process.
-UNSET = (
-    "REDIS_URL",
-    "REDIS_TOPOLOGY",
-    "REDIS_NODES",
-    "REDIS_KEY_PREFIX",
-    "POST_IDS",
-    "NODE_ID",
-    "TIMELINE_SHARDS",
-    "OUTBOX_SHARDS",
-    "RETWIS_ENV_FILE",
-    "EMBEDDED",
-    "HTTPS",
-    "DEBUG",
-    "DELIVER_INLINE_LIMIT",
-    "ALLOWED_HOSTS",
-    "CSRF_TRUSTED_ORIGINS",
-    "TRUSTED_PROXIES",
-    "SECRET_KEY",
-    "PORT",
-    "VAR_DIR",
-    "REDIS_SENTINEL_SERVICE",
-    "REDIS_SENTINEL_USERNAME",
-    "REDIS_SENTINEL_PASSWORD",
-)
+# The only variables that a site gets from the environment of this process: no setting comes from there.
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
 HOLD = """
 import sys
 from retwis_site.store.server import embedded
@@ -87,46 +64,15 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = STARTS
 # ---- processes
 
 
-def _started(pid: int) -> tuple[int, str] | None:
-    """The parent of a process and its start time; None when it has ended. A later process with the same pid has another
-    start time."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(fields[1]), fields[19]
-
-
-def family(pid: int) -> dict[int, str]:
-    """All descendants of a process: their start times by pid."""
-    processes = {int(path.name): _started(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
-    found: dict[int, str] = {}
-    parents = [pid]
-    while parents:
-        parent = parents.pop()
-        children = {
-            child: stat[1] for child, stat in processes.items() if stat and stat[0] == parent and child not in found
-        }
-        found |= children
-        parents.extend(children)
-    return found
-
-
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """Send SIGTERM to a process, then SIGKILL to it and its descendants that are left."""
-    children = family(process.pid)
+    """Send SIGTERM to a process that leads its session, then SIGKILL to what is left of its process group."""
     if process.poll() is None:
         process.terminate()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    for pid, began in children.items():
-        now = _started(pid)
-        if now is not None and now[1] == began:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def end_with_parent() -> None:
@@ -182,7 +128,7 @@ class Place:
 
 def site_env(folder: Path, **more: str) -> dict[str, str]:
     """Environment variables of a separate site that writes only into `folder`."""
-    others = {name: value for name, value in os.environ.items() if name not in UNSET}
+    others = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {
         **others,
         **FIXED,
@@ -260,26 +206,9 @@ def workers(log: Path) -> list[int]:
     return found
 
 
-def granian(
-    place: Place, log: Path, threads: int, application: str = "retwis_site.wsgi:application", path: str = "/livez"
-) -> "contextlib.AbstractContextManager[int]":
-    """An application under granian itself, without `manage.py serve`."""
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", "granian", application, "--interface", "wsgi", "--workers", str(WORKERS)]
-    command += ["--blocking-threads", str(threads), "--no-ws", "--host", "127.0.0.1", "--port", str(port)]
-    factory = ["--factory"] if application.startswith("benchmarks.") else []
-    return web(place, [*command, *factory], port, path, STARTED, log)
-
-
 def empty_view(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
     """The empty view, under granian with one blocking thread for each worker."""
-    return granian(place, log, 1, "benchmarks.hello:application", "/")
-
-
-def gunicorn(
-    place: Place, log: Path, application: str = "retwis_site.wsgi:application", path: str = "/livez"
-) -> "contextlib.AbstractContextManager[int]":
-    """An application under gunicorn's sync workers."""
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "gunicorn", application, "--workers", str(WORKERS)]
-    return web(place, [*command, "--bind", f"127.0.0.1:{port}"], port, path, r"Booting worker with pid: \d+", log)
+    command = [sys.executable, "-m", "granian", "benchmarks.hello:application", "--factory", "--interface", "wsgi"]
+    command += ["--workers", str(WORKERS), "--blocking-threads", "1", "--no-ws"]
+    return web(place, [*command, "--host", "127.0.0.1", "--port", str(port)], port, "/", STARTED, log)

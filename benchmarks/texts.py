@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from benchmarks.parts.raw import BODIES
+from benchmarks.raw import BODIES
 from timeline.language.stems import stem_key, written_terms
 from timeline.language.words import words
 
 COMMON, RARE = 12, 20  # words that are searched
 COPIES = 3  # posts with a rare word
-WORST_WORDS = " ".join(f"alpha{letter} beta{letter}" for letter in "abcdefghijk")
-# Fits no worst_text, but all of it until its last word.
-WORST_QUERY = f'{WORST_WORDS} "betak alphaa" -omega after:2001-01-01'
 _SYLLABLES = [consonant + vowel for consonant in "bdfghjklmnprstvz" for vowel in "aeiou"]
 
 
@@ -62,8 +59,3 @@ def texts(known: Vocabulary, count: int) -> Iterator[str]:
         if pid in added:
             said.append(added[pid])
         yield " ".join(said)
-
-
-def worst_text(pid: int) -> str:
-    """What WORST_QUERY looks for, in each post other words too: so no process has read it before."""
-    return f"{WORST_WORDS} betak alphaa #tag https://a.example/b n{pid} omega"

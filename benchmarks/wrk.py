@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 Visit = tuple[str, str]  # path, Cookie header or ""
 
@@ -79,12 +78,6 @@ def parse(output: str) -> Result:
         raise RuntimeError("wrk got no response")
     broken = connect + read + write + timeout
     return Result(requests, requests / duration * 1e6, size / requests, refused, broken, p50 / 1e3, p99 / 1e3)
-
-
-class Measured(Protocol):
-    """Something that can run for a time, and that a race compares with something else."""
-
-    def run(self, clients: int, seconds: float) -> Result: ...
 
 
 @dataclass(frozen=True)
@@ -192,9 +185,7 @@ def warm_up(targets: Sequence[Target]) -> None:
         each.run(16, 1)
 
 
-def race(
-    base: Measured, subjects: Mapping[str, Measured], clients: int, rounds: int, seconds: float
-) -> dict[str, Race]:
+def race(base: Target, subjects: Mapping[str, Target], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
     """Run the baseline and each subject in turn, for all rounds. So changes in the machine's load affect all alike."""
     pairs: dict[str, list[tuple[Result, Result]]] = {name: [] for name in subjects}
     for _ in range(rounds):

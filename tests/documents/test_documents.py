@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
 
-from benchmarks.growth import paper
 from retwis_site.store import commands
 from retwis_site.store.kinds import KINDS
 
@@ -55,11 +54,6 @@ def test_every_command_method_sends_the_command_with_its_name():
         method(recorded, *({**arguments, **lists}.get(argument, argument) for argument in names))
         assert recorded.sent[0] == name.split("_")[0].upper()
         assert recorded.sent[1] == "key"
-
-
-@pytest.mark.parametrize("make_table", [paper.assumptions, paper.sizes, paper.binding, paper.hot])
-def test_the_tables_of_growth_on_paper_are_those_of_the_script(make_table):
-    assert make_table().strip() in (ROOT / "docs/scaling.md").read_text()
 
 
 COMMANDS = ["seed", "deliver", "cleanup", "doctor", "copy", "backup", "restore", "upgrade"]

@@ -2,16 +2,10 @@
 
 import pytest
 
-from accounts.users.entities import User
-from benchmarks import texts
-from benchmarks.parts import search
-from benchmarks.parts.search import Query
-from benchmarks.plan import Plan, small
+from benchmarks import search, texts
+from benchmarks.search import Query
 from benchmarks.visitor import Answer, Viewer, WrongAnswer
 from timeline.language.stems import stem_key
-from timeline.posts.entities import Post
-from timeline.search.queries.matching import Matching
-from timeline.search.queries.parsing import parse
 
 ALICE = Viewer(1, "user_1", "secret1", "c" * 32)
 POSTS = 1000
@@ -77,17 +71,3 @@ class FakeVisitor:
 
     def close(self):
         pass
-
-
-@pytest.mark.parametrize("size", ["many_posts", "vocabulary", "indexed", "indexed_forms"])
-def test_the_small_plan_has_a_smaller_search(tmp_path, size):
-    assert getattr(small(tmp_path, 1, 1), size) < getattr(Plan(tmp_path), size)
-
-
-def test_the_worst_query_fits_a_worst_text_but_for_its_last_word():
-    query = parse(texts.WORST_QUERY)
-    alice = User(1, "alice")
-    said = texts.worst_text(7)
-    assert not Matching(query, {}, None).fits(Post(7, alice, said, 1_700_000_000))
-    assert Matching(query, {}, None).fits(Post(7, alice, said.removesuffix(" omega"), 1_700_000_000))
-    assert texts.worst_text(8) != said

@@ -1,25 +1,28 @@
-"""Home of a user who follows very many users, home in a store with very many posts, and the rebuild of a home."""
+"""`python -m benchmarks.growth`: how do the times of a home, a post and a search change when the site grows?"""
 
 import contextlib
 import random
-import statistics
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from benchmarks.growth.paper import table
-from benchmarks.parts import raw
-from benchmarks.parts.pages import Page, heads, row
+import benchmarks.configured  # noqa: F401
+from benchmarks import raw, run, search
+from benchmarks.pages import Page, heads, row
 from benchmarks.plan import Plan, Report
-from benchmarks.stand import Place, embedded_store, empty_view, site
-from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, check, people
-from benchmarks.wrk import Race, race, target, warm_up
+from benchmarks.stand import Place, embedded_store, site
+from benchmarks.table import table
+from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, people
+from benchmarks.wrk import Race, Target, race, target, warm_up
 from retwis_site.store import keys
 
 VIEWERS = 20  # in each of two groups that are compared
 
 
-def report(plan: Plan) -> Report:
+def homes(plan: Plan) -> Report:
+    """Homes of users who follow many, and homes among many posts."""
     figures: dict[str, float] = {}
-    followed, rebuilt = _following(plan, figures)
+    followed = _following(plan, figures)
     many = _posts(plan, figures)
     few, lots = plan.following
     text = f"""\
@@ -33,9 +36,7 @@ Home takes **{figures["following"]:.2f} times** as long when following {lots:,} 
 {many}
 With {plan.many_posts:,} posts home takes **{figures["many posts"]:.2f} times** as long as with
 {plan.few_posts:,}. Each number of posts has its own store and its own site. Both have {plan.users:,} users.
-Each follows {plan.follows}, and all wrote equally many posts.
-
-{rebuilt}"""
+Each follows {plan.follows}, and all wrote equally many posts."""
     return Report(text, figures)
 
 
@@ -47,7 +48,7 @@ def _time_ratio(result: Race) -> float:
     return 1 / result.ratio
 
 
-def _following(plan: Plan, figures: dict[str, float]) -> tuple[str, str]:
+def _following(plan: Plan, figures: dict[str, float]) -> str:
     rng = random.Random(1)
     with embedded_store(plan.folder / "following") as place:
         place.seed(plan.users, plan.posts, plan.follows)
@@ -56,19 +57,16 @@ def _following(plan: Plan, figures: dict[str, float]) -> tuple[str, str]:
         few, lots = plan.following
         first = plan.users + 1
         groups = [list(range(first + VIEWERS * number, first + VIEWERS * (number + 1))) for number in range(2)]
-        own = first + VIEWERS * 2
-        raw.load(place.client, raw.people(range(first, own + 1)))
-        raw.load(place.client, raw.counters(own, plan.posts))
+        raw.load(place.client, raw.people(range(first, first + 2 * VIEWERS)))
+        raw.load(place.client, raw.counters(first + 2 * VIEWERS, plan.posts))
         for uids, size in zip(groups, (few, lots), strict=True):
             for me in uids:
                 raw.load(place.client, raw.edges(me, rng.sample(authors if size <= len(authors) else users, size)))
-        raw.load(place.client, raw.edges(own, rng.sample(users, plan.followed)))
         with site(place, plan.folder / "following.log") as port:
             result = _race(plan, [(port, [raw.viewer(uid) for uid in uids]) for uids in groups])
             figures["following"] = _time_ratio(result)
-            rebuilt = _rebuild(plan, place, port, raw.viewer(own), figures)
     base, name = f"following {few}", f"home when following {lots:,}"
-    return table(heads(base), [row(name, plan.clients[0], result)]), rebuilt
+    return table(heads(base), [row(name, plan.clients[0], result)])
 
 
 def _race(plan: Plan, groups: Sequence[tuple[int, list[Viewer]]]) -> Race:
@@ -91,7 +89,7 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
         groups = []
         for count in (plan.few_posts, plan.many_posts):
             place = stack.enter_context(embedded_store(plan.folder / f"posts-{count}"))
-            fill(plan, place, count, raw.demo_texts(count))
+            raw.fill(place, plan.users, plan.follows, count, raw.demo_texts(count))
             groups.append((stack.enter_context(site(place, plan.folder / f"posts-{count}.log")), viewers))
         result = _race(plan, groups)
     figures["many posts"] = _time_ratio(result)
@@ -99,42 +97,48 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
     return table(heads(f"{plan.few_posts:,} posts"), [row(name, plan.clients[0], result)])
 
 
-def fill(plan: Plan, place: Place, count: int, bodies: Iterable[str]) -> None:
-    """Load users who follow each other, and `count` posts with these texts."""
-    rng = random.Random(2)
-    uids = range(1, plan.users + 1)
-    raw.load(place.client, raw.counters(plan.users, count))
-    raw.load(place.client, raw.people(uids))
-    for me in uids:
-        raw.load(place.client, raw.edges(me, rng.sample([uid for uid in uids if uid != me], plan.follows)))
-    raw.load(place.client, raw.posts(bodies, plan.users))
-    place.settle()
+# ---- a post with many likes
 
 
-def _rebuild(plan: Plan, place: Place, port: int, me: Viewer, figures: dict[str, float]) -> str:
-    """A text on warm and rebuilt homes. They are requested in turn, one request at a time. Fills `figures`."""
-    check(port, "/", me, POSTS_A_PAGE)
-    visitor = Visitor(port, me.cookies)
-    times: dict[str, list[float]] = {"warm": [], "rebuilt": []}
-    with contextlib.closing(visitor):
-        with empty_view(place, plan.folder / "empty.log") as empty, contextlib.closing(Visitor(empty)) as baseline:
-            empty_time = statistics.median(baseline.get("/").seconds for _ in range(plan.rebuilds)) * 1e3
-        for _ in range(plan.rebuilds):
-            for name, measured in times.items():
-                if name == "rebuilt":
-                    place.client.unlink(keys.home(me.uid))
-                measured.append(visitor.get("/").seconds * 1e3)
-    if not place.client.llen(keys.home(me.uid)):
-        raise RuntimeError("the home was not rebuilt")
-    warm, rebuilt = (statistics.median(measured) for measured in times.values())
-    figures["rebuild"] = rebuilt / warm
-    rows = [
-        [name, f"{statistics.median(measured):.1f}", f"{min(measured):.1f}", f"{max(measured):.1f}"]
-        for name, measured in times.items()
-    ]
-    return f"""\
-Home of a user who follows {plan.followed}, one request at a time. Warm requests and requests after
-`UNLINK posts:<uid>` run in turn, {plan.rebuilds} of each. The rebuilt home takes **{rebuilt / warm:.1f} times** as long
-(ratio of the medians). The empty view takes {empty_time:.1f} ms.
+def liked(plan: Plan) -> Report:
+    """The page of a post with very many likes, compared with that of a post without any."""
+    with embedded_store(plan.folder) as place:
+        raw.load(place.client, [*raw.counters(1, 0), *raw.people([1])])
+        with site(place, plan.folder / "site.log") as port:
+            liked, other = _two_posts(plan, place, port, raw.viewer(1))
+            warm_up([liked, other])
+            many = race(other, {"": liked}, plan.clients[0], plan.rounds, plan.seconds)[""]
+    text = f"""\
+The page of a post with {plan.followers:,} likes, compared with that of a post of the same length without any:
 
-{table(["home", "median, ms", "shortest", "longest"], rows)}"""
+{table(heads("no likes"), [row(f"a post with {plan.followers:,} likes", plan.clients[0], many)])}"""
+    return Report(text, {"liked post": 1 / many.ratio})
+
+
+def _two_posts(plan: Plan, place: Place, port: int, me: Viewer) -> tuple[Target, Target]:
+    """The pages of two new posts, of which the first has very many likes, for the same viewer."""
+    with contextlib.closing(Visitor(port, me.cookies)) as visitor:
+        for number in range(2):
+            body = f"A post that is measured, number {number}."
+            visitor.post("/post/", csrfmiddlewaretoken=me.csrf, token=f"measured-{number}", body=body)
+    first, second = (int(str(pid)) for pid in place.client.zrange(keys.updates(me.uid), -2, -1))
+    first_liker = 10_000_000  # no user of the site
+    likers = range(first_liker, first_liker + plan.followers)
+    raw.load(place.client, (("ZADD", keys.liked_by(first), 1, uid) for uid in likers))
+    place.client.hset(keys.post(first), "likes", plan.followers)
+    liked, other = (Page("post", [(f"/@{me.name}/{pid}/", me)], posts=1) for pid in (first, second))
+    for page in (liked, other):
+        page.check(port)
+    folder = plan.folder
+    return liked.target(port, _made(folder / "liked")), other.target(port, _made(folder / "other"))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+PARTS = {"homes": homes, "liked": liked, "search": search.report}
+
+if __name__ == "__main__":
+    sys.exit(run.main("growth", PARTS))

@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.users.entities import User
 from accounts.users.names import entries
-from benchmarks.growth.sizes import NOW, secret
+from benchmarks.stand import Place
 from benchmarks.visitor import CSRF_LETTERS, Viewer
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
@@ -20,8 +20,14 @@ from timeline.demo.texts import post_body
 Command = tuple[str | int, ...]
 
 BATCH = 2000
+NOW = 1_760_000_000  # seconds: when users joined and the first post was written
 NO_PASSWORD = make_password(None)
 BODIES = [post_body(random.Random(number)) for number in range(1000)]
+
+
+def secret(number: int) -> str:
+    """The secret of a session cookie, 32 hexadecimal digits that depend only on `number`."""
+    return f"{number * 0x9E3779B97F4A7C15 % (1 << 128) | 1 << 127:032x}"
 
 
 def load(client: redis.Redis, commands: Iterable[Command]) -> None:
@@ -75,10 +81,10 @@ def demo_texts(count: int) -> Iterator[str]:
     return islice(cycle(BODIES), count)
 
 
-def posts(bodies: Iterable[str], authors: int) -> Iterator[Command]:
-    """Posts from id 1 on, with these texts. Authors 1 to `authors` write in turn."""
+def posts(bodies: Iterable[str], authors: int, first: int = 1) -> Iterator[Command]:
+    """Posts from id `first` on, with these texts. Authors 1 to `authors` write in turn."""
     assert not settings.REDIS_KEY_PREFIX
-    for pid, body in enumerate(bodies, 1):
+    for pid, body in enumerate(bodies, first):
         author = pid % authors + 1
         yield ("HSET", keys.post(pid), "user_id", author, "time", NOW + pid // 100, "body", body)
         yield ("ZADD", keys.updates(author), pid, pid)
@@ -89,3 +95,15 @@ def homes(uids: Iterable[int], length: int) -> Iterator[Command]:
     ids = [*range(length, 0, -1), 0]
     for uid in uids:
         yield ("RPUSH", keys.home(uid), *ids)
+
+
+def fill(place: Place, users: int, follows: int, count: int, bodies: Iterable[str]) -> None:
+    """Load users who follow each other, and `count` posts with these texts."""
+    rng = random.Random(2)
+    uids = range(1, users + 1)
+    load(place.client, counters(users, count))
+    load(place.client, people(uids))
+    for me in uids:
+        load(place.client, edges(me, rng.sample([uid for uid in uids if uid != me], follows)))
+    load(place.client, posts(bodies, users))
+    place.settle()

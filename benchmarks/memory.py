@@ -1,0 +1,155 @@
+"""`python -m benchmarks.memory`: how much memory do a user, a home and a post take, and a worker after many pages?"""
+
+import random
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from django.contrib.auth.hashers import make_password
+
+import benchmarks.configured  # noqa: F401
+from accounts.users.entities import User
+from accounts.users.names import entries as name_entries
+from benchmarks import raw, run
+from benchmarks.pages import build_homes
+from benchmarks.plan import Plan, Report
+from benchmarks.raw import NOW, Command, secret
+from benchmarks.stand import Place, embedded_store, site, workers
+from benchmarks.table import table
+from benchmarks.visitor import Viewer, people
+from benchmarks.wrk import Visit, random_target
+from retwis_site.store import keys
+from tests.support.processes.ports import free_ports
+from tests.support.stores.topologies import Server, running
+
+IDS, EDGES = 1000, 40
+FIRST_ID = 1_000_000  # ids of seven digits, as INCR gives a site of a million
+WARM_UP = 100  # requests after which a worker counts as started
+PROFILES, TIMELINES = 15, 5  # percent of the page views; all others are homes
+MEGABYTE = 1024 * 1024
+
+
+# ---- entries of the store
+
+
+def entries(plan: Plan) -> Report:
+    """Bytes of a home, of a user and of a post."""
+    (port,) = free_ports(1)
+    server = Server(plan.folder, port)
+    with running([server]):
+        home = _weigh(server, _homes(plan.homes)) / plan.homes
+        user = _weigh(server, _users(plan.accounts)) / plan.accounts
+        post = _weigh(server, _posts(plan.weighed_posts)) / plan.weighed_posts
+    rows = [
+        [f"a home of {IDS:,} ids of 7 digits, as INCR gives them", f"{home:,.0f}"],
+        [f"a user with {EDGES} follows, {EDGES} followers and no home", f"{user:,.0f}"],
+        ["a post, with its entry among the posts of its author", f"{post:,.0f}"],
+    ]
+    text = f"""\
+Growth of `used_memory` of a `redis-server`, in bytes for each of {plan.homes:,} homes, each of
+{plan.accounts:,} users and each of {plan.weighed_posts:,} posts. A user has a hash with an Argon2 password, both sides
+of each edge, and entries in `users`, `auths`, `users_by_time`, `users_by_name` and `users_by_followers`. A post has a
+text of the demo, and {EDGES} posts are of one author.
+
+{table(["thing", "bytes"], rows)}"""
+    return Report(text, {"home bytes": home, "user bytes": user, "post bytes": post})
+
+
+def _homes(count: int) -> Iterator[Command]:
+    for uid in range(FIRST_ID, FIRST_ID + count):
+        yield ("RPUSH", keys.home(uid), *range(FIRST_ID + uid % 1000 + IDS * 900, FIRST_ID + uid % 1000, -900))
+
+
+def _users(count: int) -> Iterator[Command]:
+    password = make_password("a password")
+    for uid in range(FIRST_ID, FIRST_ID + count):
+        name = f"user_{uid % FIRST_ID}"
+        yield ("HSET", keys.user(uid), "username", name, "password", password, "auth", secret(uid))
+        yield ("HSET", keys.users(), name, uid)
+        yield ("HSET", keys.auths(), secret(uid), uid)
+        yield ("ZADD", keys.users_by_time(), NOW + uid, name)
+        for entry in name_entries(User(uid, name)):
+            yield ("ZADD", keys.users_by_name(), 0, entry)
+        yield ("ZADD", keys.users_by_followers(), EDGES, uid)
+        for step in range(1, EDGES + 1):
+            yield ("ZADD", keys.following(uid), NOW + step, uid + step * 7)
+            yield ("ZADD", keys.followers(uid), NOW + step, uid + step * 7)
+
+
+def _posts(count: int) -> Iterator[Command]:
+    return raw.posts(raw.demo_texts(count), max(1, count // EDGES), FIRST_ID)
+
+
+def _weigh(server: Server, commands: Iterable[Command]) -> int:
+    """The bytes by which `used_memory` grows when the commands write to the empty server."""
+    server.client.execute_command("FLUSHALL", "SYNC")
+    empty = server.client.info("memory")["used_memory"]
+    raw.load(server.client, commands)
+    return int(server.client.info("memory")["used_memory"]) - int(empty)
+
+
+# ---- web workers
+
+
+def private(pid: int) -> int:
+    """The bytes of memory that only this process has, from the kernel's summary."""
+    return private_bytes(Path(f"/proc/{pid}/smaps_rollup").read_text())
+
+
+def private_bytes(rollup: str) -> int:
+    return sum(int(size) * 1024 for size in re.findall(r"^Private_(?:Clean|Dirty):\s+(\d+) kB$", rollup, re.MULTILINE))
+
+
+def worker(plan: Plan) -> Report:
+    """The growth of both workers of a site that has just started, whose homes are built."""
+    log = plan.folder / "memory.log"
+    with embedded_store(plan.folder) as place:
+        place.seed(plan.many_users, plan.many_users_posts, plan.follows)
+        users = list(people(place.client).values())
+        with site(place, plan.folder / "build.log") as port:
+            build_homes(port, users)
+        start, end, requests = _served(plan, place, log, users)
+    grown = [after - before for before, after in zip(start, end, strict=True)]
+    rows = [
+        [f"worker {number}", *(f"{size / MEGABYTE:.1f}" for size in sizes)]
+        for number, sizes in enumerate(zip(start, end, grown, strict=True), 1)
+    ]
+    text = f"""\
+Memory of the {len(start)} web workers of a site that has just started, after {WARM_UP} page views and after
+{requests:,} more, at random: {100 - PROFILES - TIMELINES} % homes, {PROFILES} % profiles of others and
+{TIMELINES} % global timelines, all signed in as random users. It is the memory that a process does not share with
+others (`Private_*` in `/proc/<pid>/smaps_rollup`).
+
+{table(["process", "start, MB", "end, MB", "growth, MB"], rows)}"""
+    return Report(text, {"worker memory": max(grown)})
+
+
+def _served(plan: Plan, place: Place, log: Path, users: Sequence[Viewer]) -> tuple[list[int], list[int], int]:
+    """The private bytes of each worker before and after all page views, and the number of views."""
+    with site(place, log) as port:
+        pids = workers(log)
+        views = random_target(port, visits(users), plan.folder / "views.lua")
+        views.first(plan.clients[0], WARM_UP)
+        start = [private(pid) for pid in pids]
+        result = views.first(plan.clients[0], plan.views)
+        end = [private(pid) for pid in pids]
+        if workers(log) != pids or result.refused or result.broken:
+            raise RuntimeError(f"{result.refused} page views were refused and {result.broken} broken, or a worker died")
+    return start, end, result.requests
+
+
+def visits(users: Sequence[Viewer]) -> list[Visit]:
+    """A home of each user, and in proportion profiles and global timelines."""
+    rng = random.Random(4)
+    homes = [("/", user.header) for user in users]
+    some = rng.choices(users, k=len(users) * PROFILES // (100 - PROFILES - TIMELINES))
+    profiles = [(f"/@{rng.choice(users).name}/", user.header) for user in some]
+    some = rng.choices(users, k=len(users) * TIMELINES // (100 - PROFILES - TIMELINES))
+    return [*homes, *profiles, *(("/timeline/", user.header) for user in some)]
+
+
+PARTS = {"entries": entries, "worker": worker}
+
+if __name__ == "__main__":
+    sys.exit(run.main("memory", PARTS))
