@@ -1,19 +1,23 @@
 """The parts of a check. `doctor` and `cleanup` search all keys of a kind, in chunks, while the site runs.
 
-A check goes through its keys and yields the findings of each chunk. An operation under way leaves keys inconsistent for
-a moment. That is no finding: `confirmed` leaves it out.
+A check is about keys of some kinds: it gets them in chunks, and yields its findings. So many checks share one pass over
+all keys. Most checks have a `look`, which returns what is wrong at one moment. An operation under way leaves keys
+inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.store import keys, kinds
+from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
+from retwis_site.store.kinds import KINDS, Kind, id_in, matching, may_be
 from retwis_site.store.replies import Answer
 
 T = TypeVar("T")
@@ -29,64 +33,208 @@ class Finding:
     # Its arguments may hold a secret. None: only the operator knows what is right, and the description says how.
     repair: Callable[[], object] | None = field(repr=False)
     number: int = 1  # of keys or fields, where one repair is for many
+    is_last: bool = False  # it stands for all that the check would find in further keys
 
 
 Chunks = Iterator[list[Finding]]
 
 
+def _nothing_in(names: list[str]) -> Chunks:
+    return iter(())
+
+
+def _nothing() -> Chunks:
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Check:
-    """One invariant. `size` returns about how many keys, fields or members `search` reads."""
+    """One invariant of the keys of some kinds.
+
+    Its repairs rely on the checks before it. `beside`: not on what those of the same pass do to keys of other kinds, so
+    one pass serves all of them. The checks of a pass see each chunk in their order."""
 
     label: str
-    search: Callable[[], Chunks]
-    size: Callable[[], int]
+    of: tuple[Kind, ...] = ()
+    find: Callable[[list[str]], Chunks] = _nothing_in  # the findings in keys of one of these kinds, at most AT_ONCE
+    at_end: Callable[[], Chunks] = _nothing  # what is found when all keys were seen
+    beside: bool = False
 
 
-def confirmed(
-    store: Store, suspects: Sequence[T], subjects: Callable[[T], set[str]], look: Callable[[Sequence[T]], Sequence[T]]
-) -> Sequence[T]:
-    """The suspects that no operation under way explains, and that a second `look` finds wrong again.
+def in_new_pass(checks: Sequence[Check]) -> list[Check]:
+    """The checks, after a pass of those before them: they rely on these about keys of other kinds."""
+    return [replace(check, beside=number > 0) for number, check in enumerate(checks)]
 
-    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
-    `subjects` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them.
-    """
-    if not suspects:
-        return []
-    under_way = Outbox(store).under_way()
-    return look([suspect for suspect in suspects if under_way.isdisjoint(subjects(suspect))])
+
+def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
+    """All keys of some kinds, in one pass: at most AT_ONCE names of one kind at once. It keeps no more than that of
+    each kind. One round trip for each AT_ONCE keys of the site; where few match, for up to 8 times as many; none for
+    kinds that are a single key."""
+    waiting: dict[Kind, list[str]] = {}
+    for kind in of:
+        if kind.parts:
+            waiting[kind] = []
+        else:
+            yield kind, [kind.only_key]
+    patterns = [kind.pattern for kind in waiting]
+    for names in store.scan_keys(matching(patterns[0] if len(patterns) == 1 else "*"), AT_ONCE) if patterns else ():
+        for name in names:
+            found = may_be(name)
+            if found not in waiting:
+                continue
+            waiting[found].append(name)
+            if len(waiting[found]) == AT_ONCE:
+                yield found, waiting[found]
+                waiting[found] = []
+    yield from ((kind, names) for kind, names in waiting.items() if names)
+
+
+# ---- What is read of the keys of a chunk. Each yields chunks, which may be empty.
+
+Read = Callable[[Store, list[str]], Iterator[list[Any]]]
+
+
+def names_alone(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The names of the keys themselves. No round trip."""
+    yield names
+
+
+def ids(store: Store, names: list[str]) -> Iterator[list[int]]:
+    """The ids in their names, such as in `user:12`. No round trip."""
+    yield [number for name in names if (number := id_in(name)) is not None]
+
+
+def fields(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """The fields of hashes with their values. One round trip for each AT_ONCE fields."""
+    return chain.from_iterable(store.hash_fields(name, AT_ONCE) for name in names)
+
+
+def names_in(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The fields of hashes without their values. Round trips as for `fields`."""
+    return ([field for field, _ in chunk] for chunk in fields(store, names))
+
+
+def scored_in(store: Store, names: list[str]) -> Iterator[Scored]:
+    """The members of sorted sets with their scores. One round trip for each AT_ONCE members."""
+    return chain.from_iterable(store.zset_scored(name, AT_ONCE) for name in names)
+
+
+def texts_in(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The members of sorted sets without their scores. Round trips as for `scored_in`."""
+    return ([member for member, _ in chunk] for chunk in scored_in(store, names))
+
+
+def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, float]]]:
+    """What sorted sets have, as (key, member, score).
+
+    One round trip reads the first AT_ONCE members of each set. Longer sets take one round trip more for each further
+    AT_ONCE members."""
+    return batches(_each_entry(store, names), AT_ONCE)
+
+
+def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
+    pipe = store.pipeline()
+    first = [(name, pipe.zscan(name, 0, AT_ONCE)) for name in names]
+    pipe.execute()
+    for key, scan in first:
+        cursor, found = scan.value
+        while found or cursor:
+            yield from ((key, member, score) for member, score in found)
+            cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
+
+
+def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]]]:
+    """As `entries`, with the id in the key."""
+    named = [name for name in names if id_in(name) is not None]
+    return ([(id_in(key) or 0, member, score) for key, member, score in chunk] for chunk in entries(store, named))
+
+
+def members(store: Store, names: list[str]) -> Iterator[list[tuple[int, int, float]]]:
+    """As `rows`, of members that are ids. `ValueChecks` find the others."""
+    return (
+        [(number, member, score) for number, text, score in chunk if (member := parse_id(text)) is not None]
+        for chunk in rows(store, names)
+    )
+
+
+def pairs(store: Store, names: list[str]) -> Iterator[list[tuple[int, int]]]:
+    """As `members`, without the scores."""
+    return ([(number, member) for number, member, _ in chunk] for chunk in members(store, names))
 
 
 def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
     """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
-    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
-        yield [number for name in names if (number := kinds.id_in(name)) is not None]
+    return chain.from_iterable(ids(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
 
 
 def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
-    """The ids in all sorted sets of a kind, such as `following:*`. Yields chunks of (id in the key, member, score).
-    `ValueChecks` find what is no id.
+    """The ids in all sorted sets of a kind, such as `following:*`, as `members`."""
+    return chain.from_iterable(members(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
 
-    One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
-    for each further AT_ONCE members."""
-    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
-        owned = [(name, number) for name in names if (number := kinds.id_in(name)) is not None]
+
+# ---- What is wrong
+
+
+def confirmed(
+    store: Store,
+    suspects: Sequence[T],
+    look: Callable[[list[Any]], Iterable[T]],
+    jobs: Callable[[T], set[str]] = lambda _: set(),
+    subject: Callable[[T], Any] = lambda one: one,
+    at_work_on: Callable[[], Collection[Any]] = tuple,
+) -> list[T]:
+    """The suspects that no operation under way explains, and that a second `look` at their subjects finds again.
+
+    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
+    `jobs` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them; `at_work_on`
+    the subjects that jobs are at work on, where no prefix says it.
+    """
+    if not suspects:
+        return []
+    under_way, busy = Outbox(store).under_way(), at_work_on()
+    left = {one for one in suspects if under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+    again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
+    return [one for one in again if one in left]
+
+
+def check_of(
+    store: Store,
+    label: str,
+    of: Kind | tuple[Kind, ...],
+    look: Callable[[list[Any]], Sequence[T]],
+    says: Callable[[T], str],
+    repair: Callable[[T], object],
+    *,
+    read: Read = ids,
+    jobs: Callable[[T], set[str]] = lambda _: set(),
+    subject: Callable[[T], Any] = lambda one: one,
+    at_work_on: Callable[[], Collection[Any]] = tuple,
+    beside: bool = False,
+) -> Check:
+    """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets. What it
+    returns may be more than one thing about each: then `subject` says about what. The other arguments are as for
+    `Check` and `confirmed`."""
+
+    def find(names: list[str]) -> Chunks:
+        for chunk in read(store, names):
+            yield [
+                Finding(says(one), partial(repair, one))
+                for one in confirmed(store, look(chunk) if chunk else [], look, jobs, subject, at_work_on)
+            ]
+
+    return Check(label, of if isinstance(of, tuple) else (of,), find, beside=beside)
+
+
+def looking(store: Store, ask: Callable[[Pipe, T], Answer[bool]]) -> Callable[[Iterable[T]], list[T]]:
+    """A look of one round trip: those of which `ask` says that they are wrong."""
+
+    def look(some: Iterable[T]) -> list[T]:
         pipe = store.pipeline()
-        first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
+        asked = [(one, ask(pipe, one)) for one in some]
         pipe.execute()
-        chunk: list[tuple[int, int, float]] = []
-        for key, number, scan in first:
-            cursor, scored = scan.value
-            chunk += _ids_in(number, scored)
-            while cursor:
-                yield chunk
-                cursor, scored = store.zscan(key, cursor, AT_ONCE)
-                chunk = _ids_in(number, scored)
-        yield chunk
+        return [one for one, is_wrong in asked if is_wrong.value]
 
-
-def _ids_in(number: int, scored: Scored) -> list[tuple[int, int, float]]:
-    return [(number, member, score) for text, score in scored if (member := parse_id(text)) is not None]
+    return look
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.

@@ -128,6 +128,7 @@ updates = OfId(
     "updates:<uid>", ZSet(POST, ITSELF), "the user's own post ids, member = score = pid; never trimmed",
     _("longer with each post of the user"), truth=True, shown=EVERYONE,
     jobs="post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}",
+    of_unknown="posts of unknown users",
 )
 edits = OfId(
     "edits:<pid>", Map(TIME, TEXT),
@@ -144,6 +145,7 @@ idem = OfTwo(
 home = OfId(
     "posts:<uid>", Entries(ENTRY), "home timeline: own and followed users' posts, about the newest 1000", A_THOUSAND,
     official=True, shown=EVERYONE,
+    of_unknown="home timelines of unknown users",
 )
 timeline = SplitByPost(
     "timeline", Entries(ENTRY), "everyone's newest posts, about 1000", A_THOUSAND, official=True, shown=EVERYONE,
@@ -160,20 +162,24 @@ recent = SplitByPost(
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
     truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member}",
+    of_unknown="follows of unknown users",
 )
 followers = OfId(
     "followers:<uid>", ZSet(USER, SECONDS), "", BY_FOLLOWS, official=True, shown=EVERYONE, mirrors=following,
     jobs="follow:{member}:{owner}",
+    of_unknown="follows of unknown users",
 )
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
     truth=True, shown=COMMANDS, jobs="like:{owner}:{member}",
+    of_unknown="likes of unknown users",
 )
 liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes)
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
     truth=True, shown=EVERYONE, jobs="repost:{owner}:{member}",
+    of_unknown="reposts of unknown users",
 )
 reposted_by = OfId(
     "reposted_by:<pid>", ZSet(USER, REPOST), "uids, score = the id of the repost", BY_REPOSTS, shown=EVERYONE,
@@ -186,9 +192,11 @@ bookmarks = OfId(
 blocked = OfId(
     "blocked:<uid>", ZSet(USER, SECONDS), "uids that this user blocks, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=OWNER, jobs="block:{owner}:{member}",
+    of_unknown="blocks of unknown users",
 )
 blocked_by = OfId(
     "blocked_by:<uid>", ZSet(USER, SECONDS), "", BY_CHOICES, mirrors=blocked, jobs="block:{member}:{owner}",
+    of_unknown="blocks of unknown users",
 )
 muted = OfId(
     "muted:<uid>", ZSet(USER, UNTIL), "uids that this user mutes, score = until when (unix s, or +inf)", BY_CHOICES,
@@ -200,7 +208,7 @@ muted_reposts = OfId(
     jobs="mute_reposts:{owner}:{member}",
 )
 muted_threads = OfId(
-    "muted_threads:<uid>", ZSet(POST, SECONDS),
+    "muted_threads:<uid>", ZSet(THREAD, SECONDS),
     "the first posts of threads that make no notices for this user, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=COMMANDS, jobs="mute_thread:{owner}:{member}",
 )
@@ -233,6 +241,7 @@ notices = OfId(
     "what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 "
     "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
     "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
+    of_unknown="notices of unknown users",
 )
 
 # ---- search
@@ -330,11 +339,13 @@ reports_about = OfId(
     "reports_about:<uid>", ZSet(ID, ITSELF),
     "all reports about this user and their posts, member = score = `<rid>`", BY_REPORTS,
     jobs="gone:{owner} report:{member}",
+    of_unknown="reports about unknown users",
 )
 reports_by = OfId(
     "reports_by:<uid>", ZSet(TEXT, OTHER),
     "this user's reports, score = `<rid>`: `<whom>:<pid>` (pid 0: the person) while it is open, `<whom>:<pid>:<rid>` "
     "when it is decided", BY_REPORTS,
+    of_unknown="reports by unknown users",
 )
 applications = One(
     "applications", Map(TEXT, ANY),
@@ -346,6 +357,7 @@ invites = OfId(
     "invites:<uid>", Map(TEXT, NUMBER),
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "
     "people it lets in", _("longer with each open invitation"), truth=True, also="0",
+    of_unknown="invitations by users who are gone",
 )
 uses = OfText(
     "uses:<digest>", ZSet(USER, SECONDS),

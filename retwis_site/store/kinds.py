@@ -62,6 +62,7 @@ class Value:
     check: str = ""
     what: What = What.TEXT
     of_job: bool = False  # the name of a job: all but its ids may be secret
+    outlasts: bool = False  # it still counts when what it names is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Score:
 ANY, TEXT, NUMBER, ID, VERSION = Value(), Value("text"), Value("number"), Value("id"), Value("version")
 USER, POST, TIME = Value("id", What.USER), Value("id", What.POST), Value("number", What.TIME)
 USERS, POSTS, OWN_TIME = Value("", What.USER), Value("", What.POST), Value("", What.TIME)  # a feature checks them
+THREAD = Value("id", What.POST, outlasts=True)  # by its first post: a thread stays when that one is deleted
 ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
 DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
 JOB = Value("text", of_job=True)
@@ -166,6 +168,9 @@ class Kind:
     # Of a sorted set of a user: the beginnings of the names of the jobs that may be at work on a member, with spaces
     # between. A feature says more in its `account_sets`.
     jobs: str = ""
+    # Of a key of each user: under which label `doctor` reports those of users that do not exist. A sorted set has one
+    # without this word; of other types, only a kind that has it is looked at, and then also when the user is deleted.
+    of_unknown: str = ""
     lives: int = 0  # seconds until it expires; 0: it stays
     each: str | Promise = ""  # how many keys there are, where the name does not say it
     also: str = ""  # an end of the name that is no id
@@ -357,6 +362,11 @@ class Split(Kind):
             each=EACH_SHARD,
             about=self.about,
         )
+
+    @property
+    def kinds(self) -> "tuple[Kind, Kind]":
+        """That of the one key, and that of its parts."""
+        return self, BY_START[f"{self.word}:"]
 
     def of_number(self, number: int) -> str:
         shards: int = getattr(settings, self.setting)
