@@ -22,7 +22,7 @@ from accounts.community.sanctions import (
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State, User
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, ids, names_in, texts_in
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, ids, names_in
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -100,27 +100,17 @@ class CommunityChecks:
     def inconsistencies(self) -> list[Check]:
         """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
         return [
-            Check("roles and sanctions that do not fit together", (keys.user,), self.users, beside=True),
+            Check("roles and sanctions that do not fit together", (keys.user,), self.users),
             check_of(
                 *(self._store, "changes of roles that nothing finishes", keys.staff, self._unfinished),
-                lambda field: f"staff has {field}",
-                self._finish,
+                *("staff has {0}", self._finish),
                 read=names_in,
-                beside=True,
             ),
         ]
 
     def orphans(self) -> list[Check]:
-        return [
-            check_of(
-                *(self._store, "appeals against what is no longer imposed", keys.appeals, self._stale),
-                lambda member: f"appeals has {member!r}",
-                partial(self._store.zrem, keys.appeals()),
-                read=texts_in,
-                jobs=lambda member: {f"appeal:{member}"},
-                beside=True,
-            )
-        ]
+        label = "appeals against what is no longer imposed"
+        return [check_of(self._store, label, keys.appeals, self._stale, "appeals has {0!r}")]
 
     # ---- users
 
@@ -128,7 +118,7 @@ class CommunityChecks:
         """Users whose role is not the one in `staff`, whose suspension no job ends, whose appeal does not wait for a
         decision, whose act is not in the log, or whose state is none."""
         for uids in ids(self._store, names):
-            wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_of, lambda one: one.uid)
+            wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
     def _wrong(self, uids: Sequence[int]) -> list[Wrong]:
@@ -214,5 +204,5 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
         yield Wrong(uid, APPEAL, present.act_id)
 
 
-def _jobs_of(one: Wrong) -> set[str]:
-    return {f"{kind}:{one.uid}" for kind in ("role", "sanction", "appeal", "answer", "gone")}
+def _jobs_on(one: Wrong) -> set[str]:
+    return keys.user.jobs_on(one.uid, "")

@@ -17,7 +17,7 @@ from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
-from retwis_site.store.kinds import KINDS, Kind, id_in, matching, may_be
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, matching, may_be
 from retwis_site.store.replies import Answer
 
 T = TypeVar("T")
@@ -51,19 +51,19 @@ def _nothing() -> Chunks:
 class Check:
     """One invariant of the keys of some kinds.
 
-    Its repairs rely on the checks before it. `beside`: not on what those of the same pass do to keys of other kinds, so
-    one pass serves all of them. The checks of a pass see each chunk in their order."""
+    Many checks share a pass over all keys, and see each chunk of it in their order. `after`: it relies on what the
+    checks before it do to keys of other kinds, so it begins a new pass."""
 
     label: str
     of: tuple[Kind, ...] = ()
     find: Callable[[list[str]], Chunks] = _nothing_in  # the findings in keys of one of these kinds, at most AT_ONCE
     at_end: Callable[[], Chunks] = _nothing  # what is found when all keys were seen
-    beside: bool = False
+    after: bool = False
 
 
 def in_new_pass(checks: Sequence[Check]) -> list[Check]:
-    """The checks, after a pass of those before them: they rely on these about keys of other kinds."""
-    return [replace(check, beside=number > 0) for number, check in enumerate(checks)]
+    """The checks, all of them after those before them."""
+    return [replace(check, after=number == 0) for number, check in enumerate(checks)]
 
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
@@ -200,29 +200,64 @@ def confirmed(
 def check_of(
     store: Store,
     label: str,
-    of: Kind | tuple[Kind, ...],
-    look: Callable[[list[Any]], Sequence[T]],
-    says: Callable[[T], str],
-    repair: Callable[[T], object],
+    of: Kind,
+    look: Callable[[list[Any]], Sequence[Any]],
+    says: str = "",
+    repair: Callable[..., object] | None = None,
     *,
-    read: Read = ids,
-    jobs: Callable[[T], set[str]] = lambda _: set(),
-    subject: Callable[[T], Any] = lambda one: one,
+    read: Read | None = None,
+    jobs: Callable[..., set[str]] | None = None,
+    subject: Callable[[Any], Any] = lambda one: one,
     at_work_on: Callable[[], Collection[Any]] = tuple,
-    beside: bool = False,
+    after: bool = False,
 ) -> Check:
-    """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets. What it
-    returns may be more than one thing about each: then `subject` says about what. The other arguments are as for
-    `Check` and `confirmed`."""
+    """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
+    or a text, or a tuple that begins with the id in a key and a member.
+
+    `says` describes a finding: `{0}` is the first part of what is wrong, or all of it; `{key}` its key. `repair` and
+    `jobs` get the parts. Without them a finding is named by its key and member, and removed, and the key table says
+    which jobs may be at work on it. The other arguments are as for `confirmed`."""
+    read = read or (ids if of.parts else fields if of.type == "hash" else texts_in)
+    repair = repair or partial(_remove, store, of)
+    jobs = jobs or partial(_jobs_on, of)
 
     def find(names: list[str]) -> Chunks:
         for chunk in read(store, names):
-            yield [
-                Finding(says(one), partial(repair, one))
-                for one in confirmed(store, look(chunk) if chunk else [], look, jobs, subject, at_work_on)
-            ]
+            found = confirmed(
+                *(store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on)
+            )
+            yield [Finding(_described(says, of, one), partial(repair, *_parts(one))) for one in found]
 
-    return Check(label, of if isinstance(of, tuple) else (of,), find, beside=beside)
+    return Check(label, (of,), find, after=after)
+
+
+def _parts(one: Any) -> tuple[Any, ...]:
+    return one if isinstance(one, tuple) else (one,)
+
+
+def _described(says: str, of: Kind, one: Any) -> str:
+    place = _place(of, one)
+    return says.format(*_parts(one), key=place[0]) if says else " has ".join(place)
+
+
+def _place(of: Kind, one: Any) -> list[str]:
+    """The key of what is wrong, and a member or a field of it, unless it is the key itself."""
+    first, *more = _parts(one)
+    if isinstance(of, OfId):
+        return [of(first), *map(str, more[:1])]
+    return [first, *map(str, more[:1])] if of.parts else [of.only_key, first]
+
+
+def _remove(store: Store, of: Kind, *parts: Any) -> None:
+    key, *named = _place(of, parts)
+    if not named:
+        store.unlink(key)
+    else:
+        store.send("HDEL" if of.type == "hash" else "ZREM", key, *named)
+
+
+def _jobs_on(of: Kind, owner: Any, *more: Any) -> set[str]:
+    return of.jobs_on(owner, str(more[0] if more else owner))
 
 
 def looking(store: Store, ask: Callable[[Pipe, T], Answer[bool]]) -> Callable[[Iterable[T]], list[T]]:

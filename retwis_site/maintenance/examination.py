@@ -15,7 +15,7 @@ EXAMPLES = 20  # findings of each check that are printed; the others are only co
 
 
 def inconsistencies(store: Store) -> list[Check]:
-    """The checks of truth and mirrors. Each repair can rely on the checks before it."""
+    """The checks of truth and mirrors, in the order of `Check.after`."""
     of_features = [check for feature in features() for check in feature.inconsistencies(store)]
     of_keys = KeyChecks(store)
     first = [*of_keys.inconsistencies(), *ValueChecks(store).inconsistencies(), *of_keys.counters_first()]
@@ -111,6 +111,6 @@ class Pass:
 
 def passes(store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Pass]:
     """The passes that run these checks in their order. `repairs`: whether each finding is repaired at once."""
-    starts = [number for number, check in enumerate(checks) if not (number and check.beside)]
+    starts = [number for number, check in enumerate(checks) if not number or check.after]
     for start, end in zip(starts, [*starts[1:], len(checks)], strict=True):
         yield Pass(store, checks[start:end], repairs)

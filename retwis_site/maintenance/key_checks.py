@@ -5,17 +5,7 @@ from functools import partial
 from django.conf import settings
 
 from retwis_site.features import features
-from retwis_site.maintenance.checks import (
-    AT_ONCE,
-    Check,
-    Chunks,
-    Finding,
-    check_of,
-    fields,
-    looking,
-    move_away,
-    names_alone,
-)
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, fields, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
@@ -52,13 +42,14 @@ class KeyChecks:
             seconds = pipe.ttl(key)
             return Answer(lambda: seconds.value == -1)
 
-        def repair(key: str) -> None:
-            kind = may_be(key)
-            assert kind is not None  # it was found as one of these kinds
-            self._store.expire(key, lives[kind])
+        look = looking(self._store, ask)
 
-        label, look = "temporary keys without an expiry", looking(self._store, ask)
-        return [check_of(self._store, label, tuple(lives), look, str, repair, read=names_alone, beside=True)]
+        def find(names: list[str]) -> Chunks:
+            kind = may_be(names[0])
+            assert kind is not None  # they were found as keys of one of these kinds
+            yield [Finding(key, partial(self._store.expire, key, lives[kind])) for key in look(names)]
+
+        return [Check("temporary keys without an expiry", tuple(lives), find)]
 
     def wrong_types(self) -> Chunks:
         """Keys whose type is not that of the key table. The store refuses every command on them."""
@@ -96,7 +87,7 @@ class KeyChecks:
                 what = f"{counter} is {shown}, but the id {largest} is in use"
                 yield [Finding(what, partial(self._raise, counter, largest))]
 
-        return [Check(COUNTERS, of, see, compare, beside=True)]
+        return [Check(COUNTERS, of, see, compare)]
 
     def _raise(self, counter: str, largest: int) -> None:
         stored = self._store.get(counter)

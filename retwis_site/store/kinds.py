@@ -165,8 +165,8 @@ class Kind:
     official: bool = False  # as in the Retwis of Redis's documentation
     shown: Shown = NOBODY
     mirrors: "Kind | None" = None  # the truth that it is rebuilt from
-    # Of a sorted set of a user: the beginnings of the names of the jobs that may be at work on a member, with spaces
-    # between. A feature says more in its `account_sets`.
+    # The beginnings of the names of the jobs that may be at work on a member, with spaces between; a mirror has those
+    # of its truth. Where no member is named, it is the id in the key. A feature says more in its `account_sets`.
     jobs: str = ""
     # Of a key of each user: under which label `doctor` reports those of users that do not exist. A sorted set has one
     # without this word; of other types, only a kind that has it is looked at, and then also when the user is deleted.
@@ -291,9 +291,14 @@ class Kind:
             return self.shown >= least
         return field in self.fields and self.fields[field].shown >= least
 
-    def jobs_on(self, owner: int, member: str) -> set[str]:
-        """The beginnings of the names of the jobs that may be at work on this member of a user's sorted set."""
-        return {job.format(owner=owner, member=member) for job in self.jobs.split()}
+    def jobs_on(self, owner: object, member: str) -> set[str]:
+        """The beginnings of the names of the jobs that may be at work on a member: those of the table, and those that
+        remove a deleted user or post with all that is theirs."""
+        if self.mirrors is not None:
+            return self.mirrors.jobs_on(member, str(owner))
+        jobs = {job.format(owner=owner, member=member) for job in self.jobs.split()}
+        ends = {What.USER: f"gone:{member}", What.POST: f"del:{member}"}
+        return {*jobs, *(f"gone:{owner}" for part in self.parts if part == "uid"), ends.get(self.main.what, "")} - {""}
 
 
 class One(Kind):

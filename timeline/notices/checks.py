@@ -33,6 +33,7 @@ TRUTHS: dict[Kind, Callable[[int], str]] = {
 }
 
 
+SAYS = "{key} has {1:.40}"
 Entry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
 
 
@@ -43,13 +44,12 @@ class NoticeChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store, beside=True)
+        check = partial(check_of, self._store)
         return [
-            check("members of notices: that are no notices", keys.notices, _bad, _says, self._remove, read=rows),
+            check("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
             check(
                 *("marks of read notices that differ from user:", keys.notices, self._wrongly_marked),
-                lambda uid: f"{keys.notices(uid)} has a wrong mark",
-                self._mend_mark,
+                *("{key} has a wrong mark", self._mend_mark),
             ),
         ]
 
@@ -58,11 +58,9 @@ class NoticeChecks:
         gone."""
         return [
             check_of(
-                *(self._store, "notices whose cause is gone", keys.notices, looking(self._store, _ask_causeless)),
-                *(_says, self._remove),
+                *(self._store, "notices whose cause is gone", keys.notices, looking(self._store, _ask_causeless), SAYS),
                 read=rows,
-                jobs=lambda one: at_work_on(*one[:2]),
-                beside=True,
+                jobs=lambda owner, member, _: at_work_on(owner, member),
             )
         ]
 
@@ -92,13 +90,6 @@ class NoticeChecks:
             self._store.zrem(keys.notices(uid), MARK)
         else:
             self._store.zadd(keys.notices(uid), {MARK: stored_time(keys.user(uid), noticed)})
-
-    def _remove(self, one: Entry) -> None:
-        self._store.zrem(keys.notices(one[0]), one[1])
-
-
-def _says(one: Entry) -> str:
-    return f"{keys.notices(one[0])} has {one[1][:40]}"
 
 
 def _bad(entries: Sequence[Entry]) -> list[Entry]:

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
@@ -38,9 +38,6 @@ from timeline.relations.repost import REPOST, REPOSTS
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
 
-# Those whose name begins with the id of a post; `stone` is what earlier versions called `settle`.
-KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "settle", "stone")
-
 Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
 
@@ -55,34 +52,15 @@ class PostChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "entries of updates: that do not match a post", keys.updates, self._wrong),
-                lambda one: f"{keys.updates(one[0])} has {one[1]}",
-                lambda one: self._repair_entry(*one[:2]),
+                *(self._store, "entries of updates: that do not match a post", keys.updates),
+                *(looking(self._store, _ask_wrong), "", self._repair_entry),
                 read=members,
-                jobs=lambda one: at_work_on(one[1]) | {f"gone:{one[0]}"},
+                after=True,
             ),
-            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts),
+            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts, after=True),
         ]
 
-    def _wrong(self, chunk: Sequence[Listed]) -> list[Listed]:
-        """Entries of `updates:` that do not match the post they name."""
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                (uid, pid, score),
-                pipe.hmget(keys.post(pid), (*BASIC, "repost_of")),
-                pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
-            )
-            for uid, pid, score in chunk
-        ]
-        pipe.execute()
-        return [
-            entry
-            for entry, fields, present in asked
-            if present.value is not None and not _matches(entry, *fields.value)
-        ]
-
-    def _repair_entry(self, uid: int, pid: int) -> None:
+    def _repair_entry(self, uid: int, pid: int, _: float) -> None:
         author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
         body = body if original is None else ""
         if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
@@ -161,16 +139,21 @@ class PostChecks:
 
 def at_work_on(pid: int) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
-    return {f"{kind}:{pid}" for kind in KINDS_OF_JOBS}
+    return keys.post.jobs_on(pid, str(pid))
 
 
-def _matches(entry: Listed, *fields: str | None) -> bool:
-    """Whether an entry of `updates:` matches the post that it names. `fields`: BASIC, and `repost_of`: a repost has no
-    body."""
+def _ask_wrong(pipe: Pipe, entry: Listed) -> Answer[bool]:
+    """Whether an entry of `updates:` does not match the post that it names. A repost has no body."""
     uid, pid, score = entry
-    author, when, body, deleted, original = fields
-    is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
-    return author == str(uid) and is_whole and pid == score
+    stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of"))
+    present = pipe.zscore(keys.updates(uid), str(pid))  # another process may have removed the entry
+
+    def read() -> bool:
+        author, when, body, deleted, original = stored.value
+        is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
+        return present.value is not None and not (author == str(uid) and is_whole and pid == score)
+
+    return Answer(read)
 
 
 def _is_time(text: str | None) -> bool:
@@ -211,12 +194,11 @@ class PostAdoption:
 COUNTS = (LIKES, REPOSTS, REPLIES, QUOTES)
 
 
-@dataclass(frozen=True)
-class Miscount:
+class Miscount(NamedTuple):
     """A post with a wrong number."""
 
     pid: int
-    count: PostCount
+    number_of: PostCount
     written: int
     right: int
 
@@ -232,12 +214,15 @@ class CountChecks:
         return [
             check_of(
                 *(self._store, "wrong numbers in post:", keys.post, self._look),
-                lambda one: f"post {one.pid} has {one.right} {one.count.name}, but its number is {one.written}",
-                lambda one: Counts(self._store, one.count).recount([one.pid]),
+                *("post {0} has {3} {1.name}, but its number is {2}", self._recount),
                 subject=lambda one: one.pid,
                 at_work_on=self._at_work_on,
+                after=True,
             )
         ]
+
+    def _recount(self, pid: int, count: PostCount, *_: int) -> None:
+        Counts(self._store, count).recount([pid])
 
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
         """The numbers that are missing or wrong now. One round trip, of six commands a post."""
@@ -263,8 +248,9 @@ class CountChecks:
     def _at_work_on(self) -> set[int]:
         """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
         jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
         edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
-        pids = {pid for job in jobs if job[0] in KINDS_OF_JOBS and len(job) == 2 and (pid := parse_id(job[1]))}
+        pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
         pipe = self._store.pipeline()
         named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
         pipe.execute()
@@ -293,32 +279,18 @@ class ListingChecks:
         return [
             check_of(
                 *(self._store, "posts that are missing from a listing, or expire while they have replies", keys.post),
-                *(self._wrong_posts, lambda pid: f"{keys.post(pid)} is not listed as it must", self._settle),
-                jobs=at_work_on,
-                beside=True,
+                *(self._wrong_posts, "{key} is not listed as it must", self._settle),
             ),
             *in_new_pass([self._entries(kind) for kind in LISTINGS]),
         ]
 
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
-        return check_of(
-            *(self._store, f"entries of {kind.word}: that no post explains", kind, self._unexplained),
-            lambda entry: f"{entry[0]} has {entry[1]}",
-            lambda entry: self._remove(*entry),
-            read=_listed,
-            jobs=lambda entry: at_work_on(entry[1]),
-        )
+        label = f"entries of {kind.word}: that no post explains"
+        return check_of(self._store, label, kind, self._unexplained, "{0} has {1}", self._remove, read=_listed)
 
     def orphans(self) -> list[Check]:
-        return [
-            check_of(
-                *(self._store, "texts of posts that are deleted or do not exist", keys.edits, self._hidden),
-                *(keys.edits, lambda pid: self._store.unlink(keys.edits(pid))),
-                jobs=at_work_on,
-                beside=True,
-            )
-        ]
+        return [check_of(self._store, "texts of posts that are deleted or do not exist", keys.edits, self._hidden)]
 
     # ---- from the posts to their listings
 
@@ -402,15 +374,15 @@ class PostOrphans:
 
     def orphans(self) -> list[Check]:
         return [
-            Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late, beside=True),
+            Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
             check_of(
                 *(self._store, "deleted posts without replies and without an expiry", keys.post),
-                *(looking(self._store, _ask_lasting), keys.post),
-                lambda pid: self._store.expire(keys.post(pid), DELETED_STAYS),
-                jobs=at_work_on,
-                beside=True,
+                *(looking(self._store, _ask_lasting), "{key}", self._let_expire),
             ),
         ]
+
+    def _let_expire(self, pid: int) -> None:
+        self._store.expire(keys.post(pid), DELETED_STAYS)
 
     def orphaned_posts(self, names: list[str]) -> Chunks:
         """`post:` hashes that are in no `updates:` and have no job in the outbox.

@@ -1,8 +1,8 @@
 """Checks of relations: truths and mirrors, counts, the ranking, reposts."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -38,8 +38,7 @@ from timeline.relations.repost import REPOST
 # ---- Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets.
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A user, with their score in the ranking and their real number of followers."""
 
     uid: int
@@ -59,12 +58,10 @@ class RankingChecks:
             Check("wrong counts in users_by_followers", (keys.followers,), self.miscounted),
             check_of(
                 *(self._store, "members of users_by_followers without followers", keys.users_by_followers, self._idle),
-                lambda place: f"user {place.uid} is ranked, but has no followers",
-                lambda place: self._recount(place.uid),
+                *("user {0} is ranked, but has no followers", self._recount),
                 read=_ranked,
                 subject=lambda place: place.uid,
                 at_work_on=self._at_work_on,
-                beside=True,
             ),
         ]
 
@@ -93,7 +90,7 @@ class RankingChecks:
         for uids in ids_of(self._store, keys.followers.pattern):
             self._counts.recount(uids)
 
-    def _recount(self, uid: int) -> None:
+    def _recount(self, uid: int, *_: object) -> None:
         if unknown(self._store, [uid]):
             self._store.zrem(keys.users_by_followers(), str(uid))
         else:
@@ -142,16 +139,6 @@ def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
 Entry = tuple[int, int]  # the id in the key of a set, and a member
 
 
-@dataclass(frozen=True)
-class Side:
-    """One of the two sorted sets of an edge."""
-
-    own: OfId
-    other: OfId
-    has_people: bool  # its members are uids
-    ends: Callable[[int, int], tuple[int, int]]  # id of the set, member -> who acts, target
-
-
 class EdgeChecks:
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
@@ -159,90 +146,67 @@ class EdgeChecks:
         assert relation.mirror is not None
         self._store = store
         self._relation = relation
-        self._edges = Edges(store, relation)
-        is_person = relation.target.is_person
-        self._truth = Side(relation.truth, relation.mirror, is_person, lambda uid, target: (uid, target))
-        self._mirror = Side(relation.mirror, relation.truth, True, lambda target, uid: (uid, target))
+        self._truth, self._mirror = relation.truth, relation.mirror
 
     def inconsistencies(self) -> list[Check]:
-        return [self._entries(self._truth), self._entries(self._mirror)]
+        return [self._entries(self._truth, self._mirror), self._entries(self._mirror, self._truth)]
 
     def orphans(self) -> list[Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
+        label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
         return [
             check_of(
-                *(self._store, f"{self._relation.kind}s of posts that do not exist", self._mirror.own, self._missing),
-                *(self._mirror.own, self._remove),
+                *(self._store, label, self._mirror, look, "", self._remove),
                 jobs=lambda pid: {f"del:{pid}"},
-                beside=True,
             )
         ]
 
-    def _entries(self, side: Side) -> Check:
+    def _entries(self, own: OfId, other: OfId) -> Check:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
         exist."""
 
-        def under_way(entry: Entry) -> set[str]:
-            who, target = side.ends(*entry)
-            at_target = "gone" if self._relation.target.is_person else "del"
-            return {f"{self._relation.kind}:{who}:{target}", f"gone:{who}", f"{at_target}:{target}"}
+        def ask(pipe: Pipe, entry: Entry) -> Answer[bool]:
+            number, member = entry
+            here = pipe.zscore(own(number), str(member))  # another process may have removed the edge
+            there = pipe.zscore(other(member), str(number))
+            exists = pipe.hexists(keys.user(member), "username") if own.main == USER else None
 
+            def read() -> bool:
+                if here.value is None:
+                    return False
+                if there.value is None or (exists is not None and not exists.value):
+                    return True
+                return own is self._truth and integer(here.value) != integer(there.value)  # the mirror has another date
+
+            return Answer(read)
+
+        label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         return check_of(
-            *(self._store, f"entries of {side.own.word}: missing from {side.other.word}:, or unknown", side.own),
-            *(partial(self._wrong, side), lambda entry: f"{side.own(entry[0])} has {entry[1]}"),
-            lambda entry: self._repair(side, *entry),
-            read=pairs,
-            jobs=under_way,
-            beside=True,
+            *(self._store, label, own, looking(self._store, ask), "", partial(self._repair, own, other)), read=pairs
         )
 
-    def _wrong(self, side: Side, entries: Sequence[Entry]) -> list[Entry]:
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                (number, member),
-                pipe.zscore(side.own(number), str(member)),  # another process may have removed the edge
-                pipe.zscore(side.other(member), str(number)),
-                pipe.hexists(keys.user(member), "username") if side.has_people else None,
-            )
-            for number, member in entries
-        ]
-        pipe.execute()
-        return [
-            entry
-            for entry, own, other, exists in asked
-            if own.value is not None
-            and (
-                other.value is None
-                or (side is self._truth and integer(own.value) != integer(other.value))  # the mirror has another date
-                or (exists is not None and not exists.value)
-            )
-        ]
-
-    def _repair(self, side: Side, number: int, member: int) -> None:
-        if side.has_people and unknown(self._store, [member]):
-            self._store.zrem(side.own(number), str(member))
-            self._store.zrem(side.other(member), str(number))
+    def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
+        if own.main == USER and unknown(self._store, [member]):
+            self._store.zrem(own(number), str(member))
+            self._store.zrem(other(member), str(number))
             return
-        who, target = side.ends(number, member)
-        if side is self._mirror:
+        who, target = (number, member) if own is self._truth else (member, number)
+        if own is self._mirror:
             self._restore(who, target)
-        self._edges.mend(edges_of(self._store, self._relation, [(who, str(target))]))
+        Edges(self._store, self._relation).mend(edges_of(self._store, self._relation, [(who, str(target))]))
 
     def _restore(self, who: int, target: int) -> None:
         """Where a repair has removed bad entries of the truth, its mirror is all that is left of an edge."""
-        truth, mirror = self._truth.own(who), self._mirror.own(target)
+        truth, mirror = self._truth(who), self._mirror(target)
         pipe = self._store.pipeline()
         since, damaged = pipe.zscore(mirror, str(who)), ask_damaged(pipe, truth)
         pipe.execute()
         if damaged.value and since.value is not None:
             self._store.zadd_nx(truth, {str(target): stored_score(mirror, str(who), since.value)})
 
-    def _missing(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        asked = [(pid, ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror.own(pid))) for pid in pids]
-        pipe.execute()
-        return [pid for pid, exists, size in asked if size.value and not exists.value]
+    def _ask_missing(self, pipe: Pipe, pid: int) -> Answer[bool]:
+        exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))
+        return Answer(lambda: size.value > 0 and not exists.value)
 
     def _remove(self, pid: int) -> None:
         author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
@@ -270,55 +234,38 @@ class RepostChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(
-            check_of,
-            says=lambda one: f"{keys.post(one.own)}, repost of {one.original} by user {one.who}",
-            repair=self._mend,
-            jobs=lambda one: {f"repost:{one.who}:{one.original}", f"gone:{one.who}", f"del:{one.original}"},
-            beside=True,
-        )
-        edges = "entries of reposts: whose own post is missing or not listed"
-        posts = "listed reposts that reposts: does not name"
+        says = f"{keys.post.only_key}:{{2}}, repost of {{1}} by user {{0}}"
         return [
-            check(self._store, edges, keys.reposts, self._without_post, read=_edges),
-            check(self._store, posts, keys.updates, self._without_edge, read=_posts),
+            check_of(
+                *(self._store, "entries of reposts: whose own post is missing or not listed", keys.reposts),
+                *(looking(self._store, _ask_without_post), says, self._mend),
+                read=_edges,
+            ),
+            check_of(
+                *(self._store, "listed reposts that reposts: does not name", keys.updates),
+                *(looking(self._store, _ask_without_edge), says, self._mend),
+                read=_posts,
+                jobs=lambda who, original, _: keys.reposts.jobs_on(who, str(original)),
+            ),
         ]
 
-    def _without_post(self, reposts: Sequence[Repost]) -> list[Repost]:
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                one,
-                pipe.zscore(keys.reposts(one.who), str(one.original)),
-                pipe.hexists(keys.post(one.own), "user_id"),
-                pipe.zscore(keys.updates(one.who), str(one.own)),
-            )
-            for one in reposts
-        ]
-        pipe.execute()
-        return [
-            one
-            for one, stands, has_hash, listed in asked
-            if stands.value == one.own and not (has_hash.value and listed.value is not None)
-        ]
-
-    def _without_edge(self, reposts: Sequence[Repost]) -> list[Repost]:
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                one,
-                pipe.zscore(keys.reposts(one.who), str(one.original)),
-                pipe.zscore(keys.updates(one.who), str(one.own)),
-            )
-            for one in reposts
-        ]
-        pipe.execute()
-        return [one for one, stands, listed in asked if listed.value is not None and stands.value != one.own]
-
-    def _mend(self, one: Repost) -> None:
+    def _mend(self, who: int, original: int, own: int) -> None:
         """An edge without its post is taken back; a post without its edge is withdrawn."""
-        [edge] = edges_of(self._store, REPOST, [(one.who, str(one.original))])
-        Edges(self._store, REPOST).mend([replace(edge, own_post=one.own)])
+        [edge] = edges_of(self._store, REPOST, [(who, str(original))])
+        Edges(self._store, REPOST).mend([replace(edge, own_post=own)])
+
+
+def _ask_without_post(pipe: Pipe, one: Repost) -> Answer[bool]:
+    stands = pipe.zscore(keys.reposts(one.who), str(one.original))
+    has_hash = pipe.hexists(keys.post(one.own), "user_id")
+    listed = pipe.zscore(keys.updates(one.who), str(one.own))
+    return Answer(lambda: stands.value == one.own and not (has_hash.value and listed.value is not None))
+
+
+def _ask_without_edge(pipe: Pipe, one: Repost) -> Answer[bool]:
+    stands = pipe.zscore(keys.reposts(one.who), str(one.original))
+    listed = pipe.zscore(keys.updates(one.who), str(one.own))
+    return Answer(lambda: listed.value is not None and stands.value != one.own)
 
 
 def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
@@ -344,42 +291,28 @@ def useless_entries(store: Store) -> list[Check]:
     do not exist, and entries that have ended."""
     mirrored = {kind.mirrors for kind in KINDS.values()}
     return [
-        UselessEntries(store, kind).check()
+        _useless_entries_of(store, kind)
         for kind in KINDS.values()
         if isinstance(kind, OfId) and kind.of_users and kind.truth and kind not in mirrored
         if kind.main in (USER, POST) and kind.score in (SECONDS, UNTIL)
     ]
 
 
-class UselessEntries:
-    """Searches a kind whose entries nothing mirrors."""
-
-    def __init__(self, store: Store, kind: OfId) -> None:
-        self._store = store
-        self._kind = kind
-
-    def check(self) -> Check:
-        return check_of(
-            *(self._store, f"entries of {self._kind.word}: that lead nowhere or have ended", self._kind, self._useless),
-            lambda one: f"{self._kind(one[0])} has {one[1]}",
-            lambda one: self._remove(*one),
-            read=pairs,
-            beside=True,
-        )
-
-    def _useless(self, entries: Sequence[Entry]) -> list[Entry]:
-        return looking(self._store, self._ask_useless)(entries)
-
-    def _ask_useless(self, pipe: Pipe, entry: Entry) -> Answer[bool]:
+def _useless_entries_of(store: Store, kind: OfId) -> Check:
+    def ask(pipe: Pipe, entry: Entry) -> Answer[bool]:
         owner, member = entry
-        if self._kind.main == POST:
+        if kind.main == POST:
             exists = ask_post_exists(pipe, str(member))
             return Answer(lambda: not exists.value)
-        name, until = pipe.hexists(keys.user(member), "username"), pipe.zscore(self._kind(owner), str(member))
-        ends = time.time() if self._kind.score is UNTIL else 0
+        name, until = pipe.hexists(keys.user(member), "username"), pipe.zscore(kind(owner), str(member))
+        ends = time.time() if kind.score is UNTIL else 0
         return Answer(lambda: not name.value or (until.value is not None and until.value < ends))
 
-    def _remove(self, owner: int, member: int) -> None:
-        """Remove an entry, unless it has been made again meanwhile."""
-        if looking(self._store, self._ask_useless)([(owner, member)]):
-            self._store.zrem(self._kind(owner), str(member))
+    look = looking(store, ask)
+
+    def remove(owner: int, member: int) -> None:
+        if look([(owner, member)]):  # it has not been made again meanwhile
+            store.zrem(kind(owner), str(member))
+
+    label = f"entries of {kind.word}: that lead nowhere or have ended"
+    return check_of(store, label, kind, look, "", remove, read=pairs)

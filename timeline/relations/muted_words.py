@@ -127,30 +127,20 @@ class WordChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [
-            check_of(
-                *(self._store, "members of muted_words: that are no words", keys.muted_words, _bad),
-                lambda row: f"{keys.muted_words(row[0])} has {row[1]!r}",
-                lambda row: self._store.zrem(keys.muted_words(row[0]), row[1]),
-                read=rows,
-                beside=True,
-            )
-        ]
+        label = "members of muted_words: that are no words"
+        return [check_of(self._store, label, keys.muted_words, _bad, "{key} has {1!r}", read=rows)]
 
     def orphans(self) -> list[Check]:
         return [
             check_of(
                 *(self._store, "entries of muted_words: that have ended", keys.muted_words, _ended),
-                lambda row: f"{keys.muted_words(row[0])} has ended words",
-                self._remove_ended,
+                *("{key} has ended words", self._remove_ended),
                 read=rows,
-                beside=True,
             )
         ]
 
-    def _remove_ended(self, row: Row) -> None:
+    def _remove_ended(self, uid: int, member: str, _: float) -> None:
         """Remove words, unless they have been muted again meanwhile."""
-        uid, member, _ = row
         until = self._store.zscore(keys.muted_words(uid), member)
         if until is not None and until < time.time():
             self._store.zrem(keys.muted_words(uid), member)

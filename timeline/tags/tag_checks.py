@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from retwis_site.maintenance.checks import Check, check_of, looking, names_alone, names_in, texts_in
+from retwis_site.maintenance.checks import Check, check_of, looking, names_alone, names_in
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
@@ -21,23 +21,19 @@ class TagChecks:
         return [
             check(
                 *("tags without a spelling", keys.tag, looking(self._store, _ask_unspelled)),
-                lambda key: f"{key} has no spelling",
-                self._spell,
+                *("{0} has no spelling", self._spell),
                 read=names_alone,
-                beside=True,
             ),
             check(
                 *("tags missing from tags_by_name", keys.tags, looking(self._store, _ask_unfound)),
-                lambda tag: f"tags_by_name lacks {tag!r}",
+                "tags_by_name lacks {0!r}",
                 lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
                 read=names_in,
+                after=True,
             ),
             check(
                 *("entries of tags_by_name that are no tag", keys.tags_by_name, looking(self._store, _ask_stray)),
-                lambda member: f"tags_by_name has {member!r}",
-                partial(self._store.zrem, keys.tags_by_name()),
-                read=texts_in,
-                beside=True,
+                "tags_by_name has {0!r}",
             ),
         ]
 

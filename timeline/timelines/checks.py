@@ -35,14 +35,9 @@ class TimelineChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                *(self._store, "home timelines that lack a post", keys.home, self._lacking),
-                *(keys.home, lambda uid: self._store.unlink(keys.home(uid))),
-                jobs=lambda uid: {f"follow:{uid}"},
-                beside=True,
-            ),
+            check_of(self._store, "home timelines that lack a post", keys.home, self._lacking),
             *(self._recent() if settings.POST_IDS != "incr" else ()),
-            Check("global timelines that lack a post", at_end=self.everyone, beside=True),
+            Check("global timelines that lack a post", at_end=self.everyone),
         ]
 
     def _lacking(self, uids: Sequence[int]) -> list[int]:
@@ -82,7 +77,7 @@ class TimelineChecks:
                 for pid in confirmed(self._store, self._not_recent(newest), self._not_recent, at_work_on)
             ]
 
-        return [Check("posts that recent lacks", (keys.updates,), see, compare, beside=True)]
+        return [Check("posts that recent lacks", (keys.updates,), see, compare)]
 
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
@@ -136,8 +131,8 @@ class TimelineOrphans:
 
     def orphans(self) -> list[Check]:
         return [
-            Check("lists with dead ids", (keys.home, *keys.timeline.kinds), self.dead_ids),
-            Check("global timelines of another number of shards", at_end=self.other_shards, beside=True),
+            Check("lists with dead ids", (keys.home, *keys.timeline.kinds), self.dead_ids, after=True),
+            Check("global timelines of another number of shards", at_end=self.other_shards),
         ]
 
     def dead_ids(self, names: list[str]) -> Chunks:

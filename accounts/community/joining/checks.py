@@ -12,7 +12,7 @@ from accounts.joining.invitations import OPERATOR, Invitations, read
 from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, fields, keep
+from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, keep
 from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -150,52 +150,39 @@ class JoiningChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store, beside=True)
+        check = partial(check_of, self._store)
         return [
             check(
                 *("applications that cannot be read", keys.applications, _unreadable),
-                lambda one: f"the application for {one[0]!r}",
-                self._move_away,
-                read=fields,
+                *("the application for {0!r}", self._move_away),
             ),
             check(
                 *("answers to applications that nothing carries out", keys.applications, self._answers),
-                lambda one: f"applications has {one[0]!r}",
-                self._finish,
-                read=fields,
-                jobs=lambda one: {f"application:{one[0].removeprefix(ANSWER)}"},
+                *("applications has {0!r}", self._finish),
+                jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
             ),
-            check(
+            check(  # the repair lets somebody else use it
                 *("uses of invitations without an account", keys.uses, self._unused),
-                lambda use: f"a use by user {use[1]}, who never registered",
-                lambda use: self._store.zrem(*use),  # so it can be used again
+                *("a use by user {1}, who never registered", self._store.zrem),
                 read=_uses,
-                jobs=lambda use: {f"invited:{use[1]}"},
             ),
         ]
 
     def orphans(self) -> list[Check]:
-        check = partial(check_of, self._store, beside=True)
+        check = partial(check_of, self._store)
         return [
-            check(
-                *("refusals that are over", keys.applications, _refusals_over),
-                lambda one: f"the refusal of {one[0]!r}",
-                lambda one: self._store.hdel(keys.applications(), one[0]),
-                read=fields,
-            ),
+            check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
             check(
                 *("invitations that have ended", keys.invites, _ended),
-                lambda one: f"an invitation in {one[0]}",
-                lambda one: self._store.hdel(*one[:2]),
+                *("an invitation in {0}", lambda key, code, _: self._store.hdel(key, code)),
                 read=_invitations,
             ),
         ]
 
     # ---- applications
 
-    def _move_away(self, one: Field) -> None:
+    def _move_away(self, name: str, text: str) -> None:
         """What is no application keeps a name from everyone. It is kept under `damaged:`."""
-        name, text = one
         keep(self._store, keys.applications(), name.encode(), text.encode())
         self._store.hdel(keys.applications(), name)
 
@@ -206,9 +193,8 @@ class JoiningChecks:
         pipe.execute()
         return [one for one, line in asked if line.value == one[1]]
 
-    def _finish(self, one: Field) -> None:
+    def _finish(self, field: str, line: str) -> None:
         """Carry an answer out as its job would; remove what is no answer."""
-        field, line = one
         act = read_act(keys.applications(), line)
         _, name, at = field.split(":") if field.count(":") == 2 else ("", "", "")
         if act is not None and at.isdecimal():

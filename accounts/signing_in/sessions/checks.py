@@ -1,17 +1,18 @@
 """Checks: sessions and `auths` that do not fit together. The user's hash is the truth."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from accounts.signing_in.sessions.entities import SESSION, ended_in, sessions_in, too_many_in
 from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.maintenance.checks import Check, check_of, fields
+from retwis_site.maintenance.checks import Check, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
-Secret = tuple[str, int]  # with the uid
+Owned = tuple[int, str]  # a uid, and the secret of a session
 
 
 class SessionChecks:
@@ -22,53 +23,40 @@ class SessionChecks:
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            check_of(
-                *(self._store, "sessions that auths lacks", keys.user, self._lost),
-                lambda one: f"auths does not know a session of user {one[1]}",
-                lambda one: self._restore(*one),
-                jobs=lambda one: {f"auth:{one[1]}"},
-                subject=lambda one: one[1],
-                beside=True,
+            check(
+                *("sessions that auths lacks", keys.user, self._lost),
+                *("auths does not know a session of user {0}", self._restore),
+                subject=lambda one: one[0],
             ),
-            check_of(
-                *(self._store, "users with too many sessions", keys.user, self._with_too_many),
-                lambda uid: f"user {uid} has too many sessions",
-                self._end_surplus,
-                jobs=lambda uid: {f"auth:{uid}"},
-                beside=True,
+            check(
+                *("users with too many sessions", keys.user, self._with_too_many),
+                *("user {0} has too many sessions", self._end_surplus),
             ),
         ]
 
     def orphans(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            check_of(
-                *(self._store, "stale entries in auths", keys.auths, self._stale),
-                lambda one: f"an old secret of user {parse_id(one[1]) or 0}",
-                lambda one: self._store.hdel(keys.auths(), one[0]),
-                read=fields,
-                beside=True,
-            ),
-            check_of(
-                *(self._store, "fields of ended sessions", keys.user, self._with_ended),
-                lambda uid: f"ended sessions of user {uid}",
-                self._remove_ended,
-                jobs=lambda uid: {f"auth:{uid}"},
-                beside=True,
+            check("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
+            check(
+                *("fields of ended sessions", keys.user, self._with_ended),
+                *("ended sessions of user {0}", self._remove_ended),
             ),
         ]
 
     # ---- inconsistencies
 
-    def _lost(self, uids: Sequence[int]) -> list[Secret]:
+    def _lost(self, uids: Sequence[int]) -> list[Owned]:
         """Sessions that stand, but that `auths` does not lead to: their cookies open nothing."""
-        found = [(one.secret, uid) for uid, stored in self._users(uids).items() for one in sessions_in(stored)]
+        found = [(uid, one.secret) for uid, stored in self._users(uids).items() for one in sessions_in(stored)]
         pipe = self._store.pipeline()
-        owners = [(secret, uid, pipe.hget(keys.auths(), secret)) for secret, uid in found]
+        owners = [(one, pipe.hget(keys.auths(), one[1])) for one in found]
         pipe.execute()
-        return [(secret, uid) for secret, uid, owner in owners if owner.value != str(uid)]
+        return [one for one, owner in owners if owner.value != str(one[0])]
 
-    def _restore(self, secret: str, uid: int) -> None:
+    def _restore(self, uid: int, secret: str) -> None:
         """Two users never share a session: when `auths` leads to another one, it is that user's."""
         if not self._store.hsetnx(keys.auths(), secret, str(uid)):
             self._store.hdel(keys.user(uid), f"{SESSION}{secret}")

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 
 from django.contrib.auth.hashers import make_password
 
@@ -25,13 +24,11 @@ from retwis_site.maintenance.checks import (
     fields,
     ids,
     looking,
-    names_alone,
-    texts_in,
 )
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
-from retwis_site.store.kinds import KINDS, Kind, OfId, id_in
+from retwis_site.store.kinds import KINDS
 from retwis_site.store.replies import Answer, Reply
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
@@ -55,38 +52,20 @@ def _ask_gone(pipe: Pipe, uid: int) -> Answer[bool]:
 
 def sets_of_unknown_users(store: Store) -> list[Check]:
     """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
-
-    def look(names: list[str]) -> list[str]:
-        nobody = set(unknown(store, {uid for name in names if (uid := id_in(name))}))
-        return [name for name in names if id_in(name) in nobody]
-
     sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
     return [
         check_of(
-            *(store, label, tuple(kinds), look, lambda key: f"{key}: there is no such user", store.unlink),
-            read=names_alone,
-            beside=True,
+            *(store, kind.of_unknown or f"{kind.word}: of unknown users", kind, looking(store, _ask_unknown)),
+            "{key}: there is no such user",
         )
-        for label, kinds in groupby(sorted(sets, key=_of_unknown), _of_unknown)
+        for kind in sets
     ]
-
-
-def _of_unknown(kind: Kind) -> str:
-    return kind.of_unknown or f"{kind.word}: of unknown users"
 
 
 def left_by_users(store: Store) -> list[Check]:
     """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
-    look = looking(store, _ask_gone)
-    return [
-        check_of(
-            *(store, kind.of_unknown, kind, look, kind, lambda uid, kind=kind: store.unlink(kind(uid))),
-            jobs=lambda uid: {f"gone:{uid}"},
-            beside=True,
-        )
-        for kind in KINDS.values()
-        if isinstance(kind, OfId) and kind.of_users and kind.type != "zset" and kind.of_unknown
-    ]
+    others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
+    return [check_of(store, kind.of_unknown, kind, looking(store, _ask_gone)) for kind in others]
 
 
 # ---- Account checks
@@ -118,38 +97,29 @@ class AccountChecks:
         return [
             check(
                 *("names that lead to no user or to another user", keys.users, self._wrong),
-                lambda one: f"{one[0]!r} leads to user {one[1]}, which has another name or none",
-                lambda one: self._repair_name(*one),
+                *("{0!r} leads to user {1}, which has another name or none", self._repair_name),
                 read=owned_names,
-                jobs=lambda one: {f"user:{one[1]}"},
+                after=True,
             ),
             check(
                 *("users that no name leads to", keys.user, self._nameless),
-                lambda uid: f"no name leads to user {uid}",
-                self._give_name,
-                jobs=lambda uid: {f"user:{uid}"},
+                *("no name leads to user {0}", self._give_name),
+                after=True,
             ),
             check(
                 *("secrets that auths lacks", keys.users, self._locked_out),
-                lambda uid: f"auths does not know the secret of user {uid}",
-                self._restore_secret,
+                *("auths does not know the secret of user {0}", self._restore_secret),
                 read=owners,
-                jobs=lambda uid: {f"auth:{uid}", f"user:{uid}"},
+                after=True,
             ),
             check(
                 *("users that users_by_time lacks", keys.users, self._unlisted),
-                lambda uid: f"user {uid} is not in users_by_time",
-                self._list,
+                *("user {0} is not in users_by_time", self._list),
                 read=owners,
-                jobs=lambda uid: {f"user:{uid}"},
-                beside=True,
             ),
             check(
                 *("unknown names in users_by_time", keys.users_by_time, self._unknown),
-                lambda name: f"no user has the name {name!r}",
-                partial(self._store.zrem, keys.users_by_time()),
-                read=texts_in,
-                beside=True,
+                "no user has the name {0!r}",
             ),
         ]
 
@@ -310,23 +280,17 @@ class AccountOrphans:
         return [
             check(
                 *("extra fields of deleted accounts", keys.user, looking(self._store, _ask_extra_fields)),
-                *(keys.user, AccountDeletion(self._store).strip),
-                jobs=lambda uid: {f"gone:{uid}"},
+                repair=AccountDeletion(self._store).strip,
             ),
             check(
                 *("old passwords that were replaced", keys.user, looking(self._store, _ask_replaced_password)),
-                lambda uid: f"old_password in {keys.user(uid)}",
-                lambda uid: self._store.hdel(keys.user(uid), "old_password"),
-                jobs=lambda uid: {f"auth:{uid}"},
-                beside=True,
+                *("old_password in {key}", self._remove_old_password),
             ),
-            check(
-                *("orphaned user: hashes", keys.user, self._orphans),
-                *(keys.user, lambda uid: self._store.unlink(keys.user(uid))),
-                jobs=lambda uid: {f"user:{uid}"},
-                beside=True,
-            ),
+            check("orphaned user: hashes", keys.user, self._orphans),
         ]
+
+    def _remove_old_password(self, uid: int) -> None:
+        self._store.hdel(keys.user(uid), "old_password")
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:
         """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
@@ -391,15 +355,14 @@ class DeletedAccountChecks:
         self._sets: list[AccountSet] = account_sets()
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("deleted accounts with data left", (keys.user,), self.left_data)]
+        return [Check("deleted accounts with data left", (keys.user,), self.left_data, after=True)]
 
     def left_data(self, names: list[str]) -> Chunks:
         """Members of the sets that features declare, and entries of `users_by_time`. One finding a user."""
         for uids in ids(self._store, names):
             found = confirmed(
                 *(self._store, list(self._read(uids)), self._read),
-                jobs=lambda data: set(data.explained_by),
-                subject=lambda data: data.uid,
+                *(lambda data: set(data.explained_by), lambda data: data.uid),
             )
             yield [
                 Finding(f"deleted user {uid}: {key}", partial(self._remove, uid))

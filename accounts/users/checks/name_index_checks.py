@@ -8,7 +8,7 @@ from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import holders, parse, skeletons
 from accounts.users.repository import spellings
 from accounts.users.site_lines import uids_in_order
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, fields, scored_in, texts_in
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, scored_in, texts_in
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored
@@ -26,13 +26,11 @@ class NameIndexChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("names that users_by_name lacks", (keys.users,), self.lacking, beside=True),
+            Check("names that users_by_name lacks", (keys.users,), self.lacking),
             check_of(
-                *(self._store, "scores in users_by_name that are not 0", keys.users_by_name, self._scored),
-                lambda one: f"{one[0]!r} has the score {one[1]:g}",
-                lambda one: self._store.zadd(keys.users_by_name(), {one[0]: 0}),
+                *(self._store, "scores in users_by_name that are not 0", keys.users_by_name, _scored),
+                *("{0!r} has the score {1:g}", lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0})),
                 read=scored_in,
-                beside=True,
             ),
         ]
 
@@ -40,10 +38,10 @@ class NameIndexChecks:
         return [
             check_of(
                 *(self._store, "stale entries in users_by_name", keys.users_by_name, self._stale),
-                lambda one: f"{one[0]!r} leads to no user with that name",
-                lambda one: self._index.make_match({one[1]: [one[0]]}),  # it stays where it is right by now
+                "{0!r} leads to no user with that name",
+                lambda entry, uid: self._index.make_match({uid: [entry]}),  # it stays where it is right by now
                 read=owned_entries,
-                jobs=_explained_by,
+                after=True,
             )
         ]
 
@@ -51,7 +49,7 @@ class NameIndexChecks:
         """Names of users without an entry. When the whole index is missing, as in a foreign database, one finding
         stands for all."""
         for batch in self._users(names):
-            lost = confirmed(self._store, self._lacking(batch), self._lacking, _explained_by, lambda one: one[1])
+            lost = confirmed(self._store, self._lacking(batch), self._lacking, _jobs_on, lambda one: one[1])
             if lost and not self._store.zcard(keys.users_by_name()):
                 what = "there is no users_by_name, as in a foreign database"
                 yield [Finding(what, self._index_all, is_last=True)]
@@ -83,14 +81,15 @@ class NameIndexChecks:
         pipe.execute()
         return [owned for owned, score in scores if score.value is None]
 
-    def _scored(self, entries: Scored) -> Scored:
-        """Entries with a score other than 0. The set is in the order of its bytes only while all scores are equal."""
-        return [(entry, score) for entry, score in entries if score != 0]
-
     def _stale(self, owned: Sequence[OwnedEntry]) -> list[OwnedEntry]:
         """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""
         stored = self._index.stored({uid for _, uid in owned})
         return [(entry, uid) for entry, uid in owned if entry not in right_entries(uid, stored[uid])]
+
+
+def _scored(entries: Scored) -> Scored:
+    """Entries with a score other than 0. The set is in the order of its bytes only while all scores are equal."""
+    return [(entry, score) for entry, score in entries if score != 0]
 
 
 def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
@@ -102,9 +101,8 @@ def _as_typed_or_lower(stored: Stored) -> set[str]:
     return set() if stored.username is None else set(spellings(stored.username))
 
 
-def _explained_by(owned: OwnedEntry) -> set[str]:
-    """The beginnings of the jobs that change the entries of a user."""
-    return {f"{kind}:{owned[1]}" for kind in ("user", "name", "gone")}
+def _jobs_on(owned: OwnedEntry) -> set[str]:
+    return keys.users_by_name.jobs_on("", str(owned[1]))
 
 
 # ---- Checks: usernames whose look is not in `skeletons`, and entries that no username has.
@@ -123,17 +121,13 @@ class SkeletonChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("names that skeletons lacks", at_end=self.lacking, beside=True)]
+        return [Check("names that skeletons lacks", at_end=self.lacking)]
 
     def orphans(self) -> list[Check]:
         return [
             check_of(
                 *(self._store, "stale entries in skeletons", keys.skeletons, self._wrong),
-                lambda one: f"skeletons has {one[0]!r}, and no user has such a name",
-                lambda one: self._store.hdel(keys.skeletons(), one[0]),
-                read=fields,
-                jobs=lambda one: {f"user:{one[1]}"},
-                beside=True,
+                "skeletons has {0!r}, and no user has such a name",
             )
         ]
 

@@ -68,15 +68,15 @@ class ReportChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("open reports that are not in the queue", (keys.report,), self.unlisted, beside=True),
-            Check("entries of the queue that are no open reports", at_end=self.not_open, beside=True),
+            Check("open reports that are not in the queue", (keys.report,), self.unlisted),
+            Check("entries of the queue that are no open reports", at_end=self.not_open),
         ]
 
     def orphans(self) -> list[Check]:
         gone = "entries about reports that are gone"
         return [
-            Check("reports that were never sent", (keys.report,), self.never_sent, beside=True),
-            Check(gone, (keys.reports_about, keys.reports_by), self.gone, beside=True),
+            Check("reports that were never sent", (keys.report,), self.never_sent),
+            Check(gone, (keys.reports_about, keys.reports_by), self.gone),
         ]
 
     def unlisted(self, names: list[str]) -> Chunks:

@@ -52,10 +52,10 @@ class IndexChecks:
     def inconsistencies(self) -> list[Check]:
         """Posts that do not stand under all of their terms. None in a store without a whole index: `advice` tells."""
         label = f"posts that a search misses, in a sample of {SAMPLE}"
-        return [Check(label, (keys.post,), self.note, self.missed, beside=True)]
+        return [Check(label, (keys.post,), self.note, self.missed)]
 
     def orphans(self) -> list[Check]:
-        return [Check("parts of the search's index that are no longer used", at_end=self.strays, beside=True)]
+        return [Check("parts of the search's index that are no longer used", at_end=self.strays)]
 
     def note(self, names: list[str]) -> Chunks:
         for pids in ids(self._store, names):
