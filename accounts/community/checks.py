@@ -205,4 +205,4 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
 
 
 def _jobs_on(one: Wrong) -> set[str]:
-    return keys.user.jobs_on(one.uid, "")
+    return keys.user.explained_by(one.uid, "")

@@ -197,6 +197,14 @@ def confirmed(
     return [one for one in again if one in left]
 
 
+@dataclass(frozen=True)
+class Built:
+    """A sorted set without which all that a check looks at is wrong. Then one finding stands for all of it."""
+
+    key: str
+    build: Callable[[], object]
+
+
 def check_of(
     store: Store,
     label: str,
@@ -209,6 +217,7 @@ def check_of(
     jobs: Callable[..., set[str]] | None = None,
     subject: Callable[[Any], Any] = lambda one: one,
     at_work_on: Callable[[], Collection[Any]] = tuple,
+    built: Built | None = None,
     after: bool = False,
 ) -> Check:
     """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
@@ -219,13 +228,17 @@ def check_of(
     which jobs may be at work on it. The other arguments are as for `confirmed`."""
     read = read or (ids if of.parts else fields if of.type == "hash" else texts_in)
     repair = repair or partial(_remove, store, of)
-    jobs = jobs or partial(_jobs_on, of)
+    jobs = jobs or partial(_explained_by, of)
 
     def find(names: list[str]) -> Chunks:
         for chunk in read(store, names):
             found = confirmed(
                 *(store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on)
             )
+            if found and built is not None and not store.zcard(built.key):
+                what = f"there is no {built.key}, as in a foreign database"
+                yield [Finding(what, built.build, is_last=True)]
+                return
             yield [Finding(_described(says, of, one), partial(repair, *_parts(one))) for one in found]
 
     return Check(label, (of,), find, after=after)
@@ -256,8 +269,8 @@ def _remove(store: Store, of: Kind, *parts: Any) -> None:
         store.send("HDEL" if of.type == "hash" else "ZREM", key, *named)
 
 
-def _jobs_on(of: Kind, owner: Any, *more: Any) -> set[str]:
-    return of.jobs_on(owner, str(more[0] if more else owner))
+def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
+    return of.explained_by(owner, str(more[0] if more else owner))
 
 
 def looking(store: Store, ask: Callable[[Pipe, T], Answer[bool]]) -> Callable[[Iterable[T]], list[T]]:

@@ -172,7 +172,7 @@ likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
     truth=True, shown=COMMANDS, jobs="like:{owner}:{member}", of_unknown="likes of unknown users",
 )
-liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes)
+liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
@@ -180,7 +180,7 @@ reposts = OfId(
 )
 reposted_by = OfId(
     "reposted_by:<pid>", ZSet(USER, REPOST), "uids, score = the id of the repost", BY_REPOSTS, shown=EVERYONE,
-    mirrors=reposts,
+    mirrors=reposts, counted="reposts",
 )
 bookmarks = OfId(
     "bookmarks:<uid>", ZSet(POST, SECONDS), "pids, score = since when (unix s)", BY_CHOICES, truth=True, shown=COMMANDS,
@@ -225,11 +225,11 @@ thread = OfId(
 )
 replies_to = OfId(
     "replies_to:<pid>", ZSet(POST, ITSELF), "the replies to this post itself, member = score = pid", BY_REPLIES,
-    shown=EVERYONE, jobs=JOBS_ON_POST,
+    shown=EVERYONE, jobs=JOBS_ON_POST, counted="replies",
 )
 quotes_of = OfId(
     "quotes_of:<pid>", ZSet(POST, ITSELF), "the posts that quote this post, member = score = pid",
-    _("longer with each quote"), shown=EVERYONE, jobs=JOBS_ON_POST,
+    _("longer with each quote"), shown=EVERYONE, jobs=JOBS_ON_POST, counted="quotes",
 )
 notices = OfId(
     "notices:<uid>", ZSet(TEXT, SECONDS),

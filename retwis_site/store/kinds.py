@@ -165,6 +165,7 @@ class Kind:
     official: bool = False  # as in the Retwis of Redis's documentation
     shown: Shown = NOBODY
     mirrors: "Kind | None" = None  # the truth that it is rebuilt from
+    counted: str = ""  # the field of `post:<pid>` that has the number of its members
     # The beginnings of the names of the jobs that may be at work on a member, with spaces between; a mirror has those
     # of its truth. Where no member is named, it is the id in the key. A feature says more in its `account_sets`.
     jobs: str = ""
@@ -292,13 +293,22 @@ class Kind:
         return field in self.fields and self.fields[field].shown >= least
 
     def jobs_on(self, owner: object, member: str) -> set[str]:
-        """The beginnings of the names of the jobs that may be at work on a member: those of the table, and those that
-        remove a deleted user or post with all that is theirs."""
+        """The beginnings of the names of the jobs that may be at work on this member of a key."""
         if self.mirrors is not None:
             return self.mirrors.jobs_on(member, str(owner))
-        jobs = {job.format(owner=owner, member=member) for job in self.jobs.split()}
-        ends = {What.USER: f"gone:{member}", What.POST: f"del:{member}"}
-        return {*jobs, *(f"gone:{owner}" for part in self.parts if part == "uid"), ends.get(self.main.what, "")} - {""}
+        return {job.format(owner=owner, member=member) for job in self.jobs.split()}
+
+    def explained_by(self, owner: object, member: str) -> set[str]:
+        """`jobs_on`, with the jobs that remove a deleted user or post and all that is theirs."""
+        removing = {
+            "uid": f"gone:{owner}",
+            "pid": f"del:{owner}",
+            What.USER: f"gone:{member}",
+            What.POST: f"del:{member}",
+        }
+        return self.jobs_on(owner, member).union(
+            removing[one] for one in (*self.parts, self.main.what) if one in removing
+        )
 
 
 class One(Kind):

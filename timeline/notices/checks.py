@@ -48,7 +48,7 @@ class NoticeChecks:
         return [
             check("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
             check(
-                *("marks of read notices that differ from user:", keys.notices, self._wrongly_marked),
+                *("marks of read notices that differ from user:", keys.notices, looking(self._store, _ask_wrong_mark)),
                 *("{key} has a wrong mark", self._mend_mark),
             ),
         ]
@@ -64,26 +64,6 @@ class NoticeChecks:
             )
         ]
 
-    def _wrongly_marked(self, uids: Sequence[int]) -> list[int]:
-        """Those of the users whose mark is at another date than `noticed`, which is the truth."""
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                uid,
-                pipe.zscore(keys.notices(uid), MARK),
-                pipe.hget(keys.user(uid), "noticed"),
-                pipe.zcard(keys.notices(uid)),
-            )
-            for uid in uids
-        ]
-        pipe.execute()
-        return [
-            uid
-            for uid, mark, noticed, size in asked
-            if (mark.value or 0) != stored_time(keys.user(uid), noticed.value)
-            and not (mark.value is None and size.value > KEPT)  # it is older than all that is kept
-        ]
-
     def _mend_mark(self, uid: int) -> None:
         noticed = self._store.hget(keys.user(uid), "noticed")
         if noticed is None:
@@ -95,6 +75,18 @@ class NoticeChecks:
 def _bad(entries: Sequence[Entry]) -> list[Entry]:
     """Members that name no notice. Readers skip them."""
     return [one for one in entries if one[1] != MARK and parse_notice(one[1]) is None]
+
+
+def _ask_wrong_mark(pipe: Pipe, uid: int) -> Answer[bool]:
+    """Whether the mark is at another date than `noticed`, which is the truth, and not older than all that is kept."""
+    mark, size = pipe.zscore(keys.notices(uid), MARK), pipe.zcard(keys.notices(uid))
+    noticed = pipe.hget(keys.user(uid), "noticed")
+    return Answer(
+        lambda: (
+            (mark.value or 0) != stored_time(keys.user(uid), noticed.value)
+            and not (mark.value is None and size.value > KEPT)
+        )
+    )
 
 
 def _ask_causeless(pipe: Pipe, one: Entry) -> Answer[bool]:

@@ -23,17 +23,17 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
-from retwis_site.store.kinds import Kind, id_in
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in
 from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
-from timeline.relations.like import LIKE, LIKES
+from timeline.relations.like import LIKE
 from timeline.relations.protocol.counts import Counts, PostCount
 from timeline.relations.protocol.targets import ask_post_exists
-from timeline.relations.repost import REPOST, REPOSTS
+from timeline.relations.repost import REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
@@ -191,7 +191,7 @@ class PostAdoption:
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
 
 
-COUNTS = (LIKES, REPOSTS, REPLIES, QUOTES)
+COUNTS = [PostCount(kind) for kind in KINDS.values() if isinstance(kind, OfId) and kind.counted]
 
 
 class Miscount(NamedTuple):
@@ -286,11 +286,12 @@ class ListingChecks:
 
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
-        label = f"entries of {kind.word}: that no post explains"
-        return check_of(self._store, label, kind, self._unexplained, "{0} has {1}", self._remove, read=_listed)
+        label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
+        return check_of(self._store, label, kind, look, "{0} has {1}", self._remove, read=_listed)
 
     def orphans(self) -> list[Check]:
-        return [check_of(self._store, "texts of posts that are deleted or do not exist", keys.edits, self._hidden)]
+        label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
+        return [check_of(self._store, label, keys.edits, look)]
 
     # ---- from the posts to their listings
 
@@ -326,16 +327,6 @@ class ListingChecks:
 
     # ---- from the listings to the posts
 
-    def _unexplained(self, entries: Sequence[Entry]) -> list[Entry]:
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, {pid: NO_LINKS for _, pid in entries})
-        present = [(entry, pipe.zscore(entry[0], str(entry[1]))) for entry in entries]
-        pipe.execute()
-        seen = look.seen
-        return [
-            (key, pid) for (key, pid), score in present if score.value is not None and key not in seen[pid].stands_in
-        ]
-
     def _remove(self, key: str, pid: int) -> None:
         """Remove an entry, and settle the post that has lost a reply or a quote."""
         self._store.zrem(key, str(pid))
@@ -347,14 +338,17 @@ class ListingChecks:
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
 
-    # ---- texts
 
-    def _hidden(self, pids: Sequence[int]) -> list[int]:
-        """Those of the posts that nobody sees, with texts in `edits:`."""
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
-        pipe.execute()
-        return [pid for pid, seen in look.seen.items() if seen.texts and (seen.deleted or not seen.exists)]
+def _ask_unexplained(pipe: Pipe, entry: Entry) -> Answer[bool]:
+    key, pid = entry
+    look, present = PostLook(pipe, {pid: NO_LINKS}), pipe.zscore(key, str(pid))
+    return Answer(lambda: present.value is not None and key not in look.seen[pid].stands_in)
+
+
+def _ask_hidden_texts(pipe: Pipe, pid: int) -> Answer[bool]:
+    """Whether nobody sees a post with texts in `edits:`."""
+    look = PostLook(pipe, {pid: NO_LINKS})
+    return Answer(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:

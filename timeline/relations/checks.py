@@ -9,13 +9,10 @@ from typing import NamedTuple
 from accounts.users.checks.account_checks import unknown
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import (
+    Built,
     Check,
-    Chunks,
-    Finding,
     ask_damaged,
     check_of,
-    confirmed,
-    ids,
     ids_of,
     looking,
     members,
@@ -44,6 +41,7 @@ class Place(NamedTuple):
     uid: int
     ranked: float | None  # None: not in the ranking
     followers: int | None  # None: no followers, or no user
+    shown: str  # the score as a number
 
 
 class RankingChecks:
@@ -55,7 +53,13 @@ class RankingChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("wrong counts in users_by_followers", (keys.followers,), self.miscounted),
+            check_of(
+                *(self._store, "wrong counts in users_by_followers", keys.followers, self._followed),
+                *("user {0} has {2} followers, but is ranked with {3}", self._recount),
+                subject=lambda place: place.uid,
+                at_work_on=self._at_work_on,
+                built=Built(keys.users_by_followers(), self._rank_all),
+            ),
             check_of(
                 *(self._store, "members of users_by_followers without followers", keys.users_by_followers, self._idle),
                 *("user {0} is ranked, but has no followers", self._recount),
@@ -64,27 +68,6 @@ class RankingChecks:
                 at_work_on=self._at_work_on,
             ),
         ]
-
-    def miscounted(self, names: list[str]) -> Chunks:
-        """Users with followers whose count in the ranking is missing or wrong. A foreign database has no ranking: then
-        there is one finding for all users."""
-        for uids in ids(self._store, names):
-            wrong = confirmed(
-                *(self._store, self._followed(uids), self._followed),
-                subject=lambda place: place.uid,
-                at_work_on=self._at_work_on,
-            )
-            if wrong and not self._store.zcard(keys.users_by_followers()):
-                what = "there is no users_by_followers, as in a foreign database"
-                yield [Finding(what, self._rank_all, is_last=True)]
-                return
-            yield [
-                Finding(
-                    f"user {place.uid} has {place.followers} followers, but is ranked with {place.ranked or 0:.0f}",
-                    partial(self._counts.recount, [place.uid]),
-                )
-                for place in wrong
-            ]
 
     def _rank_all(self) -> None:
         for uids in ids_of(self._store, keys.followers.pattern):
@@ -104,6 +87,7 @@ class RankingChecks:
         return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
 
     def _followed(self, uids: Iterable[int]) -> list[Place]:
+        """Users with followers whose count in the ranking is missing or wrong."""
         return [place for place in self._look(uids) if place.followers]
 
     def _idle(self, uids: Iterable[int]) -> list[Place]:
@@ -124,7 +108,7 @@ class RankingChecks:
 
         def read() -> Place:
             is_ranked = followers.value and exists.value
-            return Place(uid, ranked.value, followers.value if is_ranked else None)
+            return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
 
         return Answer(read)
 
@@ -245,7 +229,7 @@ class RepostChecks:
                 *(self._store, "listed reposts that reposts: does not name", keys.updates),
                 *(looking(self._store, _ask_without_edge), says, self._mend),
                 read=_posts,
-                jobs=lambda who, original, _: keys.reposts.jobs_on(who, str(original)),
+                jobs=lambda who, original, _: keys.reposts.explained_by(who, str(original)),
             ),
         ]
 

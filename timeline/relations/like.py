@@ -11,7 +11,7 @@ from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import Edge, Relation
 from timeline.relations.protocol.targets import POST
 
-LIKES = PostCount("likes", keys.liked_by)
+LIKES = PostCount(keys.liked_by)
 LIKE = Relation(
     kind="like",
     truth=keys.likes,

@@ -12,7 +12,7 @@ from accounts.joining.invitations import OPERATOR, Invitations, read
 from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, keep
+from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, entries, keep
 from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -139,7 +139,7 @@ JOINING = (
 
 
 Field = tuple[str, str]  # of a hash, with its value
-Use = tuple[str, str]  # the key `uses:<digest>`, and a uid in it
+Use = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
 Invitation = tuple[str, str, str]  # the key, a code in it, and how many people it lets in
 
 
@@ -163,8 +163,8 @@ class JoiningChecks:
             ),
             check(  # the repair lets somebody else use it
                 *("uses of invitations without an account", keys.uses, self._unused),
-                *("a use by user {1}, who never registered", self._store.zrem),
-                read=_uses,
+                "a use by user {1}, who never registered",
+                read=entries,
             ),
         ]
 
@@ -206,9 +206,9 @@ class JoiningChecks:
     def _unused(self, uses: Sequence[Use]) -> list[Use]:
         """Those of the uses by uids that no user has, which are still there. Three round trips."""
         accounts = AccountChecks(self._store)
-        nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid in uses]))
+        nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid, _ in uses]))
         pipe = self._store.pipeline()
-        asked = [(use, pipe.zscore(*use)) for use in uses if parse_id(use[1]) in nameless]
+        asked = [(use, pipe.zscore(*use[:2])) for use in uses if parse_id(use[1]) in nameless]
         pipe.execute()
         return [use for use, when in asked if when.value is not None]
 
@@ -221,14 +221,6 @@ def _refusals_over(stored: Sequence[Field]) -> list[Field]:
     """Refusals that the applicant had time enough to read."""
     asked = [(one, read_application(one[1])) for one in stored if not one[0].startswith(ANSWER)]
     return [one for one, application in asked if application is not None and application.is_over]
-
-
-def _uses(store: Store, names: list[str]) -> Iterator[list[Use]]:
-    for some in batches(names, SETS_AT_ONCE):
-        pipe = store.pipeline()
-        asked = [(key, pipe.zrange(key, 0, -1)) for key in some]  # at most MOST_USES each
-        pipe.execute()
-        yield from batches(((key, uid) for key, uids in asked for uid in uids.value), AT_ONCE)
 
 
 def _invitations(store: Store, names: list[str]) -> Iterator[list[Invitation]]:

@@ -6,8 +6,8 @@
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
@@ -29,7 +29,7 @@ from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Answer
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
 
@@ -316,32 +316,15 @@ def _ask_replaced_password(pipe: Pipe, uid: int) -> Answer[bool]:
 # ---- Check: deleted accounts with data left that no job will remove.
 
 
-MEMBERS_READ = 20  # of each set; several, because a job may be at work on some of them
+MEMBERS_READ = 20  # of each set
 
 
-@dataclass(frozen=True)
-class LeftData:
+class LeftData(NamedTuple):
     """Data of a deleted account."""
 
     uid: int
     key: str
     explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
-
-
-@dataclass(frozen=True)
-class DeletedAccount:
-    """What is asked about a deleted account."""
-
-    uid: int
-    members: list[tuple[AccountSet, Reply[list[str]]]]  # the first of each set
-    listed: Reply[float | None]  # the score in `users_by_time`
-
-    def left(self) -> Iterator[LeftData]:
-        for account_set, members in self.members:
-            for member in members.value:
-                yield _left_data(self.uid, account_set.key(self.uid), account_set.explained_by(self.uid, member))
-        if self.listed.value is not None:
-            yield _left_data(self.uid, keys.users_by_time(), {f"user:{self.uid}"})
 
 
 class DeletedAccountChecks:
@@ -374,26 +357,20 @@ class DeletedAccountChecks:
         pipe = self._store.pipeline()
         stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
         pipe.execute()
-        asked = [
-            self._ask(pipe, uid, username or "")
-            for uid, fields in stored.items()
-            for username, deleted in [fields.value]
-            if is_deleted(deleted)
-        ]
+        names = {uid: name or "" for uid, one in stored.items() for name, deleted in [one.value] if is_deleted(deleted)}
+        # The first members of each set; several, because a job may be at work on some of them.
+        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
+        listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         pipe.execute()
-        for account in asked:
-            yield from account.left()
-
-    def _ask(self, pipe: Pipe, uid: int, username: str) -> DeletedAccount:
-        members = [(each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for each in self._sets]
-        return DeletedAccount(uid, members, pipe.zscore(keys.users_by_time(), username))
+        for uid, each, some in asked:
+            for member in some.value:
+                yield LeftData(uid, each.key(uid), frozenset({f"gone:{uid}", *each.explained_by(uid, member)}))
+        for uid, score in listed:
+            if score.value is not None:
+                yield LeftData(uid, keys.users_by_time(), frozenset({f"gone:{uid}", f"user:{uid}"}))
 
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
-
-
-def _left_data(uid: int, key: str, jobs: set[str]) -> LeftData:
-    return LeftData(uid, key, frozenset({f"gone:{uid}", *jobs}))

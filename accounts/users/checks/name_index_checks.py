@@ -8,7 +8,7 @@ from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import holders, parse, skeletons
 from accounts.users.repository import spellings
 from accounts.users.site_lines import uids_in_order
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, scored_in, texts_in
+from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, check_of, confirmed, scored_in, texts_in
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored
@@ -26,7 +26,14 @@ class NameIndexChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("names that users_by_name lacks", (keys.users,), self.lacking),
+            check_of(
+                *(self._store, "names that users_by_name lacks", keys.users, self._lacking),
+                *("users_by_name lacks {0!r}", lambda _, uid: self._index.make_match({uid: []})),
+                read=self._users,
+                jobs=lambda entry, uid: keys.users_by_name.jobs_on(entry, str(uid)),
+                subject=lambda one: one[1],
+                built=Built(keys.users_by_name(), self._index_all),
+            ),
             check_of(
                 *(self._store, "scores in users_by_name that are not 0", keys.users_by_name, _scored),
                 *("{0!r} has the score {1:g}", lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0})),
@@ -45,27 +52,13 @@ class NameIndexChecks:
             )
         ]
 
-    def lacking(self, names: list[str]) -> Chunks:
-        """Names of users without an entry. When the whole index is missing, as in a foreign database, one finding
-        stands for all."""
-        for batch in self._users(names):
-            lost = confirmed(self._store, self._lacking(batch), self._lacking, _jobs_on, lambda one: one[1])
-            if lost and not self._store.zcard(keys.users_by_name()):
-                what = "there is no users_by_name, as in a foreign database"
-                yield [Finding(what, self._index_all, is_last=True)]
-                return
-            yield [
-                Finding(f"users_by_name lacks {entry!r}", partial(self._index.make_match, {uid: []}))
-                for entry, uid in lost
-            ]
-
     def _index_all(self) -> None:
-        for batch in self._users([keys.users()]):
+        for batch in self._users(self._store, [keys.users()]):
             self._index.make_match({uid: [] for uid in batch})
 
-    def _users(self, names: list[str]) -> Iterator[list[int]]:
+    def _users(self, store: Store, names: list[str]) -> Iterator[list[int]]:
         """The uids that their own names lead to, in chunks. AccountChecks find the others."""
-        for batch in owned_names(self._store, names):
+        for batch in owned_names(store, names):
             stored = self._index.stored({uid for _, uid in batch})
             yield sorted({uid for name, uid in batch if name in _as_typed_or_lower(stored[uid])})
 
@@ -99,10 +92,6 @@ def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
 
 def _as_typed_or_lower(stored: Stored) -> set[str]:
     return set() if stored.username is None else set(spellings(stored.username))
-
-
-def _jobs_on(owned: OwnedEntry) -> set[str]:
-    return keys.users_by_name.jobs_on("", str(owned[1]))
 
 
 # ---- Checks: usernames whose look is not in `skeletons`, and entries that no username has.

@@ -5,11 +5,11 @@ and open ones with a job, since a worker will list them.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, entries, ids
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, check_of, entries, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, newest_first
 from retwis_site.store.client import Store
@@ -75,7 +75,10 @@ class ReportChecks:
     def orphans(self) -> list[Check]:
         gone = "entries about reports that are gone"
         return [
-            Check("reports that were never sent", (keys.report,), self.never_sent),
+            check_of(
+                *(self._store, "reports that were never sent", keys.report, self._never_sent),
+                "{key} was never sent",
+            ),
             Check(gone, (keys.reports_about, keys.reports_by), self.gone),
         ]
 
@@ -115,15 +118,10 @@ class ReportChecks:
                 ),
             ]
 
-    def never_sent(self, names: list[str]) -> Chunks:
+    def _never_sent(self, rids: Collection[int]) -> list[int]:
         """Reports that nothing names, or without a reason: their request died."""
-        for rids in ids(self._store, names):
-            found = Reports(self._store).some(rids)
-            yield [
-                Finding(f"{keys.report(rid)} was never sent", partial(self._store.unlink, keys.report(rid)))
-                for rid in rids
-                if not _is_young(rid) and not self._was_sent(found.get(rid))
-            ]
+        found = Reports(self._store).some(rids)
+        return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
 
     def _was_sent(self, report: Report | None) -> bool:
         return report is not None and (report.decision is not None or self._is_claimed(report))

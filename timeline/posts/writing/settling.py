@@ -35,8 +35,8 @@ from timeline.relations.protocol.counts import Counts, PostCount
 # id.
 
 
-REPLIES = PostCount("replies", keys.replies_to)
-QUOTES = PostCount("quotes", keys.quotes_of)
+REPLIES = PostCount(keys.replies_to)
+QUOTES = PostCount(keys.quotes_of)
 
 
 class Listing(NamedTuple):

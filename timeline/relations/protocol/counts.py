@@ -1,7 +1,7 @@
 """The number of edges to a target, where it is shown or sorted by. It is counted anew after each change, and counted
 again after it was written."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_number
+from retwis_site.store.kinds import OfId
 from retwis_site.store.replies import Answer, Reply
 from timeline.relations.protocol.targets import ask_post_exists
 
@@ -34,8 +35,12 @@ class PostCount:
     When the hash expires just before a number is written, the next look finds no author and removes the field again.
     """
 
-    name: str  # of the field
-    mirror: Callable[[int], str]
+    mirror: OfId
+
+    @property
+    def name(self) -> str:
+        """Of the field, as the key table says."""
+        return self.mirror.counted
 
     def ask(self, pipe: Pipe, target: int) -> Answer[int]:
         size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))
