@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.outbox_checks import OutboxChecks
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, keys_of
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
 from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.value_checks import ValueChecks
 from retwis_site.store.client import Store
@@ -25,7 +25,7 @@ def inconsistencies(store: Store) -> list[Check]:
 def adoption(store: Store) -> list[Check]:
     """What `adopt` changes in a database of the official Retwis, before the repairs of `inconsistencies`."""
     of_features = [check for feature in features() for check in feature.adoption(store)]
-    return [*KeyChecks(store).inconsistencies(), *of_features]
+    return [*KeyChecks(store).inconsistencies(), *in_new_pass(of_features)]
 
 
 def orphans(store: Store) -> list[Check]:

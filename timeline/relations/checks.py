@@ -138,12 +138,7 @@ class EdgeChecks:
     def orphans(self) -> list[Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
         label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
-        return [
-            check_of(
-                *(self._store, label, self._mirror, look, "", self._remove),
-                jobs=lambda pid: {f"del:{pid}"},
-            )
-        ]
+        return [check_of(self._store, label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
 
     def _entries(self, own: OfId, other: OfId) -> Check:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not

@@ -15,16 +15,7 @@ from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletio
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import AccountSet, account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.checks import (
-    Check,
-    Chunks,
-    Finding,
-    check_of,
-    confirmed,
-    fields,
-    ids,
-    looking,
-)
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, fields, ids, looking
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id

@@ -86,8 +86,8 @@ class ReportChecks:
         """Reports without a decision that their author's set names, and that the queue or the set of the reported
         person lacks."""
         for rids in ids(self._store, names):
+            under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
-            under_way = Outbox(self._store).under_way()
             yield [
                 Finding(
                     f"{keys.report(one.rid)} is not in the queue",
