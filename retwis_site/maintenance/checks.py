@@ -23,6 +23,7 @@ from retwis_site.store.replies import Answer
 T = TypeVar("T")
 
 AT_ONCE = 500  # keys, fields or members that are read in one round trip
+SCANNED_AT_ONCE = 2000  # names of keys, without what they hold
 
 
 @dataclass(frozen=True)
@@ -68,16 +69,14 @@ def in_new_pass(checks: Sequence[Check]) -> list[Check]:
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
     """All keys of some kinds, in one pass: at most AT_ONCE names of one kind at once. It keeps no more than that of
-    each kind. One round trip for each AT_ONCE keys of the site; where few match, for up to 8 times as many; none for
-    kinds that are a single key."""
+    each kind. One round trip for each SCANNED_AT_ONCE keys of the site; none for kinds that are a single key."""
     waiting: dict[Kind, list[str]] = {}
     for kind in of:
         if kind.parts:
             waiting[kind] = []
         else:
             yield kind, [kind.only_key]
-    patterns = [kind.pattern for kind in waiting]
-    for names in store.scan_keys(matching(patterns[0] if len(patterns) == 1 else "*"), AT_ONCE) if patterns else ():
+    for names in _scanned(store, list(waiting)) if waiting else ():
         for name in names:
             found = may_be(name)
             if found not in waiting:
@@ -87,6 +86,13 @@ def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]
                 yield found, waiting[found]
                 waiting[found] = []
     yield from ((kind, names) for kind, names in waiting.items() if names)
+
+
+def _scanned(store: Store, of: Sequence[Kind]) -> Iterator[list[str]]:
+    """The names of all keys, or of those of a kind that is alone: then the server leaves out the others."""
+    if len(of) == 1:
+        return store.scan_keys(matching(of[0].pattern), AT_ONCE)
+    return store.scan_keys(matching("*"), SCANNED_AT_ONCE)
 
 
 # ---- What is read of the keys of a chunk. Each yields chunks, which may be empty.
