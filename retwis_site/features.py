@@ -96,7 +96,7 @@ class Feature:
     former_jobs: Mapping[str, str] = field(default_factory=dict)  # kinds as earlier versions called them -> as now
     batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
-    # `doctor` runs them in the order of FEATURES: a repair may rely on the checks before it.
+    # `doctor` runs them in the order of FEATURES. A check that relies on the repairs of those before it says `after`.
     inconsistencies: Checks = _nothing
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
     advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do

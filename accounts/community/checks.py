@@ -22,7 +22,7 @@ from accounts.community.sanctions import (
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State, User
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, ids, names_in
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -98,31 +98,28 @@ class CommunityChecks:
         self._sanctions = Sanctions(store)
 
     def inconsistencies(self) -> list[Check]:
-        def staff() -> int:
-            return self._store.hlen(keys.staff())
-
+        """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
         return [
-            Check("roles and sanctions that do not fit together", self.users, self._store.dbsize),
-            Check("changes of roles that nothing finishes", self.changes, staff),
+            Check("roles and sanctions that do not fit together", (keys.user,), self.users),
+            check_of(
+                *(self._store, "changes of roles that nothing finishes", keys.staff, self._unfinished),
+                *("staff has {0}", self._finish),
+                read=names_in,
+            ),
         ]
 
     def orphans(self) -> list[Check]:
-        def appeals() -> int:
-            return self._store.zcard(keys.appeals())
-
-        return [Check("appeals against what is no longer imposed", self.stale_appeals, appeals)]
+        label = "appeals against what is no longer imposed"
+        return [check_of(self._store, label, keys.appeals, self._stale, "appeals has {0!r}")]
 
     # ---- users
 
-    def users(self) -> Chunks:
+    def users(self, names: list[str]) -> Chunks:
         """Users whose role is not the one in `staff`, whose suspension no job ends, whose appeal does not wait for a
         decision, whose act is not in the log, or whose state is none."""
-        for uids in ids_of(self._store, "user:*"):
-            yield [self._finding(one) for one in confirmed(self._store, self._wrong(uids), _jobs_of, self._again)]
-
-    def _again(self, suspects: Sequence[Wrong]) -> list[Wrong]:
-        now = set(self._wrong(sorted({one.uid for one in suspects})))
-        return [one for one in suspects if one in now]
+        for uids in ids(self._store, names):
+            wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
+            yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
     def _wrong(self, uids: Sequence[int]) -> list[Wrong]:
         pipe = self._store.pipeline()
@@ -145,9 +142,6 @@ class CommunityChecks:
             return self._store.zscore(keys.appeals(), f"{one.uid}:{one.detail}") is not None
         return False
 
-    def _finding(self, one: Wrong) -> Finding:
-        return Finding(f"user {one.uid}: {one.what}", self._repair_of(one))
-
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(self._roles.follow, one.uid),
@@ -159,17 +153,16 @@ class CommunityChecks:
 
     # ---- staff
 
-    def changes(self) -> Chunks:
+    def _unfinished(self, fields: Sequence[str]) -> list[str]:
         """Marks of changes and lines for the log in `staff` that no job is about. Unknown roles have no repair."""
-        for fields in self._store.hash_fields(keys.staff(), AT_ONCE):
-            left = [(field, value) for field, value in fields if field.startswith((MARK, EVIDENCE))]
-            under_way = {job.rpartition(":")[2] for job in Outbox(self._store).under_way()} if left else set()
-            yield [
-                Finding(f"staff has {field}", partial(self._finish, field))
-                for field, _ in left
-                if field.partition(":")[2] not in under_way
-                and self._store.hget(keys.staff(), field) is not None  # read after the jobs
-            ]
+        left = [field for field in fields if field.startswith((MARK, EVIDENCE))]
+        under_way = {job.rpartition(":")[2] for job in Outbox(self._store).under_way()} if left else set()
+        return [
+            field
+            for field in left
+            if field.partition(":")[2] not in under_way
+            and self._store.hget(keys.staff(), field) is not None  # read after the jobs
+        ]
 
     def _finish(self, field: str) -> None:
         if field.startswith(EVIDENCE):
@@ -179,16 +172,8 @@ class CommunityChecks:
 
     # ---- appeals
 
-    def stale_appeals(self) -> Chunks:
-        """Open appeals of people on whom this act imposes nothing any more."""
-        for members in self._store.zset_members(keys.appeals(), AT_ONCE):
-            stale = confirmed(self._store, self._stale(members), lambda member: {f"appeal:{member}"}, self._stale)
-            yield [
-                Finding(f"appeals has {member!r}", partial(self._store.zrem, keys.appeals(), member))
-                for member in stale
-            ]
-
     def _stale(self, members: Sequence[str]) -> list[str]:
+        """Open appeals of people on whom this act imposes nothing any more."""
         pipe = self._store.pipeline()
         named = [(member, parse_id(member.partition(":")[0]) or 0) for member in members]
         asked = [(member, uid, pipe.hmget(keys.user(uid), STORED)) for member, uid in named]
@@ -219,5 +204,5 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
         yield Wrong(uid, APPEAL, present.act_id)
 
 
-def _jobs_of(one: Wrong) -> set[str]:
-    return {f"{kind}:{one.uid}" for kind in ("role", "sanction", "appeal", "answer", "gone")}
+def _jobs_on(one: Wrong) -> set[str]:
+    return keys.user.explained_by(one.uid, "")

@@ -1,6 +1,12 @@
 """Users: names, hashes, and what a deletion removes."""
 
-from accounts.users.checks.account_checks import AccountChecks, AccountOrphans, DeletedAccountChecks
+from accounts.users.checks.account_checks import (
+    AccountChecks,
+    AccountOrphans,
+    DeletedAccountChecks,
+    left_by_users,
+    sets_of_unknown_users,
+)
 from accounts.users.checks.adoption import AccountAdoption
 from accounts.users.checks.name_index_checks import NameIndexChecks, SkeletonChecks
 from accounts.users.deletion import finish_deletion, remove_user
@@ -14,11 +20,12 @@ from retwis_site.store.client import Store
 
 def _inconsistencies(store: Store) -> list[Check]:
     searches = (AccountChecks(store), NameIndexChecks(store), SkeletonChecks(store), DeletedAccountChecks(store))
-    return [check for search in searches for check in search.inconsistencies()]
+    return [*(check for search in searches for check in search.inconsistencies()), *sets_of_unknown_users(store)]
 
 
 def _orphans(store: Store) -> list[Check]:
-    return [*AccountOrphans(store).orphans(), *NameIndexChecks(store).orphans(), *SkeletonChecks(store).orphans()]
+    searches = (AccountOrphans(store), NameIndexChecks(store), SkeletonChecks(store))
+    return [*(check for search in searches for check in search.orphans()), *left_by_users(store)]
 
 
 FEATURE = Feature(

@@ -8,10 +8,11 @@ from functools import partial
 from retwis_site.jobs.heartbeat import silence
 from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import MALFORMED, handler_for
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.replies import Answer
 
 LATER_ATTEMPT = 2  # not the first: home timelines are dropped, not pushed to
 
@@ -34,13 +35,21 @@ class OutboxChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("jobs in a key that no worker reads", self.misplaced, lambda: 1),
-            Check("overdue jobs", self.overdue, lambda: sum(map(self._store.zcard, keys.outbox.all()))),
-            Check("dead letters", self.dead_letters, lambda: self._store.zcard(keys.set_aside())),
+            Check("jobs in a key that no worker reads", at_end=self.misplaced, after=True),
+            Check("overdue jobs", at_end=self.overdue),
+            Check("dead letters", at_end=self.dead_letters),
         ]
 
     def orphans(self) -> list[Check]:
-        return [Check("attempt counts without a job", self.attempts, lambda: self._store.hlen(keys.attempts()))]
+        def jobless(names: list[str]) -> Chunks:
+            """A job has a count only while it is in an outbox."""
+            for jobs in names_in(self._store, names):
+                yield [
+                    Finding(f"attempts at {job.partition(':')[0]}", partial(self._store.hdel, keys.attempts(), job))
+                    for job in looking(self._store, _ask_jobless)(jobs)
+                ]
+
+        return [Check("attempt counts without a job", (keys.attempts,), jobless)]
 
     def misplaced(self) -> Chunks:
         """Jobs that were added under another OUTBOX_SHARDS. The repair moves them to the key that workers read."""
@@ -77,17 +86,10 @@ class OutboxChecks:
         self._store.zrem(key, job)
         self._outbox.forget([job])
 
-    def attempts(self) -> Chunks:
-        """Attempt counts of jobs that are in no outbox. A job has a count only while it is in an outbox."""
-        for chunk in self._store.hash_fields(keys.attempts(), AT_ONCE):
-            pipe = self._store.pipeline()
-            asked = [(job, pipe.zscore(keys.outbox(job), job)) for job, _ in chunk]
-            pipe.execute()
-            yield [
-                Finding(f"attempts at {job.partition(':')[0]}", partial(self._store.hdel, keys.attempts(), job))
-                for job, due in asked
-                if due.value is None
-            ]
+
+def _ask_jobless(pipe: Pipe, job: str) -> Answer[bool]:
+    due = pipe.zscore(keys.outbox(job), job)
+    return Answer(lambda: due.value is None)
 
 
 def _label(job: str) -> str:

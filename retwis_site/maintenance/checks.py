@@ -1,24 +1,29 @@
 """The parts of a check. `doctor` and `cleanup` search all keys of a kind, in chunks, while the site runs.
 
-A check goes through its keys and yields the findings of each chunk. An operation under way leaves keys inconsistent for
-a moment. That is no finding: `confirmed` leaves it out.
+A check is about keys of some kinds: it gets them in chunks, and yields its findings. So many checks share one pass over
+all keys. Most checks have a `look`, which returns what is wrong at one moment. An operation under way leaves keys
+inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.store import keys, kinds
+from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, matching, may_be
 from retwis_site.store.replies import Answer
 
 T = TypeVar("T")
 
 AT_ONCE = 500  # keys, fields or members that are read in one round trip
+SCANNED_AT_ONCE = 2000  # names of keys, without what they hold
 
 
 @dataclass(frozen=True)
@@ -29,64 +34,261 @@ class Finding:
     # Its arguments may hold a secret. None: only the operator knows what is right, and the description says how.
     repair: Callable[[], object] | None = field(repr=False)
     number: int = 1  # of keys or fields, where one repair is for many
+    is_last: bool = False  # it stands for all that the check would find in further keys
 
 
 Chunks = Iterator[list[Finding]]
 
 
+def _nothing_in(names: list[str]) -> Chunks:
+    return iter(())
+
+
+def _nothing() -> Chunks:
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Check:
-    """One invariant. `size` returns about how many keys, fields or members `search` reads."""
+    """One invariant of the keys of some kinds.
+
+    Many checks share a pass over all keys, and see each chunk of it in their order. `after`: it relies on what the
+    checks before it do to keys of other kinds, so it begins a new pass."""
 
     label: str
-    search: Callable[[], Chunks]
-    size: Callable[[], int]
+    of: tuple[Kind, ...] = ()
+    find: Callable[[list[str]], Chunks] = _nothing_in  # the findings in keys of one of these kinds, at most AT_ONCE
+    at_end: Callable[[], Chunks] = _nothing  # what is found when all keys were seen
+    after: bool = False
 
 
-def confirmed(
-    store: Store, suspects: Sequence[T], subjects: Callable[[T], set[str]], look: Callable[[Sequence[T]], Sequence[T]]
-) -> Sequence[T]:
-    """The suspects that no operation under way explains, and that a second `look` finds wrong again.
+def in_new_pass(checks: Sequence[Check]) -> list[Check]:
+    """The checks, all of them after those before them."""
+    return [replace(check, after=number == 0) for number, check in enumerate(checks)]
 
-    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
-    `subjects` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them.
-    """
-    if not suspects:
-        return []
-    under_way = Outbox(store).under_way()
-    return look([suspect for suspect in suspects if under_way.isdisjoint(subjects(suspect))])
+
+def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
+    """All keys of some kinds, in one pass: at most AT_ONCE names of one kind at once. It keeps no more than that of
+    each kind. One round trip for each SCANNED_AT_ONCE keys of the site; none for kinds that are a single key."""
+    waiting: dict[Kind, list[str]] = {}
+    for kind in of:
+        if kind.parts:
+            waiting[kind] = []
+        else:
+            yield kind, [kind.only_key]
+    for names in _scanned(store, list(waiting)) if waiting else ():
+        for name in names:
+            found = may_be(name)
+            if found not in waiting:
+                continue
+            waiting[found].append(name)
+            if len(waiting[found]) == AT_ONCE:
+                yield found, waiting[found]
+                waiting[found] = []
+    yield from ((kind, names) for kind, names in waiting.items() if names)
+
+
+def _scanned(store: Store, of: Sequence[Kind]) -> Iterator[list[str]]:
+    """The names of all keys, or of those of a kind that is alone: then the server leaves out the others."""
+    if len(of) == 1:
+        return store.scan_keys(matching(of[0].pattern), AT_ONCE)
+    return store.scan_keys(matching("*"), SCANNED_AT_ONCE)
+
+
+# ---- What is read of the keys of a chunk. Each yields chunks, which may be empty.
+
+Read = Callable[[Store, list[str]], Iterator[list[Any]]]
+
+
+def names_alone(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The names of the keys themselves. No round trip."""
+    yield names
+
+
+def ids(store: Store, names: list[str]) -> Iterator[list[int]]:
+    """The ids in their names, such as in `user:12`. No round trip."""
+    yield [number for name in names if (number := id_in(name)) is not None]
+
+
+def fields(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """The fields of hashes with their values. One round trip for each AT_ONCE fields."""
+    return chain.from_iterable(store.hash_fields(name, AT_ONCE) for name in names)
+
+
+def names_in(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The fields of hashes without their values. Round trips as for `fields`."""
+    return ([field for field, _ in chunk] for chunk in fields(store, names))
+
+
+def scored_in(store: Store, names: list[str]) -> Iterator[Scored]:
+    """The members of sorted sets with their scores. One round trip for each AT_ONCE members."""
+    return chain.from_iterable(store.zset_scored(name, AT_ONCE) for name in names)
+
+
+def texts_in(store: Store, names: list[str]) -> Iterator[list[str]]:
+    """The members of sorted sets without their scores. Round trips as for `scored_in`."""
+    return ([member for member, _ in chunk] for chunk in scored_in(store, names))
+
+
+def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, float]]]:
+    """What sorted sets have, as (key, member, score).
+
+    One round trip reads the first AT_ONCE members of each set. Longer sets take one round trip more for each further
+    AT_ONCE members."""
+    return batches(_each_entry(store, names), AT_ONCE)
+
+
+def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
+    pipe = store.pipeline()
+    first = [(name, pipe.zscan(name, 0, AT_ONCE)) for name in names]
+    pipe.execute()
+    for key, scan in first:
+        cursor, found = scan.value
+        while found or cursor:
+            yield from ((key, member, score) for member, score in found)
+            cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
+
+
+def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]]]:
+    """As `entries`, with the id in the key."""
+    named = [name for name in names if id_in(name) is not None]
+    return ([(id_in(key) or 0, member, score) for key, member, score in chunk] for chunk in entries(store, named))
+
+
+def members(store: Store, names: list[str]) -> Iterator[list[tuple[int, int, float]]]:
+    """As `rows`, of members that are ids. `ValueChecks` find the others."""
+    return (
+        [(number, member, score) for number, text, score in chunk if (member := parse_id(text)) is not None]
+        for chunk in rows(store, names)
+    )
+
+
+def pairs(store: Store, names: list[str]) -> Iterator[list[tuple[int, int]]]:
+    """As `members`, without the scores."""
+    return ([(number, member) for number, member, _ in chunk] for chunk in members(store, names))
 
 
 def ids_of(store: Store, pattern: str) -> Iterator[list[int]]:
     """The ids of all keys of a kind, such as `user:*`. Yields chunks, which may be empty."""
-    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
-        yield [number for name in names if (number := kinds.id_in(name)) is not None]
+    return chain.from_iterable(ids(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
 
 
 def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, float]]]:
-    """The ids in all sorted sets of a kind, such as `following:*`. Yields chunks of (id in the key, member, score).
-    `ValueChecks` find what is no id.
+    """The ids in all sorted sets of a kind, such as `following:*`, as `members`."""
+    return chain.from_iterable(members(store, names) for _, names in keys_of(store, [KINDS[pattern]]))
 
-    One round trip reads the first AT_ONCE members of each set in a chunk of keys. Longer sets take one round trip more
-    for each further AT_ONCE members."""
-    for names in store.scan_keys(kinds.matching(pattern), AT_ONCE):
-        owned = [(name, number) for name in names if (number := kinds.id_in(name)) is not None]
+
+# ---- What is wrong
+
+
+def confirmed(
+    store: Store,
+    suspects: Sequence[T],
+    look: Callable[[list[Any]], Iterable[T]],
+    jobs: Callable[[T], set[str]] = lambda _: set(),
+    subject: Callable[[T], Any] = lambda one: one,
+    at_work_on: Callable[[], Collection[Any]] = tuple,
+) -> list[T]:
+    """The suspects that no operation under way explains, and that a second `look` at their subjects finds again.
+
+    The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
+    `jobs` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them; `at_work_on`
+    the subjects that jobs are at work on, where no prefix says it.
+    """
+    if not suspects:
+        return []
+    under_way, busy = Outbox(store).under_way(), at_work_on()
+    left = {one for one in suspects if under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+    again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
+    return [one for one in again if one in left]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A sorted set without which all that a check looks at is wrong. Then one finding stands for all of it."""
+
+    key: str
+    build: Callable[[], object]
+
+
+def check_of(
+    store: Store,
+    label: str,
+    of: Kind,
+    look: Callable[[list[Any]], Sequence[Any]],
+    says: str = "",
+    repair: Callable[..., object] | None = None,
+    *,
+    read: Read | None = None,
+    jobs: Callable[..., set[str]] | None = None,
+    subject: Callable[[Any], Any] = lambda one: one,
+    at_work_on: Callable[[], Collection[Any]] = tuple,
+    built: Built | None = None,
+    after: bool = False,
+) -> Check:
+    """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
+    or a text, or a tuple that begins with the id in a key and a member.
+
+    `says` describes a finding: `{0}` is the first part of what is wrong, or all of it; `{key}` its key. `repair` and
+    `jobs` get the parts. Without them a finding is named by its key and member, and removed, and the key table says
+    which jobs may be at work on it. The other arguments are as for `confirmed`."""
+    read = read or (ids if of.parts else fields if of.type == "hash" else texts_in)
+    repair = repair or partial(_remove, store, of)
+    jobs = jobs or partial(_explained_by, of)
+
+    def find(names: list[str]) -> Chunks:
+        for chunk in read(store, names):
+            found = confirmed(
+                *(store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on)
+            )
+            if found and built is not None and not store.zcard(built.key):
+                what = f"there is no {built.key}, as in a foreign database"
+                yield [Finding(what, built.build, is_last=True)]
+                return
+            yield [Finding(_described(says, of, one), partial(repair, *_parts(one))) for one in found]
+
+    return Check(label, (of,), find, after=after)
+
+
+def _parts(one: Any) -> tuple[Any, ...]:
+    return one if isinstance(one, tuple) else (one,)
+
+
+def _described(says: str, of: Kind, one: Any) -> str:
+    place = _place(of, one)
+    return says.format(*_parts(one), key=place[0]) if says else " has ".join(place)
+
+
+def _place(of: Kind, one: Any) -> list[str]:
+    """The key of what is wrong, and a member or a field of it, unless it is the key itself."""
+    first, *more = _parts(one)
+    if isinstance(of, OfId):
+        return [of(first), *map(str, more[:1])]
+    return [first, *map(str, more[:1])] if of.parts else [of.only_key, first]
+
+
+def _remove(store: Store, of: Kind, *parts: Any) -> None:
+    key, *named = _place(of, parts)
+    if not named:
+        store.unlink(key)
+    else:
+        store.send("HDEL" if of.type == "hash" else "ZREM", key, *named)
+
+
+def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
+    return of.explained_by(owner, str(more[0] if more else owner))
+
+
+def looking(store: Store, ask: Callable[[Pipe, T], Answer[bool]]) -> Callable[[Iterable[T]], list[T]]:
+    """A look of one round trip: those of which `ask` says that they are wrong."""
+
+    def look(some: Iterable[T]) -> list[T]:
         pipe = store.pipeline()
-        first = [(key, number, pipe.zscan(key, 0, AT_ONCE)) for key, number in owned]
+        asked = [(one, ask(pipe, one)) for one in some]
         pipe.execute()
-        chunk: list[tuple[int, int, float]] = []
-        for key, number, scan in first:
-            cursor, scored = scan.value
-            chunk += _ids_in(number, scored)
-            while cursor:
-                yield chunk
-                cursor, scored = store.zscan(key, cursor, AT_ONCE)
-                chunk = _ids_in(number, scored)
-        yield chunk
+        return [one for one, is_wrong in asked if is_wrong.value]
 
-
-def _ids_in(number: int, scored: Scored) -> list[tuple[int, int, float]]:
-    return [(number, member, score) for text, score in scored if (member := parse_id(text)) is not None]
+    return look
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.

@@ -44,7 +44,7 @@ class ValueChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("values that are no id, number or text", self.bad_values, self._store.dbsize)]
+        return [Check("values that are no id, number or text", at_end=self.bad_values, after=True)]
 
     def bad_values(self) -> Chunks:
         """Values that the key table does not allow. The repair removes them, and keeps them under `damaged:`.

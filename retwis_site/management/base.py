@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from typing import Any, Protocol, TypeVar
@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination
+from retwis_site.maintenance.examination import Examination, passes
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
 from retwis_site.store.server import embedded
@@ -82,12 +82,12 @@ class StoreCommand(BaseCommand):
         with _progress_bar() as bar:
             yield from bar.track(steps, total=max(len(steps), 1), description=label)
 
-    def examine(self, check: Check, *, repairs: bool) -> Examination:
-        """Run a check, with a progress bar. `repairs`: whether each finding is repaired at once."""
-        examination = Examination(check, repairs)
-        for _ in self.progress(check.label, examination):
-            pass
-        return examination
+    def examine(self, store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Examination]:
+        """Run checks, with a progress bar for each pass. `repairs`: whether each finding is repaired at once."""
+        for each in passes(store, checks, repairs=repairs):
+            for _ in self.progress(each.label, each):
+                pass
+            yield from each.examinations
 
 
 def _progress_bar() -> Progress:

@@ -28,6 +28,7 @@ BY_POSTS, BY_TAGS = _("longer with each post"), _("longer with each tag")
 A_THOUSAND, TWO_THOUSAND = _("about 1000 entries at most"), _("about 2000 entries at most")
 BY_ACTS, BY_REPORTS = _("longer with each act of staff"), _("longer with each report")
 BY_WORK = _("as long as there is work to do")
+JOBS_ON_POST = "post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}"
 LINE_OF_LOG = Field("act:<id>", says="a line of the log until it is there")
 
 # ---- people
@@ -37,6 +38,7 @@ next_user_id = One(
 )
 users = One(
     "users", Map(TEXT, USER), "lower-cased username -> uid", BY_USERS, truth=True, official=True, shown=EVERYONE,
+    jobs="user:{member} auth:{member}",
 )
 user = OfId(
     "user:<uid>",
@@ -71,6 +73,7 @@ user = OfId(
         LINE_OF_LOG,
     )),
     grows=BY_LOGINS, each=_("One key for each user"), truth=True, official=True, shown=EVERYONE,
+    jobs="user:{owner} auth:{owner} name:{owner} role:{owner} sanction:{owner} appeal:{owner} answer:{owner}",
 )
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",
@@ -84,7 +87,7 @@ users_by_name = One(
     "users_by_name", ZSet(TEXT, OTHER),
     "`<folded ending>:<uid>`, score 0: the rest of a username or display name from each of its words on, by whose "
     "beginning a user is found; may hold stale entries, never trusted alone",
-    _("longer with each word of a name"), shown=EVERYONE,
+    _("longer with each word of a name"), shown=EVERYONE, jobs="user:{member} name:{member} gone:{member}",
 )
 users_by_followers = One(
     "users_by_followers", ZSet(USER, OTHER),
@@ -93,7 +96,7 @@ users_by_followers = One(
 )
 skeletons = One(
     "skeletons", Map(TEXT, USERS), "what a username looks like (UTS #39) -> the first uid whose name does", BY_USERS,
-    shown=EVERYONE,
+    shown=EVERYONE, jobs="user:{member}",
 )
 
 # ---- posts
@@ -122,17 +125,17 @@ post = OfId(
         Field("deleted", DELETION, "unix s, with `:staff` behind it when staff has deleted the post", EVERYONE),
     )),
     "a deleted one stays 30 days, or longer while it has replies", BY_TEXT, each=_("One key for each post"),
-    truth=True, official=True, shown=EVERYONE,
+    truth=True, official=True, shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 updates = OfId(
     "updates:<uid>", ZSet(POST, ITSELF), "the user's own post ids, member = score = pid; never trimmed",
-    _("longer with each post of the user"), truth=True, shown=EVERYONE,
-    jobs="post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}",
+    _("longer with each post of the user"), truth=True, shown=EVERYONE, jobs=JOBS_ON_POST,
+    of_unknown="posts of unknown users",
 )
 edits = OfId(
     "edits:<pid>", Map(TIME, TEXT),
     "the texts of an edited post, the first one included: since when each stands (unix s) -> the text; `body` is the "
-    "newest", _("longer with each edit"), truth=True, shown=EVERYONE,
+    "newest", _("longer with each edit"), truth=True, shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 idem = OfTwo(
     "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED,
@@ -143,7 +146,7 @@ idem = OfTwo(
 
 home = OfId(
     "posts:<uid>", Entries(ENTRY), "home timeline: own and followed users' posts, about the newest 1000", A_THOUSAND,
-    official=True, shown=EVERYONE,
+    official=True, shown=EVERYONE, of_unknown="home timelines of unknown users", jobs="follow:{owner}",
 )
 timeline = SplitByPost(
     "timeline", Entries(ENTRY), "everyone's newest posts, about 1000", A_THOUSAND, official=True, shown=EVERYONE,
@@ -159,25 +162,25 @@ recent = SplitByPost(
 
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
-    truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member}",
+    truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member}", of_unknown="follows of unknown users",
 )
 followers = OfId(
     "followers:<uid>", ZSet(USER, SECONDS), "", BY_FOLLOWS, official=True, shown=EVERYONE, mirrors=following,
-    jobs="follow:{member}:{owner}",
+    of_unknown="follows of unknown users",
 )
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
-    truth=True, shown=COMMANDS, jobs="like:{owner}:{member}",
+    truth=True, shown=COMMANDS, jobs="like:{owner}:{member}", of_unknown="likes of unknown users",
 )
-liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes)
+liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
-    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member}",
+    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member}", of_unknown="reposts of unknown users",
 )
 reposted_by = OfId(
     "reposted_by:<pid>", ZSet(USER, REPOST), "uids, score = the id of the repost", BY_REPOSTS, shown=EVERYONE,
-    mirrors=reposts,
+    mirrors=reposts, counted="reposts",
 )
 bookmarks = OfId(
     "bookmarks:<uid>", ZSet(POST, SECONDS), "pids, score = since when (unix s)", BY_CHOICES, truth=True, shown=COMMANDS,
@@ -185,10 +188,10 @@ bookmarks = OfId(
 )
 blocked = OfId(
     "blocked:<uid>", ZSet(USER, SECONDS), "uids that this user blocks, score = since when (unix s)", BY_CHOICES,
-    truth=True, shown=OWNER, jobs="block:{owner}:{member}",
+    truth=True, shown=OWNER, jobs="block:{owner}:{member}", of_unknown="blocks of unknown users",
 )
 blocked_by = OfId(
-    "blocked_by:<uid>", ZSet(USER, SECONDS), "", BY_CHOICES, mirrors=blocked, jobs="block:{member}:{owner}",
+    "blocked_by:<uid>", ZSet(USER, SECONDS), "", BY_CHOICES, mirrors=blocked, of_unknown="blocks of unknown users",
 )
 muted = OfId(
     "muted:<uid>", ZSet(USER, UNTIL), "uids that this user mutes, score = until when (unix s, or +inf)", BY_CHOICES,
@@ -200,7 +203,7 @@ muted_reposts = OfId(
     jobs="mute_reposts:{owner}:{member}",
 )
 muted_threads = OfId(
-    "muted_threads:<uid>", ZSet(POST, SECONDS),
+    "muted_threads:<uid>", ZSet(THREAD, SECONDS),
     "the first posts of threads that make no notices for this user, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=COMMANDS, jobs="mute_thread:{owner}:{member}",
 )
@@ -218,28 +221,29 @@ tags_of = OfId(
 
 thread = OfId(
     "thread:<pid>", ZSet(POST, ITSELF), "every post below the first post of a thread, member = score = pid", BY_REPLIES,
-    each=_("One key for each thread"), shown=EVERYONE,
+    each=_("One key for each thread"), shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 replies_to = OfId(
     "replies_to:<pid>", ZSet(POST, ITSELF), "the replies to this post itself, member = score = pid", BY_REPLIES,
-    shown=EVERYONE,
+    shown=EVERYONE, jobs=JOBS_ON_POST, counted="replies",
 )
 quotes_of = OfId(
     "quotes_of:<pid>", ZSet(POST, ITSELF), "the posts that quote this post, member = score = pid",
-    _("longer with each quote"), shown=EVERYONE,
+    _("longer with each quote"), shown=EVERYONE, jobs=JOBS_ON_POST, counted="quotes",
 )
 notices = OfId(
     "notices:<uid>", ZSet(TEXT, SECONDS),
     "what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 "
     "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
     "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
+    of_unknown="notices of unknown users",
 )
 
 # ---- search
 
 tag = OfText(
     "tag:<folded>", ZSet(POST, ITSELF), "the posts with this hashtag, member = score = pid",
-    _("longer with each post that has the tag"), each=_("One key for each tag"), shown=EVERYONE,
+    _("longer with each post that has the tag"), each=_("One key for each tag"), shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 tags = One(
     "tags", Map(TEXT, TEXT), "folded tag -> its spelling when it was first used", BY_TAGS, truth=True, shown=EVERYONE,
@@ -308,6 +312,7 @@ acts = OfId(
 )
 appeals = One(
     "appeals", ZSet(TEXT, SECONDS), "open appeals: `<uid>:<id of the act>`, score = since when (unix s)", BY_WORK,
+    jobs="appeal:{member}",
 )
 report = OfId(
     "report:<rid>",
@@ -329,12 +334,12 @@ reports = One(
 reports_about = OfId(
     "reports_about:<uid>", ZSet(ID, ITSELF),
     "all reports about this user and their posts, member = score = `<rid>`", BY_REPORTS,
-    jobs="gone:{owner} report:{member}",
+    jobs="gone:{owner} report:{member}", of_unknown="reports about unknown users",
 )
 reports_by = OfId(
     "reports_by:<uid>", ZSet(TEXT, OTHER),
     "this user's reports, score = `<rid>`: `<whom>:<pid>` (pid 0: the person) while it is open, `<whom>:<pid>:<rid>` "
-    "when it is decided", BY_REPORTS,
+    "when it is decided", BY_REPORTS, of_unknown="reports by unknown users",
 )
 applications = One(
     "applications", Map(TEXT, ANY),
@@ -346,12 +351,13 @@ invites = OfId(
     "invites:<uid>", Map(TEXT, NUMBER),
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "
     "people it lets in", _("longer with each open invitation"), truth=True, also="0",
+    of_unknown="invitations by users who are gone",
 )
 uses = OfText(
     "uses:<digest>", ZSet(USER, SECONDS),
     "the uids that an invitation has let in, by the hash of its code, score = when (unix s); until a day after its end",
     _("longer with each person who joins by the invitation"), truth=True, lives=3651 * DAY,
-    each=_("At most one key for each invitation; it expires"),
+    each=_("At most one key for each invitation; it expires"), jobs="invited:{member}",
 )
 blocked_names = One(
     "blocked_names", Map(TEXT, OWN_TIME),

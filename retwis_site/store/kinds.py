@@ -62,6 +62,7 @@ class Value:
     check: str = ""
     what: What = What.TEXT
     of_job: bool = False  # the name of a job: all but its ids may be secret
+    outlasts: bool = False  # it still counts when what it names is gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Score:
 ANY, TEXT, NUMBER, ID, VERSION = Value(), Value("text"), Value("number"), Value("id"), Value("version")
 USER, POST, TIME = Value("id", What.USER), Value("id", What.POST), Value("number", What.TIME)
 USERS, POSTS, OWN_TIME = Value("", What.USER), Value("", What.POST), Value("", What.TIME)  # a feature checks them
+THREAD = Value("id", What.POST, outlasts=True)  # by its first post: a thread stays when that one is deleted
 ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
 DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
 JOB = Value("text", of_job=True)
@@ -163,9 +165,13 @@ class Kind:
     official: bool = False  # as in the Retwis of Redis's documentation
     shown: Shown = NOBODY
     mirrors: "Kind | None" = None  # the truth that it is rebuilt from
-    # Of a sorted set of a user: the beginnings of the names of the jobs that may be at work on a member, with spaces
-    # between. A feature says more in its `account_sets`.
+    counted: str = ""  # the field of `post:<pid>` that has the number of its members
+    # The beginnings of the names of the jobs that may be at work on a member, with spaces between; a mirror has those
+    # of its truth. Where no member is named, it is the id in the key. A feature says more in its `account_sets`.
     jobs: str = ""
+    # Of a key of each user: under which label `doctor` reports those of users that do not exist. A sorted set has one
+    # without this word; of other types, only a kind that has it is looked at, and then also when the user is deleted.
+    of_unknown: str = ""
     lives: int = 0  # seconds until it expires; 0: it stays
     each: str | Promise = ""  # how many keys there are, where the name does not say it
     also: str = ""  # an end of the name that is no id
@@ -286,9 +292,23 @@ class Kind:
             return self.shown >= least
         return field in self.fields and self.fields[field].shown >= least
 
-    def jobs_on(self, owner: int, member: str) -> set[str]:
-        """The beginnings of the names of the jobs that may be at work on this member of a user's sorted set."""
+    def jobs_on(self, owner: object, member: str) -> set[str]:
+        """The beginnings of the names of the jobs that may be at work on this member of a key."""
+        if self.mirrors is not None:
+            return self.mirrors.jobs_on(member, str(owner))
         return {job.format(owner=owner, member=member) for job in self.jobs.split()}
+
+    def explained_by(self, owner: object, member: str) -> set[str]:
+        """`jobs_on`, with the jobs that remove a deleted user or post and all that is theirs."""
+        removing = {
+            "uid": f"gone:{owner}",
+            "pid": f"del:{owner}",
+            What.USER: f"gone:{member}",
+            What.POST: f"del:{member}",
+        }
+        return self.jobs_on(owner, member).union(
+            removing[one] for one in (*self.parts, self.main.what) if one in removing
+        )
 
 
 class One(Kind):
@@ -357,6 +377,11 @@ class Split(Kind):
             each=EACH_SHARD,
             about=self.about,
         )
+
+    @property
+    def kinds(self) -> "tuple[Kind, Kind]":
+        """That of the one key, and that of its parts."""
+        return self, BY_START[f"{self.word}:"]
 
     def of_number(self, number: int) -> str:
         shards: int = getattr(settings, self.setting)

@@ -1,32 +1,41 @@
 """Checks of posts, of their numbers and listings, and what killed processes leave of them."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from typing import NamedTuple
 
-from accounts.users.checks.account_checks import sets_of_unknown_users
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, ask_damaged, confirmed, ids_of, members_of
+from retwis_site.maintenance.checks import (
+    Check,
+    Chunks,
+    Finding,
+    ask_damaged,
+    check_of,
+    confirmed,
+    entries,
+    ids,
+    in_new_pass,
+    looking,
+    members,
+)
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in
+from retwis_site.store.replies import Answer
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
-from timeline.relations.checks import miscounted
-from timeline.relations.like import LIKE, LIKES
+from timeline.relations.like import LIKE
 from timeline.relations.protocol.relation import Counts, PostCount, ask_post_exists
-from timeline.relations.repost import REPOST, REPOSTS
+from timeline.relations.repost import REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 
-
-# Those whose name begins with the id of a post; `stone` is what earlier versions called `settle`.
-KINDS_OF_JOBS = ("post", "fan", "del", "restore", "edit", "settle", "stone")
 
 Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member, score
 Written = tuple[int, int]  # pid, uid of the author
@@ -40,46 +49,17 @@ class PostChecks:
         self._posts = Posts(store)
 
     def inconsistencies(self) -> list[Check]:
-        size = self._store.dbsize
         return [
-            Check("posts of unknown users", self.of_unknown_users, size),
-            Check("entries of updates: that do not match a post", self.updates, size),
-            Check("posts missing from their author's updates:", self.lost_posts, size),
+            check_of(
+                *(self._store, "entries of updates: that do not match a post", keys.updates),
+                *(looking(self._store, _ask_wrong), "", self._repair_entry),
+                read=members,
+                after=True,
+            ),
+            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts, after=True),
         ]
 
-    def of_unknown_users(self) -> Chunks:
-        """`updates:` sets whose owner does not exist."""
-        return sets_of_unknown_users(self._store, "updates:*", keys.updates)
-
-    def updates(self) -> Chunks:
-        """Entries of `updates:` that do not match the post they name."""
-        for chunk in members_of(self._store, "updates:*"):
-            wrong = confirmed(
-                self._store, self._wrong(chunk), lambda one: at_work_on(str(one[1])) | {f"gone:{one[0]}"}, self._wrong
-            )
-            yield [
-                Finding(f"{keys.updates(uid)} has {pid}", partial(self._repair_entry, uid, pid))
-                for uid, pid, _ in wrong
-            ]
-
-    def _wrong(self, chunk: Sequence[Listed]) -> list[Listed]:
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                (uid, pid, score),
-                pipe.hmget(keys.post(pid), (*BASIC, "repost_of")),
-                pipe.zscore(keys.updates(uid), str(pid)),  # another process may have removed the entry
-            )
-            for uid, pid, score in chunk
-        ]
-        pipe.execute()
-        return [
-            entry
-            for entry, fields, present in asked
-            if present.value is not None and not _matches(entry, *fields.value)
-        ]
-
-    def _repair_entry(self, uid: int, pid: int) -> None:
+    def _repair_entry(self, uid: int, pid: int, _: float) -> None:
         author, when, body, deleted, original = self._store.hmget(keys.post(pid), (*BASIC, "repost_of"))
         body = body if original is None else ""
         if deleted is not None or (author or str(uid)) != str(uid) or (author, body) == (None, None):
@@ -93,23 +73,23 @@ class PostChecks:
         else:
             self._store.zadd(keys.updates(uid), {str(pid): pid})
 
-    def lost_posts(self) -> Chunks:
+    def lost_posts(self, names: list[str]) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
 
         Only a timeline tells such a post from one whose request died before the commit: a post is pushed into timelines
         after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
         """
-        for batch in ids_of(self._store, "post:*"):
+        for batch in ids(self._store, names):
             yield [
                 Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
                 for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
             ]
 
-    def _lost(self, suspects: Sequence[Written]) -> Sequence[Written]:
-        def still(some: Sequence[Written]) -> list[Written]:
-            return self.unlisted([pid for pid, _ in some])  # some may be deleted by now
-
-        return confirmed(self._store, suspects, lambda one: at_work_on(str(one[0])), still)
+    def _lost(self, suspects: Sequence[Written]) -> list[Written]:
+        """Those that are unlisted still: some may be deleted by now."""
+        return confirmed(
+            *(self._store, suspects, self.unlisted), jobs=lambda one: at_work_on(one[0]), subject=lambda one: one[0]
+        )
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
@@ -156,18 +136,23 @@ class PostChecks:
         Delivery(job.store).redeliver(job.name)
 
 
-def at_work_on(pid: str) -> set[str]:
+def at_work_on(pid: int) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
-    return {f"{kind}:{pid}" for kind in KINDS_OF_JOBS}
+    return keys.post.jobs_on(pid, str(pid))
 
 
-def _matches(entry: Listed, *fields: str | None) -> bool:
-    """Whether an entry of `updates:` matches the post that it names. `fields`: BASIC, and `repost_of`: a repost has no
-    body."""
+def _ask_wrong(pipe: Pipe, entry: Listed) -> Answer[bool]:
+    """Whether an entry of `updates:` does not match the post that it names. A repost has no body."""
     uid, pid, score = entry
-    author, when, body, deleted, original = fields
-    is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
-    return author == str(uid) and is_whole and pid == score
+    stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of"))
+    present = pipe.zscore(keys.updates(uid), str(pid))  # another process may have removed the entry
+
+    def read() -> bool:
+        author, when, body, deleted, original = stored.value
+        is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
+        return present.value is not None and not (author == str(uid) and is_whole and pid == score)
+
+    return Answer(read)
 
 
 def _is_time(text: str | None) -> bool:
@@ -185,17 +170,15 @@ class PostAdoption:
         self._checks = PostChecks(store)
 
     def checks(self) -> list[Check]:
-        return [Check("posts that no updates: lists", self.unlisted, self._store.dbsize)]
+        return [Check("posts that no updates: lists", (keys.post,), self.unlisted)]
 
-    def unlisted(self) -> Chunks:
+    def unlisted(self, names: list[str]) -> Chunks:
         """Posts with an author that are missing from the author's `updates:`."""
-        for pids in ids_of(self._store, "post:*"):
+        for pids in ids(self._store, names):
             lacking = [written for written in self._checks.unlisted(pids) if written[1]]
             if lacking:
                 what = f"post {lacking[0][0]}, and {len(lacking) - 1} more"
                 yield [Finding(what, partial(self._list, lacking), len(lacking))]
-            else:
-                yield []
 
     def _list(self, posts: Sequence[Written]) -> None:
         pipe = self._store.pipeline()
@@ -207,15 +190,14 @@ class PostAdoption:
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
 
 
-COUNTS = (LIKES, REPOSTS, REPLIES, QUOTES)
+COUNTS = [PostCount(kind) for kind in KINDS.values() if isinstance(kind, OfId) and kind.counted]
 
 
-@dataclass(frozen=True)
-class Miscount:
+class Miscount(NamedTuple):
     """A post with a wrong number."""
 
     pid: int
-    count: PostCount
+    number_of: PostCount
     written: int
     right: int
 
@@ -228,21 +210,21 @@ class CountChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("wrong numbers in post:", self.wrong_counts, self._store.dbsize)]
+        return [
+            check_of(
+                *(self._store, "wrong numbers in post:", keys.post, self._look),
+                *("post {0} has {3} {1.name}, but its number is {2}", self._recount),
+                subject=lambda one: one.pid,
+                at_work_on=self._at_work_on,
+                after=True,
+            )
+        ]
 
-    def wrong_counts(self) -> Chunks:
-        """Numbers that are missing or wrong. Six commands a post."""
-        for pids in ids_of(self._store, "post:*"):
-            yield [
-                Finding(
-                    f"post {one.pid} has {one.right} {one.count.name}, but its number is {one.written}",
-                    partial(Counts(self._store, one.count).recount, [one.pid]),
-                )
-                for one in miscounted(pids, self._look, lambda one: one.pid, self._at_work_on)
-            ]
+    def _recount(self, pid: int, count: PostCount, *_: int) -> None:
+        Counts(self._store, count).recount([pid])
 
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
-        """The numbers that are wrong now. One round trip."""
+        """The numbers that are missing or wrong now. One round trip, of six commands a post."""
         names = [count.name for count in COUNTS]
         pipe = self._store.pipeline()
         asked = [
@@ -265,8 +247,9 @@ class CountChecks:
     def _at_work_on(self) -> set[int]:
         """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
         jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
         edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
-        pids = {pid for job in jobs if job[0] in KINDS_OF_JOBS and len(job) == 2 and (pid := parse_id(job[1]))}
+        pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
         pipe = self._store.pipeline()
         named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
         pipe.execute()
@@ -279,9 +262,9 @@ class CountChecks:
 # ---- Checks of threads, replies, quotes and other listings: they must agree with the hashes of the posts, both ways.
 
 
-LISTINGS = {"thread:*": keys.thread, "replies_to:*": keys.replies_to, "quotes_of:*": keys.quotes_of}
+LISTINGS = (keys.thread, keys.replies_to, keys.quotes_of, keys.tag)
 
-Entry = tuple[int, int]  # the id in the key of a listing, and a member
+Entry = tuple[str, int]  # the key of a listing, and a post in it
 
 
 class ListingChecks:
@@ -292,25 +275,24 @@ class ListingChecks:
         self._settling = Settling(store)
 
     def inconsistencies(self) -> list[Check]:
-        size = self._store.dbsize
         return [
-            Check("posts that are missing from a listing, or expire while they have replies", self.posts, size),
-            *(
-                Check(f"entries of {pattern[:-1]} that no post explains", partial(self.entries, pattern), size)
-                for pattern in LISTINGS
+            check_of(
+                *(self._store, "posts that are missing from a listing, or expire while they have replies", keys.post),
+                *(self._wrong_posts, "{key} is not listed as it must", self._settle),
             ),
+            *in_new_pass([self._entries(kind) for kind in LISTINGS]),
         ]
 
+    def _entries(self, kind: Kind) -> Check:
+        """From the listings to the posts: entries of posts that must not stand there."""
+        label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
+        return check_of(self._store, label, kind, look, "{0} has {1}", self._remove, read=_listed)
+
     def orphans(self) -> list[Check]:
-        return [Check("texts of posts that are deleted or do not exist", self.texts, self._store.dbsize)]
+        label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
+        return [check_of(self._store, label, keys.edits, look)]
 
     # ---- from the posts to their listings
-
-    def posts(self) -> Chunks:
-        """Posts that do not stand where they must."""
-        for pids in ids_of(self._store, "post:*"):
-            wrong = confirmed(self._store, self._wrong_posts(pids), lambda pid: at_work_on(str(pid)), self._wrong_posts)
-            yield [Finding(f"{keys.post(pid)} is not listed as it must", partial(self._settle, pid)) for pid in wrong]
 
     def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and one for posts that answer or quote others."""
@@ -344,49 +326,32 @@ class ListingChecks:
 
     # ---- from the listings to the posts
 
-    def entries(self, pattern: str) -> Chunks:
-        """Entries of posts that must not stand there."""
-        look = partial(self._unexplained, pattern)
-        for chunk in members_of(self._store, pattern):
-            suspects = look([(number, pid) for number, pid, _ in chunk])
-            yield [
-                Finding(f"{LISTINGS[pattern](number)} has {pid}", partial(self._remove, pattern, number, pid))
-                for number, pid in confirmed(self._store, suspects, lambda one: at_work_on(str(one[1])), look)
-            ]
-
-    def _unexplained(self, pattern: str, entries: Sequence[Entry]) -> list[Entry]:
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, {pid: NO_LINKS for _, pid in entries})
-        present = [(entry, pipe.zscore(LISTINGS[pattern](entry[0]), str(entry[1]))) for entry in entries]
-        pipe.execute()
-        seen = look.seen
-        return [
-            (number, pid)
-            for (number, pid), score in present
-            if score.value is not None and LISTINGS[pattern](number) not in seen[pid].stands_in
-        ]
-
-    def _remove(self, pattern: str, number: int, pid: int) -> None:
+    def _remove(self, key: str, pid: int) -> None:
         """Remove an entry, and settle the post that has lost a reply or a quote."""
-        self._store.zrem(LISTINGS[pattern](number), str(pid))
+        self._store.zrem(key, str(pid))
+        number = id_in(key)
+        if number is None:  # the listing of a tag
+            return
         for count in (REPLIES, QUOTES):
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
 
-    # ---- texts
 
-    def texts(self) -> Chunks:
-        """`edits:` of posts that nobody sees."""
-        for pids in ids_of(self._store, "edits:*"):
-            orphans = confirmed(self._store, self._hidden(pids), lambda pid: at_work_on(str(pid)), self._hidden)
-            yield [Finding(keys.edits(pid), partial(self._store.unlink, keys.edits(pid))) for pid in orphans]
+def _ask_unexplained(pipe: Pipe, entry: Entry) -> Answer[bool]:
+    key, pid = entry
+    look, present = PostLook(pipe, {pid: NO_LINKS}), pipe.zscore(key, str(pid))
+    return Answer(lambda: present.value is not None and key not in look.seen[pid].stands_in)
 
-    def _hidden(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
-        pipe.execute()
-        return [pid for pid, seen in look.seen.items() if seen.texts and (seen.deleted or not seen.exists)]
+
+def _ask_hidden_texts(pipe: Pipe, pid: int) -> Answer[bool]:
+    """Whether nobody sees a post with texts in `edits:`."""
+    look = PostLook(pipe, {pid: NO_LINKS})
+    return Answer(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
+
+
+def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+    return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
 
 
 # ---- Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them.
@@ -398,31 +363,36 @@ class PostOrphans:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._checks = PostChecks(store)
+        self._all_recent: list[int] = []
 
     def orphans(self) -> list[Check]:
-        size = self._store.dbsize
         return [
-            Check("orphaned post: hashes", self.orphaned_posts, size),
-            Check("deleted posts without replies and without an expiry", self.lasting_tombstones, size),
+            Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
+            check_of(
+                *(self._store, "deleted posts without replies and without an expiry", keys.post),
+                *(looking(self._store, _ask_lasting), "{key}", self._let_expire),
+            ),
         ]
 
-    def orphaned_posts(self) -> Chunks:
+    def _let_expire(self, pid: int) -> None:
+        self._store.expire(keys.post(pid), DELETED_STAYS)
+
+    def orphaned_posts(self, names: list[str]) -> Chunks:
         """`post:` hashes that are in no `updates:` and have no job in the outbox.
 
         A hash that was written just now may be a post under way. It is checked again OWNER_GIVES_UP seconds later, when
         its owner has given up. A store that is being seeded has no findings.
         """
-        if not self._store.hlen(keys.users()):
-            return
-        all_recent: list[int] = []
-        for batch in ids_of(self._store, "post:*"):
+        for batch in ids(self._store, names) if self._store.hlen(keys.users()) else ():
             orphans = self._orphans(batch)
             recent = self._recent(orphans)
-            all_recent += recent
+            self._all_recent += recent
             yield self._findings([pid for pid in orphans if pid not in recent])
-        if all_recent:
+
+    def _orphaned_late(self) -> Chunks:
+        if self._all_recent:
             time.sleep(OWNER_GIVES_UP + 1)
-            yield self._findings(self._orphans(all_recent))
+            yield self._findings(self._orphans(self._all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
         return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
@@ -437,26 +407,12 @@ class PostOrphans:
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
         outbox and then from `updates:` never reached its commit."""
-        orphans = confirmed(self._store, suspects, lambda pid: at_work_on(str(pid)), self._orphans)
+        orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
         return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
 
-    def lasting_tombstones(self) -> Chunks:
-        """Hashes of deleted posts without replies that never expire."""
-        for batch in ids_of(self._store, "post:*"):
-            lasting = confirmed(self._store, self._lasting(batch), lambda pid: at_work_on(str(pid)), self._lasting)
-            yield [
-                Finding(keys.post(pid), partial(self._store.expire, keys.post(pid), DELETED_STAYS)) for pid in lasting
-            ]
 
-    def _lasting(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        asked = [
-            (pid, pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid)), pipe.zcard(keys.replies_to(pid)))
-            for pid in pids
-        ]
-        pipe.execute()
-        return [
-            pid
-            for pid, deleted, seconds, replies in asked
-            if deleted.value and seconds.value == FOREVER and not replies.value
-        ]
+def _ask_lasting(pipe: Pipe, pid: int) -> Answer[bool]:
+    """Whether it is the hash of a deleted post without replies, and never expires."""
+    deleted, seconds = pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))
+    replies = pipe.zcard(keys.replies_to(pid))
+    return Answer(lambda: bool(deleted.value) and seconds.value == FOREVER and not replies.value)

@@ -5,10 +5,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.checks import Check, in_new_pass
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import Limit
-from timeline.relations.checks import EdgeChecks, RankingChecks, RepostChecks, TruthChecks
+from timeline.relations.checks import EdgeChecks, RankingChecks, RepostChecks, useless_entries
 from timeline.relations.lines import ABOUT_PEOPLE, account_lines, lines_of
 from timeline.relations.muted_words import WordChecks
 from timeline.relations.protocol.edges import handler
@@ -35,11 +35,9 @@ BLOCKS = Limit(
 def _inconsistencies(store: Store) -> list[Check]:
     mirrored = [relation for relation in relations() if relation.mirror]
     return [
-        *(check for relation in mirrored for check in EdgeChecks(store, relation).inconsistencies()),
-        *RankingChecks(store).inconsistencies(),
-        *RepostChecks(store).inconsistencies(),
-        *(check for relation in _without_mirror() for check in TruthChecks(store, relation).inconsistencies()),
         *WordChecks(store).inconsistencies(),
+        *in_new_pass([check for relation in mirrored for check in EdgeChecks(store, relation).inconsistencies()]),
+        *in_new_pass([*RankingChecks(store).inconsistencies(), *RepostChecks(store).inconsistencies()]),
     ]
 
 
@@ -47,13 +45,9 @@ def _orphans(store: Store) -> list[Check]:
     to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
     return [
         *(check for relation in to_posts for check in EdgeChecks(store, relation).orphans()),
-        *(check for relation in _without_mirror() for check in TruthChecks(store, relation).orphans()),
+        *useless_entries(store),
         *WordChecks(store).orphans(),
     ]
-
-
-def _without_mirror() -> list[Relation]:
-    return [relation for relation in relations() if relation.mirror is None]
 
 
 def feature_of(relation: Relation, **more: Any) -> Feature:

@@ -9,7 +9,7 @@ from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import POST, Edge, PostCount, Relation
 
-LIKES = PostCount("likes", keys.liked_by)
+LIKES = PostCount(keys.liked_by)
 LIKE = Relation(
     kind="like",
     truth=keys.likes,

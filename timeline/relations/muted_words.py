@@ -1,14 +1,12 @@
 """Muted words: what they are, as they are stored, and their checks."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import partial
 from typing import NamedTuple
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.maintenance.checks import Check, check_of, rows
 from retwis_site.store import keys
-from retwis_site.store.chunks import batches, newest_first_of_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
@@ -122,44 +120,35 @@ Row = tuple[int, str, float]  # the user, the member, its score
 
 
 class WordChecks:
-    """Searches the muted words. `TruthChecks` find those of unknown users."""
+    """Searches the muted words. `sets_of_unknown_users` finds those of unknown users."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("members of muted_words: that are no words", self.bad_members, self._store.dbsize)]
+        label = "members of muted_words: that are no words"
+        return [check_of(self._store, label, keys.muted_words, _bad, "{key} has {1!r}", read=rows)]
 
     def orphans(self) -> list[Check]:
-        return [Check("entries of muted_words: that have ended", self.ended, self._store.dbsize)]
+        return [
+            check_of(
+                *(self._store, "entries of muted_words: that have ended", keys.muted_words, _ended),
+                *("{key} has ended words", self._remove_ended),
+                read=rows,
+            )
+        ]
 
-    def bad_members(self) -> Chunks:
-        for rows in self._rows():
-            yield [
-                Finding(f"{keys.muted_words(uid)} has {member!r}", partial(self._remove, uid, member))
-                for uid, member, _ in rows
-                if parse(member) is None
-            ]
-
-    def ended(self) -> Chunks:
-        for rows in self._rows():
-            now = time.time()
-            yield [
-                Finding(f"{keys.muted_words(uid)} has ended words", partial(self._remove_ended, uid, member))
-                for uid, member, until in rows
-                if until < now
-            ]
-
-    def _rows(self) -> Iterator[list[Row]]:
-        for uids in ids_of(self._store, "muted_words:*"):
-            rows = newest_first_of_each(self._store, {uid: keys.muted_words(uid) for uid in uids})
-            yield from batches(rows, AT_ONCE)
-
-    def _remove(self, uid: int, member: str) -> None:
-        self._store.zrem(keys.muted_words(uid), member)
-
-    def _remove_ended(self, uid: int, member: str) -> None:
+    def _remove_ended(self, uid: int, member: str, _: float) -> None:
         """Remove words, unless they have been muted again meanwhile."""
         until = self._store.zscore(keys.muted_words(uid), member)
         if until is not None and until < time.time():
-            self._remove(uid, member)
+            self._store.zrem(keys.muted_words(uid), member)
+
+
+def _bad(found: Sequence[Row]) -> list[Row]:
+    return [row for row in found if parse(row[1]) is None]
+
+
+def _ended(found: Sequence[Row]) -> list[Row]:
+    now = time.time()
+    return [row for row in found if row[2] < now]

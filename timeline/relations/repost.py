@@ -38,7 +38,7 @@ def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Answer[
     return Answer(lambda: score.value != edge.own_post or exists.value)
 
 
-REPOSTS = PostCount("reposts", keys.reposted_by)
+REPOSTS = PostCount(keys.reposted_by)
 REPOST = Relation(
     kind="repost",
     truth=keys.reposts,

@@ -6,10 +6,9 @@ from functools import partial
 
 from django.conf import settings
 
-from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
-from retwis_site.store import keys, kinds
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed
+from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
@@ -36,21 +35,14 @@ class TimelineChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("home timelines that lack a post", self.homes, self._store.dbsize),
-            Check("posts that recent lacks", self.recent, self._store.dbsize),
-            Check("global timelines that lack a post", self.everyone, lambda: 1),
+            check_of(self._store, "home timelines that lack a post", keys.home, self._lacking),
+            *(self._recent() if settings.POST_IDS != "incr" else ()),
+            Check("global timelines that lack a post", at_end=self.everyone),
         ]
 
-    def homes(self) -> Chunks:
+    def _lacking(self, uids: Sequence[int]) -> list[int]:
         """Compare each home with the `updates:` of its owner and of everyone they follow, down to its complete-down-to
         id."""
-        for uids in ids_of(self._store, "posts:*"):
-            yield [
-                Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in confirmed(self._store, self._lacking(uids), lambda uid: {f"follow:{uid}"}, self._lacking)
-            ]
-
-    def _lacking(self, uids: Sequence[int]) -> list[int]:
         return [uid for uid in uids if self._lacks(uid)]
 
     def _lacks(self, uid: int) -> bool:
@@ -66,24 +58,26 @@ class TimelineChecks:
         pipe.execute()
         return self._is_missing({pid for key, members in asked for pid in stored_ids(key, members.value)}, home)
 
-    def recent(self) -> Chunks:
+    def _recent(self) -> list[Check]:
         """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
-        if settings.POST_IDS == "incr":
-            return
         newest: list[int] = []
-        for uids in ids_of(self._store, "updates:*"):
+
+        def see(names: list[str]) -> Chunks:
+            nonlocal newest
             pipe = self._store.pipeline()
-            updates = [keys.updates(uid) for uid in uids]
-            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in updates]
+            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in names]
             pipe.execute()
             pids = {pid for key, members in asked for pid in stored_ids(key, members.value)}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
-        missing = confirmed(self._store, self._not_recent(newest), lambda pid: at_work_on(str(pid)), self._not_recent)
-        yield [
-            Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
-            for pid in missing
-        ]
+
+        def compare() -> Chunks:
+            yield [
+                Finding(f"{keys.recent(pid)} lacks {pid}", partial(self._store.zadd, keys.recent(pid), {str(pid): pid}))
+                for pid in confirmed(self._store, self._not_recent(newest), self._not_recent, at_work_on)
+            ]
+
+        return [Check("posts that recent lacks", (keys.updates,), see, compare)]
 
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
@@ -111,7 +105,7 @@ class TimelineChecks:
         missing = [
             pid
             for pid in expected.difference(content.ids)
-            if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(str(pid)))
+            if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(pid))
         ]
         return content.complete and bool(self._existing(missing))
 
@@ -124,7 +118,7 @@ class TimelineChecks:
 # ---- Orphans: dead ids, homes without an owner, lists of another number of shards.
 
 
-MOST_CACHED = 100_000  # ids of existing posts, while lists are searched
+MOST_CACHED = 100_000  # ids of existing posts
 
 
 class TimelineOrphans:
@@ -133,50 +127,29 @@ class TimelineOrphans:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._posts = Posts(store)
+        self._existing: set[int] = set()  # ids of posts that are in a list, and exist
 
     def orphans(self) -> list[Check]:
-        size = self._store.dbsize
         return [
-            Check("lists with dead ids", self.dead_ids, lambda: 3 * size()),
-            Check("home timelines of unknown users", self.ownerless_homes, size),
-            Check("global timelines of another number of shards", self.other_shards, lambda: 1),
+            Check("lists with dead ids", (keys.home, *keys.timeline.kinds), self.dead_ids, after=True),
+            Check("global timelines of another number of shards", at_end=self.other_shards),
         ]
 
-    def dead_ids(self) -> Chunks:
+    def dead_ids(self, names: list[str]) -> Chunks:
         """Ids of missing or deleted posts in homes and in the global timeline."""
-        existing: set[int] = set()
-        for pattern in ("posts:*", "timeline", "timeline:[0-9]*"):
-            for batch in self._store.scan_keys(kinds.matching(pattern), AT_ONCE):
-                findings = []
-                for key in batch:
-                    entries = self._store.lrange(key, 0, -1)
-                    listed = [pid for entry in entries if (pid := parse_id(entry))]
-                    dead = self._dead(set(listed) - existing)
-                    existing = (existing if len(existing) < MOST_CACHED else set()) | set(listed) - dead
-                    if dead:
-                        timeline = TimelineList(self._store, key, expires_after=None)
-                        remove = partial(timeline.remove_dead, [pid for pid in listed if pid in dead])
-                        findings.append(Finding(f"{key}: {len(dead)} of {len(entries)}", remove))
-                yield findings
+        for key in names:
+            entries = self._store.lrange(key, 0, -1)
+            listed = [pid for entry in entries if (pid := parse_id(entry))]
+            dead = self._dead(set(listed) - self._existing)
+            self._existing = (self._existing if len(self._existing) < MOST_CACHED else set()) | set(listed) - dead
+            if dead:
+                timeline = TimelineList(self._store, key, expires_after=None)
+                remove = partial(timeline.remove_dead, [pid for pid in listed if pid in dead])
+                yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
 
     def _dead(self, pids: set[int]) -> set[int]:
         _, dead = self._posts.read(pids)
         return set(dead)
-
-    def ownerless_homes(self) -> Chunks:
-        """`posts:` lists without an owner, or of an account that was deleted while a page rebuilt its home."""
-        find = self._without_account
-        for batch in ids_of(self._store, "posts:*"):
-            yield [
-                Finding(keys.home(uid), partial(self._store.unlink, keys.home(uid)))
-                for uid in confirmed(self._store, find(batch), lambda uid: {f"gone:{uid}"}, find)
-            ]
-
-    def _without_account(self, uids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        owners = [(uid, ask_user(pipe, uid)) for uid in uids]
-        pipe.execute()
-        return [uid for uid, owner in owners if owner.value is None]
 
     def other_shards(self) -> Chunks:
         """Lists of another TIMELINE_SHARDS. No process pushes to them, so they would be out of date if it were changed
@@ -185,4 +158,4 @@ class TimelineOrphans:
         others = [key for key in keys.timeline.whatever_shards() if key not in keys.timeline.all()]
         types = [(key, pipe.type(key)) for key in others]
         pipe.execute()
-        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value != "none"]
+        yield [Finding(key, partial(self._store.unlink, key)) for key, found in types if found.value == "list"]

@@ -9,14 +9,13 @@ from accounts.community.lines import NUMBER
 from accounts.community.log import read_act
 from accounts.joining.applications import ANSWER, Application, read_application, stored_application
 from accounts.joining.invitations import OPERATOR, Invitations, read
-from accounts.users.checks.account_checks import AccountChecks, unknown
-from accounts.users.deletion import is_deleted
+from accounts.users.checks.account_checks import AccountChecks
 from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of, keep
+from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, entries, keep
 from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, seconds
 from retwis_site.rendering.dates import iso
-from retwis_site.store import keys, kinds
+from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_time
@@ -139,8 +138,9 @@ JOINING = (
 # ---- Checks
 
 
-Field = tuple[str, str]
-Use = tuple[str, str]  # the key `uses:<digest>`, and a uid in it
+Field = tuple[str, str]  # of a hash, with its value
+Use = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
+Invitation = tuple[str, str, str]  # the key, a code in it, and how many people it lets in
 
 
 class JoiningChecks:
@@ -150,49 +150,46 @@ class JoiningChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        def applications() -> int:
-            return self._store.hlen(keys.applications())
-
+        check = partial(check_of, self._store)
         return [
-            Check("applications that cannot be read", self.damaged, applications),
-            Check("answers to applications that nothing carries out", self.answers, applications),
-            Check("uses of invitations without an account", self.uses, self._store.dbsize),
+            check(
+                *("applications that cannot be read", keys.applications, _unreadable),
+                *("the application for {0!r}", self._move_away),
+            ),
+            check(
+                *("answers to applications that nothing carries out", keys.applications, self._answers),
+                *("applications has {0!r}", self._finish),
+                jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
+            ),
+            check(  # the repair lets somebody else use it
+                *("uses of invitations without an account", keys.uses, self._unused),
+                "a use by user {1}, who never registered",
+                read=entries,
+            ),
         ]
 
     def orphans(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            Check("refusals that are over", self.refusals, lambda: self._store.hlen(keys.applications())),
-            Check("invitations that have ended", self.ended, self._store.dbsize),
-            Check("invitations by users who are gone", self.ownerless, self._store.dbsize),
+            check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
+            check(
+                *("invitations that have ended", keys.invites, _ended),
+                *("an invitation in {0}", lambda key, code, _: self._store.hdel(key, code)),
+                read=_invitations,
+            ),
         ]
 
     # ---- applications
 
-    def damaged(self) -> Chunks:
-        """Fields of `applications` that are no application: they keep a name from everyone. The repair keeps them under
-        `damaged:`."""
-        for fields in self._store.hash_fields(keys.applications(), AT_ONCE):
-            asked = [(name, text) for name, text in fields if not name.startswith(ANSWER)]
-            yield [
-                Finding(f"the application for {name!r}", partial(self._move_away, name, text))
-                for name, text in asked
-                if read_application(text) is None
-            ]
-
     def _move_away(self, name: str, text: str) -> None:
+        """What is no application keeps a name from everyone. It is kept under `damaged:`."""
         keep(self._store, keys.applications(), name.encode(), text.encode())
         self._store.hdel(keys.applications(), name)
 
-    def answers(self) -> Chunks:
-        """Answers in `applications` that no job is about."""
-        for fields in self._store.hash_fields(keys.applications(), AT_ONCE):
-            found = [one for one in fields if one[0].startswith(ANSWER)]
-            left = confirmed(self._store, found, _jobs_of, self._still_there)
-            yield [Finding(f"applications has {field!r}", partial(self._finish, field, line)) for field, line in left]
-
-    def _still_there(self, fields: Sequence[Field]) -> list[Field]:
+    def _answers(self, stored: Sequence[Field]) -> list[Field]:
+        """The answers among fields of `applications` that are still there."""
         pipe = self._store.pipeline()
-        asked = [(one, pipe.hget(keys.applications(), one[0])) for one in fields]
+        asked = [(one, pipe.hget(keys.applications(), one[0])) for one in stored if one[0].startswith(ANSWER)]
         pipe.execute()
         return [one for one, line in asked if line.value == one[1]]
 
@@ -204,68 +201,37 @@ class JoiningChecks:
             Answers(self._store).finish(f"application:{name}:{at}:{act.id}", name, int(at), act.id)
         self._store.hdel(keys.applications(), field)
 
-    def refusals(self) -> Chunks:
-        """Refusals that the applicant had time enough to read."""
-        for fields in self._store.hash_fields(keys.applications(), AT_ONCE):
-            asked = [(name, read_application(text)) for name, text in fields if not name.startswith(ANSWER)]
-            yield [
-                Finding(f"the refusal of {name!r}", partial(self._store.hdel, keys.applications(), name))
-                for name, one in asked
-                if one is not None and one.is_over
-            ]
-
     # ---- invitations
 
-    def uses(self) -> Chunks:
-        """Uses by uids that no user has. The repair gives them back."""
-        for names in self._store.scan_keys(kinds.matching("uses:*"), AT_ONCE):
-            for some in batches(names, SETS_AT_ONCE):
-                pipe = self._store.pipeline()
-                asked = [(key, pipe.zrange(key, 0, -1)) for key in some]  # at most MOST_USES each
-                pipe.execute()
-                used = [(key, uid) for key, uids in asked for uid in uids.value]
-                lost = confirmed(self._store, self._unused(used), lambda use: {f"invited:{use[1]}"}, self._unused)
-                yield [
-                    Finding(f"a use by user {uid}, who never registered", partial(self._store.zrem, key, uid))
-                    for key, uid in lost
-                ]
-
     def _unused(self, uses: Sequence[Use]) -> list[Use]:
-        """Those of the uses without an account, which are still there. Three round trips."""
+        """Those of the uses by uids that no user has, which are still there. Three round trips."""
         accounts = AccountChecks(self._store)
-        nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid in uses]))
+        nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid, _ in uses]))
         pipe = self._store.pipeline()
-        asked = [(use, pipe.zscore(*use)) for use in uses if parse_id(use[1]) in nameless]
+        asked = [(use, pipe.zscore(*use[:2])) for use in uses if parse_id(use[1]) in nameless]
         pipe.execute()
         return [use for use, when in asked if when.value is not None]
 
-    def ended(self) -> Chunks:
-        """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
-        for names in self._store.scan_keys(kinds.matching("invites:*"), AT_ONCE):
-            for some in batches(names, SETS_AT_ONCE):
-                pipe = self._store.pipeline()
-                asked = [(key, pipe.hgetall(key)) for key in some]
-                pipe.execute()
-                yield [
-                    Finding(f"an invitation in {key}", partial(self._store.hdel, key, code))
-                    for key, stored in asked
-                    for code, uses in stored.value.items()
-                    if (one := read(code, uses)) is None or not one.is_open  # as if nobody had used it
-                ]
 
-    def ownerless(self) -> Chunks:
-        """Invitations by users that are unknown, or whose account is deleted."""
-        for uids in ids_of(self._store, "invites:*"):
-            gone = confirmed(self._store, self._gone(uids), lambda uid: {f"gone:{uid}"}, self._gone)
-            yield [Finding(keys.invites(uid), partial(self._store.unlink, keys.invites(uid))) for uid in gone]
+def _unreadable(stored: Sequence[Field]) -> list[Field]:
+    return [one for one in stored if not one[0].startswith(ANSWER) and read_application(one[1]) is None]
 
-    def _gone(self, uids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        asked = [(uid, pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.invites(uid))) for uid in uids]
+
+def _refusals_over(stored: Sequence[Field]) -> list[Field]:
+    """Refusals that the applicant had time enough to read."""
+    asked = [(one, read_application(one[1])) for one in stored if not one[0].startswith(ANSWER)]
+    return [one for one, application in asked if application is not None and application.is_over]
+
+
+def _invitations(store: Store, names: list[str]) -> Iterator[list[Invitation]]:
+    for some in batches(names, SETS_AT_ONCE):
+        pipe = store.pipeline()
+        asked = [(key, pipe.hgetall(key)) for key in some]
         pipe.execute()
-        missing = set(unknown(self._store, uids))
-        return [uid for uid, deleted, left in asked if left.value and (uid in missing or is_deleted(deleted.value))]
+        yield from batches(((key, *one) for key, stored in asked for one in stored.value.items()), AT_ONCE)
 
 
-def _jobs_of(field: Field) -> set[str]:
-    return {f"application:{field[0].removeprefix(ANSWER)}"}
+def _ended(invitations: Sequence[Invitation]) -> list[Invitation]:
+    """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
+    asked = [(one, read(*one[1:])) for one in invitations]
+    return [one for one, open_ in asked if open_ is None or not open_.is_open]  # as if nobody had used it

@@ -6,13 +6,13 @@ from functools import partial
 from accounts.signing_in.sessions.entities import SESSION, ended_in, sessions_in, too_many_in
 from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.checks import Check, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
-Secret = tuple[str, int]  # with the uid
+Owned = tuple[int, str]  # a uid, and the secret of a session
 
 
 class SessionChecks:
@@ -23,89 +23,65 @@ class SessionChecks:
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            Check("sessions that auths lacks", self.unknown_to_auths, self._store.dbsize),
-            Check("users with too many sessions", self.too_many, self._store.dbsize),
+            check(
+                *("sessions that auths lacks", keys.user, self._lost),
+                *("auths does not know a session of user {0}", self._restore),
+                subject=lambda one: one[0],
+            ),
+            check(
+                *("users with too many sessions", keys.user, self._with_too_many),
+                *("user {0} has too many sessions", self._end_surplus),
+            ),
         ]
 
     def orphans(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            Check("stale entries in auths", self.stale_secrets, lambda: self._store.hlen(keys.auths())),
-            Check("fields of ended sessions", self.ended, self._store.dbsize),
+            check("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
+            check(
+                *("fields of ended sessions", keys.user, self._with_ended),
+                *("ended sessions of user {0}", self._remove_ended),
+            ),
         ]
 
     # ---- inconsistencies
 
-    def unknown_to_auths(self) -> Chunks:
+    def _lost(self, uids: Sequence[int]) -> list[Owned]:
         """Sessions that stand, but that `auths` does not lead to: their cookies open nothing."""
-        for uids in ids_of(self._store, "user:*"):
-            lost = confirmed(self._store, self._lost(uids), _changes_of, self._still_lost)
-            yield [
-                Finding(f"auths does not know a session of user {uid}", partial(self._restore, secret, uid))
-                for secret, uid in lost
-            ]
-
-    def _lost(self, uids: Sequence[int]) -> list[Secret]:
-        found = [(one.secret, uid) for uid, fields in self._users(uids).items() for one in sessions_in(fields)]
+        found = [(uid, one.secret) for uid, stored in self._users(uids).items() for one in sessions_in(stored)]
         pipe = self._store.pipeline()
-        owners = [(secret, uid, pipe.hget(keys.auths(), secret)) for secret, uid in found]
+        owners = [(one, pipe.hget(keys.auths(), one[1])) for one in found]
         pipe.execute()
-        return [(secret, uid) for secret, uid, owner in owners if owner.value != str(uid)]
+        return [one for one, owner in owners if owner.value != str(one[0])]
 
-    def _still_lost(self, suspects: Sequence[Secret]) -> list[Secret]:
-        again = set(self._lost(sorted({uid for _, uid in suspects})))
-        return [suspect for suspect in suspects if suspect in again]
-
-    def _restore(self, secret: str, uid: int) -> None:
+    def _restore(self, uid: int, secret: str) -> None:
         """Two users never share a session: when `auths` leads to another one, it is that user's."""
         if not self._store.hsetnx(keys.auths(), secret, str(uid)):
             self._store.hdel(keys.user(uid), f"{SESSION}{secret}")
 
-    def too_many(self) -> Chunks:
-        """Users with more than MOST_SESSIONS: a login was killed before it ended one."""
-        for uids in ids_of(self._store, "user:*"):
-            found = confirmed(self._store, self._with_too_many(uids), lambda uid: {f"auth:{uid}"}, self._with_too_many)
-            yield [Finding(f"user {uid} has too many sessions", partial(self._end_surplus, uid)) for uid in found]
-
     def _with_too_many(self, uids: Sequence[int]) -> list[int]:
-        return [uid for uid, fields in self._users(uids).items() if too_many_in(fields)]
+        """Users with more than MOST_SESSIONS: a login was killed before it ended one."""
+        return [uid for uid, stored in self._users(uids).items() if too_many_in(stored)]
 
     def _end_surplus(self, uid: int) -> None:
         self._sessions.remove(uid, too_many_in(self._store.hgetall(keys.user(uid))))
 
     # ---- orphans
 
-    def stale_secrets(self) -> Chunks:
-        """Entries of `auths` that open nothing. A login under way has such an entry for a moment, so it is looked at
-        twice."""
-        for batch in self._store.hash_fields(keys.auths(), AT_ONCE):
-            suspects = self._stale([(secret, parse_id(text) or 0) for secret, text in batch])
-            yield [
-                Finding(f"an old secret of user {uid}", partial(self._store.hdel, keys.auths(), secret))
-                for secret, uid in confirmed(self._store, suspects, lambda _: set(), self._stale)
-            ]
-
-    def _stale(self, entries: Sequence[Secret]) -> list[Secret]:
-        """Those that are neither the user's official secret nor one of a session, be it ended: its field goes first."""
+    def _stale(self, entries: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Entries of `auths` that open nothing: neither the user's official secret nor one of a session, be it ended,
+        since its field goes first. A login under way has such an entry for a moment, so it is looked at twice."""
         pipe = self._store.pipeline()
-        asked = [(secret, uid, pipe.hmget(keys.user(uid), ["auth", f"{SESSION}{secret}"])) for secret, uid in entries]
+        asked = [(one, pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"])) for one in entries]
         pipe.execute()
-        return [
-            (secret, uid)
-            for secret, uid, fields in asked
-            for auth, session in [fields.value]
-            if auth != secret and session is None
-        ]
-
-    def ended(self) -> Chunks:
-        """Sessions of an earlier generation, and hours of use without a session. `AccountOrphans` finds the fields of
-        deleted accounts."""
-        for uids in ids_of(self._store, "user:*"):
-            found = confirmed(self._store, self._with_ended(uids), lambda uid: {f"auth:{uid}"}, self._with_ended)
-            yield [Finding(f"ended sessions of user {uid}", partial(self._remove_ended, uid)) for uid in found]
+        return [one for one, found in asked if found.value[0] != one[0] and found.value[1] is None]
 
     def _with_ended(self, uids: Sequence[int]) -> list[int]:
-        return [uid for uid, fields in self._users(uids).items() if "deleted" not in fields and ended_in(fields)]
+        """Sessions of an earlier generation, and hours of use without a session. `AccountOrphans` finds the fields of
+        deleted accounts."""
+        return [uid for uid, stored in self._users(uids).items() if "deleted" not in stored and ended_in(stored)]
 
     def _remove_ended(self, uid: int) -> None:
         self._sessions.remove(uid, ended_in(self._store.hgetall(keys.user(uid))))
@@ -114,12 +90,7 @@ class SessionChecks:
         pipe = self._store.pipeline()
         asked = {uid: pipe.hgetall(keys.user(uid)) for uid in uids}
         pipe.execute()
-        return {uid: fields.value for uid, fields in asked.items()}
-
-
-def _changes_of(secret: Secret) -> set[str]:
-    """The jobs that may be about to remove a session, for `confirmed`."""
-    return {f"auth:{secret[1]}"}
+        return {uid: stored.value for uid, stored in asked.items()}
 
 
 def remove_sessions(store: Store, uid: int) -> tuple[()]:

@@ -5,9 +5,9 @@
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
@@ -15,30 +15,48 @@ from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletio
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import AccountSet, account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, fields, ids, looking
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
-from retwis_site.store.replies import Reply
+from retwis_site.store.kinds import KINDS
+from retwis_site.store.replies import Answer
 
-# ---- Finds uids that no user has.
+# ---- Keys of users that do not exist: of all kinds that the key table has for each user.
 
 
-def unknown(store: Store, uids: Sequence[int]) -> list[int]:
+def unknown(store: Store, uids: Iterable[int]) -> list[int]:
     """Those of the uids that no user has. One round trip."""
-    pipe = store.pipeline()
-    known = [(uid, pipe.hexists(keys.user(uid), "username")) for uid in uids]
-    pipe.execute()
-    return [uid for uid, exists in known if not exists.value]
+    return looking(store, _ask_unknown)(uids)
 
 
-def sets_of_unknown_users(store: Store, pattern: str, key_of: Callable[[int], str]) -> Chunks:
-    """Keys of a kind, such as `following:*`, of users that do not exist. The repair removes them."""
-    for uids in ids_of(store, pattern):
-        yield [
-            Finding(f"{key_of(uid)}: there is no such user", partial(store.unlink, key_of(uid)))
-            for uid in unknown(store, uids)
-        ]
+def _ask_unknown(pipe: Pipe, uid: int) -> Answer[bool]:
+    known = pipe.hexists(keys.user(uid), "username")
+    return Answer(lambda: not known.value)
+
+
+def _ask_gone(pipe: Pipe, uid: int) -> Answer[bool]:
+    """Whether there is no such user, or a deleted one."""
+    stored = pipe.hmget(keys.user(uid), ["username", "deleted"])
+    return Answer(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
+
+
+def sets_of_unknown_users(store: Store) -> list[Check]:
+    """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
+    sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
+    return [
+        check_of(
+            *(store, kind.of_unknown or f"{kind.word}: of unknown users", kind, looking(store, _ask_unknown)),
+            "{key}: there is no such user",
+        )
+        for kind in sets
+    ]
+
+
+def left_by_users(store: Store) -> list[Check]:
+    """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
+    others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
+    return [check_of(store, kind.of_unknown, kind, looking(store, _ask_gone)) for kind in others]
 
 
 # ---- Account checks
@@ -49,6 +67,16 @@ NEIGHBOURS = 20  # uids below a user's: the dates of their registrations give th
 NameField = tuple[str, int]  # a field of `users`: the name, and the uid that it leads to
 
 
+def owned_names(store: Store, names: list[str]) -> Iterator[list[NameField]]:
+    """The fields of `users` in chunks, without those that lead to no uid: ValueChecks find these."""
+    return ([(name, uid) for name, text in chunk if (uid := parse_id(text))] for chunk in fields(store, names))
+
+
+def owners(store: Store, names: list[str]) -> Iterator[list[int]]:
+    """The uids that the fields of `users` lead to."""
+    return (sorted({uid for _, uid in chunk}) for chunk in owned_names(store, names))
+
+
 class AccountChecks:
     """Checks of accounts. Their order matters: a repair relies on the checks before it."""
 
@@ -56,39 +84,40 @@ class AccountChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        def names() -> int:
-            return self._store.hlen(keys.users())
-
-        def listed() -> int:
-            return self._store.zcard(keys.users_by_time())
-
+        check = partial(check_of, self._store)
         return [
-            Check("names that lead to no user or to another user", self.wrong_names, names),
-            Check("users that no name leads to", self.nameless, self._store.dbsize),
-            Check("secrets that auths lacks", self.secrets, names),
-            Check("users that users_by_time lacks", self.unlisted, names),
-            Check("unknown names in users_by_time", self.unknown_names, listed),
+            check(
+                *("names that lead to no user or to another user", keys.users, self._wrong),
+                *("{0!r} leads to user {1}, which has another name or none", self._repair_name),
+                read=owned_names,
+                after=True,
+            ),
+            check(
+                *("users that no name leads to", keys.user, self._nameless),
+                *("no name leads to user {0}", self._give_name),
+                after=True,
+            ),
+            check(
+                *("secrets that auths lacks", keys.users, self._locked_out),
+                *("auths does not know the secret of user {0}", self._restore_secret),
+                read=owners,
+                after=True,
+            ),
+            check(
+                *("users that users_by_time lacks", keys.users, self._unlisted),
+                *("user {0} is not in users_by_time", self._list),
+                read=owners,
+            ),
+            check(
+                *("unknown names in users_by_time", keys.users_by_time, self._unknown),
+                "no user has the name {0!r}",
+            ),
         ]
 
     # ---- names and uids
 
-    def wrong_names(self) -> Chunks:
-        """Fields of `users` that lead to a uid with another username, or with none."""
-        for batch in self._names():
-            yield [
-                Finding(
-                    f"{name!r} leads to user {uid}, which has another name or none",
-                    partial(self._repair_name, name, uid),
-                )
-                for name, uid in confirmed(self._store, self._wrong(batch), _registration_of, self._wrong)
-            ]
-
-    def _names(self) -> Iterator[list[NameField]]:
-        """The fields of `users` in chunks, without those that lead to no uid: ValueChecks find these."""
-        for fields in self._store.hash_fields(keys.users(), AT_ONCE):
-            yield [(name, uid) for name, text in fields if (uid := parse_id(text))]
-
     def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
+        """Fields of `users` that lead to a uid with another username, or with none."""
         usernames = self._usernames([uid for _, uid in batch])
         return [
             (name, uid)
@@ -118,14 +147,9 @@ class AccountChecks:
         for field, value in fields.items():
             self._store.hsetnx(keys.user(uid), field, value)
 
-    def nameless(self) -> Chunks:
+    def _nameless(self, uids: Sequence[int]) -> list[int]:
         """`user:` hashes that `users` does not lead to, of users with a session, posts or follows, or deleted ones."""
-        for batch in ids_of(self._store, "user:*"):
-            suspects = [uid for uid in self.without_name(batch) if self.was_registered(uid)]
-            yield [
-                Finding(f"no name leads to user {uid}", partial(self._give_name, uid))
-                for uid in confirmed(self._store, suspects, lambda uid: {f"user:{uid}"}, self.without_name)
-            ]
+        return [uid for uid in self.without_name(uids) if self.was_registered(uid)]
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
         """Those of the uids that `users` does not lead to by their username. Two round trips."""
@@ -171,19 +195,8 @@ class AccountChecks:
 
     # ---- secrets
 
-    def secrets(self) -> Chunks:
-        """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
-        for batch in self._names():
-            uids = sorted({uid for _, uid in batch})
-            lost = confirmed(
-                self._store, self._locked_out(uids), lambda uid: {f"auth:{uid}", f"user:{uid}"}, self._locked_out
-            )
-            yield [
-                Finding(f"auths does not know the secret of user {uid}", partial(self._restore_secret, uid))
-                for uid in lost
-            ]
-
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
+        """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
         pipe = self._store.pipeline()
         stored = {uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]) for uid in uids}
         pipe.execute()
@@ -208,14 +221,8 @@ class AccountChecks:
 
     # ---- the list of newest users
 
-    def unlisted(self) -> Chunks:
-        """Users with a name that `users_by_time` lacks."""
-        for batch in self._names():
-            uids = sorted({uid for _, uid in batch})
-            missing = confirmed(self._store, self._unlisted(uids), lambda uid: {f"user:{uid}"}, self._unlisted)
-            yield [Finding(f"user {uid} is not in users_by_time", partial(self._list, uid)) for uid in missing]
-
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
+        """Users with a name that `users_by_time` lacks."""
         pipe = self._store.pipeline()
         asked = [ask_user(pipe, uid) for uid in uids]
         pipe.execute()
@@ -240,25 +247,13 @@ class AccountChecks:
         known = [integer(when) for when in self._registered(neighbours) if when is not None]
         return max(known, default=int(time.time()))
 
-    def unknown_names(self) -> Chunks:
-        """Members of `users_by_time` that are no user's name, or differ from it in letter case."""
-        for names in self._store.zset_members(keys.users_by_time(), AT_ONCE):
-            yield [
-                Finding(f"no user has the name {name!r}", partial(self._store.zrem, keys.users_by_time(), name))
-                for name in confirmed(self._store, self._unknown(names), lambda name: set(), self._unknown)
-            ]
-
     def _unknown(self, names: Sequence[str]) -> list[str]:
+        """Members of `users_by_time` that are no user's name, or differ from it in letter case."""
         pipe = self._store.pipeline()
         owners = [ask_owner(pipe, name) for name in names]
         pipe.execute()
         usernames = self._usernames([owner.value or 0 for owner in owners])
         return [name for name, username in zip(names, usernames, strict=True) if username != name]
-
-
-def _registration_of(field: NameField) -> set[str]:
-    """The job that explains a wrong field, for `confirmed`."""
-    return {f"user:{field[1]}"}
 
 
 # ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
@@ -270,87 +265,57 @@ class AccountOrphans:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._accounts = AccountChecks(store)
-        self._deletion = AccountDeletion(store)
 
     def orphans(self) -> list[Check]:
+        check = partial(check_of, self._store)
         return [
-            Check("extra fields of deleted accounts", self.extra_fields, self._store.dbsize),  # one may be a secret
-            Check("old passwords that were replaced", self.replaced_passwords, self._store.dbsize),
-            Check("orphaned user: hashes", self.orphaned_users, self._store.dbsize),
+            check(
+                *("extra fields of deleted accounts", keys.user, looking(self._store, _ask_extra_fields)),
+                repair=AccountDeletion(self._store).strip,
+            ),
+            check(
+                *("old passwords that were replaced", keys.user, looking(self._store, _ask_replaced_password)),
+                *("old_password in {key}", self._remove_old_password),
+            ),
+            check("orphaned user: hashes", keys.user, self._orphans),
         ]
 
-    def extra_fields(self) -> Chunks:
-        """Fields of deleted accounts that a request wrote during the deletion: `seen`, or others when it was killed."""
-        if not self._store.hlen(keys.users()):  # fails while a proxy is down; the scan alone would go past the proxy
-            return
-        for batch in ids_of(self._store, "user:*"):
-            found = confirmed(self._store, self._with_extra(batch), lambda uid: {f"gone:{uid}"}, self._with_extra)
-            yield [Finding(keys.user(uid), partial(self._deletion.strip, uid)) for uid in found]
+    def _remove_old_password(self, uid: int) -> None:
+        self._store.hdel(keys.user(uid), "old_password")
 
-    def _with_extra(self, uids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        asked = [(uid, pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))) for uid in uids]
-        pipe.execute()
-        kept = len(KEPT_FIELDS)
-        return [uid for uid, deleted, fields in asked if is_deleted(deleted.value) and fields.value > kept]
-
-    def replaced_passwords(self) -> Chunks:
-        """`old_password` beside `password`, which wins: a login or a password change was killed."""
-        for batch in ids_of(self._store, "user:*"):
-            found = confirmed(self._store, self._with_both(batch), lambda uid: {f"auth:{uid}"}, self._with_both)
-            yield [
-                Finding(f"old_password in {keys.user(uid)}", partial(self._store.hdel, keys.user(uid), "old_password"))
-                for uid in found
-            ]
-
-    def _with_both(self, uids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        asked = [(uid, pipe.hmget(keys.user(uid), ["password", "old_password"])) for uid in uids]
-        pipe.execute()
-        return [uid for uid, fields in asked if None not in fields.value]
-
-    def orphaned_users(self) -> Chunks:
+    def _orphans(self, uids: Sequence[int]) -> list[int]:
         """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is
         filling it."""
         if not self._store.hlen(keys.users()):
-            return
-        for batch in ids_of(self._store, "user:*"):
-            orphans = confirmed(self._store, self._orphans(batch), lambda uid: {f"user:{uid}"}, self._orphans)
-            yield [Finding(keys.user(uid), partial(self._store.unlink, keys.user(uid))) for uid in orphans]
-
-    def _orphans(self, uids: Sequence[int]) -> list[int]:
+            return []
         return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]
+
+
+def _ask_extra_fields(pipe: Pipe, uid: int) -> Answer[bool]:
+    """Fields of deleted accounts that a request wrote during the deletion: `seen`, or others when it was killed. One
+    may be a secret."""
+    deleted, size = pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))
+    return Answer(lambda: is_deleted(deleted.value) and size.value > len(KEPT_FIELDS))
+
+
+def _ask_replaced_password(pipe: Pipe, uid: int) -> Answer[bool]:
+    """`old_password` beside `password`, which wins: a login or a password change was killed."""
+    passwords = pipe.hmget(keys.user(uid), ["password", "old_password"])
+    return Answer(lambda: None not in passwords.value)
 
 
 # ---- Check: deleted accounts with data left that no job will remove.
 
 
-MEMBERS_READ = 20  # of each set; several, because a job may be at work on some of them
+MEMBERS_READ = 20  # of each set
 
 
-@dataclass(frozen=True)
-class LeftData:
+class LeftData(NamedTuple):
     """Data of a deleted account."""
 
     uid: int
     key: str
     explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
-
-
-@dataclass(frozen=True)
-class DeletedAccount:
-    """What is asked about a deleted account."""
-
-    uid: int
-    members: list[tuple[AccountSet, Reply[list[str]]]]  # the first of each set
-    listed: Reply[float | None]  # the score in `users_by_time`
-
-    def left(self) -> Iterator[LeftData]:
-        for account_set, members in self.members:
-            for member in members.value:
-                yield _left_data(self.uid, account_set.key(self.uid), account_set.explained_by(self.uid, member))
-        if self.listed.value is not None:
-            yield _left_data(self.uid, keys.users_by_time(), {f"user:{self.uid}"})
 
 
 class DeletedAccountChecks:
@@ -364,49 +329,39 @@ class DeletedAccountChecks:
         self._sets: list[AccountSet] = account_sets()
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("deleted accounts with data left", self.left_data, self._store.dbsize)]
+        return [Check("deleted accounts with data left", (keys.user,), self.left_data, after=True)]
 
-    def left_data(self) -> Chunks:
-        """Members of the sets that features declare, and entries of `users_by_time`."""
-        for uids in ids_of(self._store, "user:*"):
+    def left_data(self, names: list[str]) -> Chunks:
+        """Members of the sets that features declare, and entries of `users_by_time`. One finding a user."""
+        for uids in ids(self._store, names):
             found = confirmed(
-                self._store, list(self._read(uids)), lambda data: set(data.explained_by), self._still_left
+                *(self._store, list(self._read(uids)), self._read),
+                *(lambda data: set(data.explained_by), lambda data: data.uid),
             )
             yield [
                 Finding(f"deleted user {uid}: {key}", partial(self._remove, uid))
                 for uid, key in {data.uid: data.key for data in found}.items()
             ]
 
-    def _still_left(self, suspects: Sequence[LeftData]) -> list[LeftData]:
-        """The data that a second look finds too."""
-        again = set(self._read(sorted({data.uid for data in suspects})))
-        return [data for data in suspects if data in again]
-
     def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
         """The data left of those users that are deleted. Two round trips."""
         pipe = self._store.pipeline()
         stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
         pipe.execute()
-        asked = [
-            self._ask(pipe, uid, username or "")
-            for uid, fields in stored.items()
-            for username, deleted in [fields.value]
-            if is_deleted(deleted)
-        ]
+        names = {uid: name or "" for uid, one in stored.items() for name, deleted in [one.value] if is_deleted(deleted)}
+        # The first members of each set; several, because a job may be at work on some of them.
+        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
+        listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         pipe.execute()
-        for account in asked:
-            yield from account.left()
-
-    def _ask(self, pipe: Pipe, uid: int, username: str) -> DeletedAccount:
-        members = [(each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for each in self._sets]
-        return DeletedAccount(uid, members, pipe.zscore(keys.users_by_time(), username))
+        for uid, each, some in asked:
+            for member in some.value:
+                yield LeftData(uid, each.key(uid), frozenset({f"gone:{uid}", *each.explained_by(uid, member)}))
+        for uid, score in listed:
+            if score.value is not None:
+                yield LeftData(uid, keys.users_by_time(), frozenset({f"gone:{uid}", f"user:{uid}"}))
 
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
-
-
-def _left_data(uid: int, key: str, jobs: set[str]) -> LeftData:
-    return LeftData(uid, key, frozenset({f"gone:{uid}", *jobs}))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store, connect_exactly
@@ -35,19 +35,15 @@ class AccountAdoption:
 
     def checks(self) -> list[Check]:
         """In this order: a new name must not be the lower-case form of another one."""
-
-        def names() -> int:
-            return self._store.hlen(keys.users())
-
         return [
-            Check("usernames without their lower-case form", self.without_lower_case, names),
-            Check("usernames that differ only in letter case", self.clashing, names),
-            Check("readable passwords", self.readable_passwords, self._store.dbsize),
+            Check("usernames without their lower-case form", (keys.users,), self.without_lower_case),
+            Check("usernames that differ only in letter case", at_end=self.clashing),
+            Check("readable passwords", (keys.user,), self.readable_passwords),
         ]
 
     # ---- names
 
-    def without_lower_case(self) -> Chunks:
+    def without_lower_case(self, names: list[str]) -> Chunks:
         """Names that are only in `users` as they were typed. This site compares names in lower case."""
         for chunk in _names(self._store):
             pipe = self._store.pipeline()
@@ -111,9 +107,9 @@ class AccountAdoption:
 
     # ---- passwords
 
-    def readable_passwords(self) -> Chunks:
+    def readable_passwords(self, names: list[str]) -> Chunks:
         """Passwords as they were typed. The repair hashes them, so people keep theirs."""
-        for uids in ids_of(self._store, "user:*"):
+        for uids in ids(self._store, names):
             pipe = self._store.pipeline()
             stored = {uid: pipe.hget(keys.user(uid), "password") for uid in uids}
             pipe.execute()

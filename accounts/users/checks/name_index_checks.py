@@ -3,13 +3,15 @@
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
+from accounts.users.checks.account_checks import owned_names
 from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import holders, parse, skeletons
 from accounts.users.repository import spellings
 from accounts.users.site_lines import uids_in_order
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
+from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, check_of, confirmed, scored_in, texts_in
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 
 OwnedEntry = tuple[str, int]  # an entry, and the uid that it leads to
@@ -24,39 +26,41 @@ class NameIndexChecks:
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("names that users_by_name lacks", self.lacking, lambda: self._store.hlen(keys.users())),
-            Check("scores in users_by_name that are not 0", self.scored, self._size),
+            check_of(
+                *(self._store, "names that users_by_name lacks", keys.users, self._lacking),
+                *("users_by_name lacks {0!r}", lambda _, uid: self._index.make_match({uid: []})),
+                read=self._users,
+                jobs=lambda entry, uid: keys.users_by_name.jobs_on(entry, str(uid)),
+                subject=lambda one: one[1],
+                built=Built(keys.users_by_name(), self._index_all),
+            ),
+            check_of(
+                *(self._store, "scores in users_by_name that are not 0", keys.users_by_name, _scored),
+                *("{0!r} has the score {1:g}", lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0})),
+                read=scored_in,
+            ),
         ]
 
     def orphans(self) -> list[Check]:
-        return [Check("stale entries in users_by_name", self.stale, self._size)]
-
-    def _size(self) -> int:
-        return self._store.zcard(keys.users_by_name())
-
-    def lacking(self) -> Chunks:
-        """Names of users without an entry. When the whole index is missing, as in a foreign database, one finding
-        stands for all."""
-        for batch in self._users():
-            lost = confirmed(self._store, self._lacking(batch), _explained_by, self._still_lacking)
-            if lost and not self._size():
-                yield [Finding("there is no users_by_name, as in a foreign database", self._index_all)]
-                return
-            yield [
-                Finding(f"users_by_name lacks {entry!r}", partial(self._index.make_match, {uid: []}))
-                for entry, uid in lost
-            ]
+        return [
+            check_of(
+                *(self._store, "stale entries in users_by_name", keys.users_by_name, self._stale),
+                "{0!r} leads to no user with that name",
+                lambda entry, uid: self._index.make_match({uid: [entry]}),  # it stays where it is right by now
+                read=owned_entries,
+                after=True,
+            )
+        ]
 
     def _index_all(self) -> None:
-        for batch in self._users():
+        for batch in self._users(self._store, [keys.users()]):
             self._index.make_match({uid: [] for uid in batch})
 
-    def _users(self) -> Iterator[list[int]]:
+    def _users(self, store: Store, names: list[str]) -> Iterator[list[int]]:
         """The uids that their own names lead to, in chunks. AccountChecks find the others."""
-        for batch in self._store.hash_fields(keys.users(), AT_ONCE):
-            fields = [(name, uid) for name, text in batch if (uid := parse_id(text))]
-            stored = self._index.stored({uid for _, uid in fields})
-            yield sorted({uid for name, uid in fields if name in _as_typed_or_lower(stored[uid])})
+        for batch in owned_names(store, names):
+            stored = self._index.stored({uid for _, uid in batch})
+            yield sorted({uid for name, uid in batch if name in _as_typed_or_lower(stored[uid])})
 
     def _lacking(self, uids: Collection[int]) -> list[OwnedEntry]:
         """The missing entries of these users. Two round trips."""
@@ -70,45 +74,24 @@ class NameIndexChecks:
         pipe.execute()
         return [owned for owned, score in scores if score.value is None]
 
-    def _still_lacking(self, lost: Sequence[OwnedEntry]) -> list[OwnedEntry]:
-        return self._lacking({uid for _, uid in lost})
-
-    def scored(self) -> Chunks:
-        """Entries with a score other than 0. The set is in the order of its bytes only while all scores are equal."""
-        for scored in self._store.zset_scored(keys.users_by_name(), AT_ONCE):
-            yield [
-                Finding(
-                    f"{entry!r} has the score {score:g}", partial(self._store.zadd, keys.users_by_name(), {entry: 0})
-                )
-                for entry, score in scored
-                if score != 0
-            ]
-
-    def stale(self) -> Chunks:
-        """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""
-        for members in self._store.zset_members(keys.users_by_name(), AT_ONCE):
-            owned = [(member, (parse(member) or ("", 0))[1]) for member in members]
-            yield [
-                Finding(f"{entry!r} leads to no user with that name", partial(self._remove, entry, uid))
-                for entry, uid in confirmed(self._store, self._stale(owned), _explained_by, self._stale)
-            ]
-
     def _stale(self, owned: Sequence[OwnedEntry]) -> list[OwnedEntry]:
+        """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""
         stored = self._index.stored({uid for _, uid in owned})
         return [(entry, uid) for entry, uid in owned if entry not in right_entries(uid, stored[uid])]
 
-    def _remove(self, entry: str, uid: int) -> None:
-        """Remove an entry, unless it is right by now."""
-        self._index.make_match({uid: [entry]})
+
+def _scored(entries: Scored) -> Scored:
+    """Entries with a score other than 0. The set is in the order of its bytes only while all scores are equal."""
+    return [(entry, score) for entry, score in entries if score != 0]
+
+
+def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
+    """The members of `users_by_name`; with 0 what is no entry."""
+    return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in texts_in(store, names))
 
 
 def _as_typed_or_lower(stored: Stored) -> set[str]:
     return set() if stored.username is None else set(spellings(stored.username))
-
-
-def _explained_by(owned: OwnedEntry) -> set[str]:
-    """The beginnings of the jobs that change the entries of a user."""
-    return {f"{kind}:{owned[1]}" for kind in ("user", "name", "gone")}
 
 
 # ---- Checks: usernames whose look is not in `skeletons`, and entries that no username has.
@@ -127,16 +110,21 @@ class SkeletonChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("names that skeletons lacks", self.lacking, lambda: self._store.hlen(keys.users()))]
+        return [Check("names that skeletons lacks", at_end=self.lacking)]
 
     def orphans(self) -> list[Check]:
-        return [Check("stale entries in skeletons", self.stale, lambda: self._store.hlen(keys.skeletons()))]
+        return [
+            check_of(
+                *(self._store, "stale entries in skeletons", keys.skeletons, self._wrong),
+                "skeletons has {0!r}, and no user has such a name",
+            )
+        ]
 
     def lacking(self) -> Chunks:
         """Usernames, those of deleted accounts too, whose look no username holds. One finding and one repair for all
         of a chunk. In the order of ids, so that of two accounts that look alike the first one gets the entry."""
         for uids in uids_in_order(self._store):
-            lost = confirmed(self._store, self._lacking(uids), lambda uid: {f"user:{uid}"}, self._lacking)
+            lost = confirmed(self._store, self._lacking(uids), self._lacking, lambda uid: {f"user:{uid}"})
             what = f"the names of user {lost[0]}, and of {len(lost) - 1} more users" if lost else ""
             yield [Finding(what, partial(self._note, lost), len(lost))] if lost else []
 
@@ -166,18 +154,6 @@ class SkeletonChecks:
         missing = {skeleton: uid for skeleton, uid in wanted.items() if skeleton not in held}
         if missing:
             self._store.hset(keys.skeletons(), missing)
-
-    def stale(self) -> Chunks:
-        """Entries that lead to no user with a name of this look."""
-        for fields in self._store.hash_fields(keys.skeletons(), AT_ONCE):
-            suspects = self._wrong(fields)
-            yield [
-                Finding(
-                    f"skeletons has {skeleton!r}, and no user has such a name",
-                    partial(self._store.hdel, keys.skeletons(), skeleton),
-                )
-                for skeleton, _ in confirmed(self._store, suspects, lambda one: {f"user:{one[1]}"}, self._wrong)
-            ]
 
     def _wrong(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those of the entries that lead to no user with a name of this look. One round trip."""

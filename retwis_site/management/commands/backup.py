@@ -9,8 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.backups.download import Download, describe
 from retwis_site.maintenance.backups.folders import BackupError, Manifest, loaded_in_one_server, unfinished
 from retwis_site.maintenance.census import Census
-from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import inconsistencies
+from retwis_site.maintenance.examination import Examination, inconsistencies
 from retwis_site.maintenance.filling import CannotFill
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -66,14 +65,13 @@ class Command(StoreCommand):
             if census.certain(examine(copy)) is State.FOREIGN:  # it has not what the checks expect
                 self.say(f"{counted}. The official Retwis has written them: `doctor` can check them after `adopt`.")
                 return 0
-            errors = sum(self._examine(check) for check in inconsistencies(copy))
+            errors = sum(map(self._told, self.examine(copy, inconsistencies(copy), repairs=False)))
         self.say(f"{counted}. `doctor` finds {errors} errors in it.")
         return errors
 
-    def _examine(self, check: Check) -> int:
-        """Print what a check finds; returns the number. A check that could not run counts as one."""
-        examination = self.examine(check, repairs=False)
+    def _told(self, examination: Examination) -> int:
+        """Print what a check has found; returns the number. A check that could not run counts as one."""
         errors = examination.left + bool(examination.refused)
         if errors:
-            self.say(f"error: {check.label}: {errors}")
+            self.say(f"error: {examination.check.label}: {errors}")
         return errors

@@ -27,13 +27,13 @@ class Command(StoreCommand):
             self.say(FOREIGN)
             return
         total = 0
-        for check in orphans(store):
-            examination = self.examine(check, repairs=not options["dry_run"])
+        for examination in self.examine(store, orphans(store), repairs=not options["dry_run"]):
+            label = examination.check.label
             total += examination.found
             removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
-            self.say(f"{check.label}: {examination.found} found, {removed}")
+            self.say(f"{label}: {examination.found} found, {removed}")
             if examination.refused:
-                self.stderr.write(f"{check.label}: stopped, {examination.refused}. Find out why with: manage.py doctor")
+                self.stderr.write(f"{label}: stopped, {examination.refused}. Find out why with: manage.py doctor")
                 sys.exit(1)
             if self.verbosity > 1:
                 for example in examination.examples:

@@ -52,8 +52,8 @@ class Command(StoreCommand):
         census = self._count(store)
         if _state(store, census) is State.FOREIGN:
             return Report(census, True, [*_server_advice(store), *census.advice()])
-        errors = [self.examine(check, repairs=repairs) for check in inconsistencies(store)]
-        found_orphans = [self.examine(check, repairs=repairs) for check in orphans(store)]
+        errors = list(self.examine(store, inconsistencies(store), repairs=repairs))
+        found_orphans = list(self.examine(store, orphans(store), repairs=repairs))
         if repairs:
             Memory.clear_all()
             census = self._count(store)

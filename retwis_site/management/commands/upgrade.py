@@ -34,12 +34,12 @@ class Command(StoreCommand):
         """Version 1 needs what older versions did not write: the index of names, the ranking. `doctor` finds it missing
         and makes it, so all of its repairs run once."""
         unfinished = []
-        for check in inconsistencies(store):
-            examination = self.examine(check, repairs=True)
+        for examination in self.examine(store, inconsistencies(store), repairs=True):
+            label = examination.check.label
             if examination.repaired:
-                self.say(f"{check.label}: {examination.repaired} repaired")
+                self.say(f"{label}: {examination.repaired} repaired")
             if examination.left or examination.refused:
-                unfinished.append(f"{check.label} ({examination.refused})")
+                unfinished.append(f"{label} ({examination.refused})")
         Memory.clear_all()
         if unfinished:
             raise CommandError(f"The upgrade is not finished: {'; '.join(unfinished)}. Then run this again.")

@@ -22,6 +22,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox
 from retwis_site.store.client import connect
 from tests.support.command_output import said
+from tests.support.maintenance.findings import findings_of
 from tests.support.people import NEW_PASSWORD, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import add_overdue_job
@@ -260,7 +261,7 @@ def test_no_management_command_prints_a_secret(raw, alice, bob, typed, logged, c
 
 def test_no_repr_shows_a_secret(rf, store, alice, raw):
     raw.hset("auths", SECRET, "1")
-    (stale,) = [finding for chunk in SessionChecks(store).stale_secrets() for finding in chunk]
+    (stale,) = findings_of(store, SessionChecks(store).orphans(), "stale entries in auths")
     job = Outbox(store).add(f"auth:1:{alice.secret}:n")
     typed = {"username": "alice", "password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     forms = [

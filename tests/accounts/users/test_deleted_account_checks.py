@@ -12,6 +12,8 @@ from accounts.users import deletion as removal
 from accounts.users.checks.account_checks import AccountChecks
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox
+from tests.support.maintenance.doctor_report import NAMES, SECRETS
+from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import (
     ALICE,
@@ -164,7 +166,7 @@ def test_a_lost_name_is_restored_from_the_hash_that_cleanup_keeps(store, site, a
 def test_a_lost_username_is_restored_without_a_password_or_a_secret(store, site, alice, capsys):
     delete_and_remove(store, alice)
     site.hdel("user:1", "username")
-    [finding] = [finding for chunk in AccountChecks(store).wrong_names() for finding in chunk]
+    [finding] = findings_of(store, AccountChecks(store).inconsistencies(), NAMES)
     finding.repair()
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert site.hget("user:1", "username") == "alice"
@@ -174,7 +176,7 @@ def test_a_lost_username_is_restored_without_a_password_or_a_secret(store, site,
 def test_a_deletion_before_doctors_repair_leaves_no_empty_secret(store, site, alice):
     """The check runs before the deletion, its repair after it."""
     site.hdel("auths", alice.secret)
-    [finding] = [finding for chunk in AccountChecks(store).secrets() for finding in chunk]
+    [finding] = findings_of(store, AccountChecks(store).inconsistencies(), SECRETS)
     delete_and_remove(store, alice)
     before = everything(site)
     finding.repair()

@@ -15,14 +15,20 @@ from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.store.ids import LARGEST_ID
 from tests.support.command_output import said
+from tests.support.maintenance.findings import findings_of
 from tests.support.people import register
 from tests.support.stored_keys import add_overdue_job, everything, expected_name_entries, name_entries
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
-def findings(search):
-    return [finding.what for chunk in search() for finding in chunk]
+def lacking(store):
+    found = findings_of(store, NameIndexChecks(store).inconsistencies(), "names that users_by_name lacks")
+    return [finding.what for finding in found]
+
+
+def stale_entries(store):
+    return [finding.what for finding in findings_of(store, NameIndexChecks(store).orphans())]
 
 
 # ---- entries
@@ -163,24 +169,24 @@ def test_a_job_about_an_unknown_user_is_removed(store, raw):
 )
 def test_an_entry_without_a_user_of_that_name_is_an_orphan(store, alice, bob, raw, stale, capsys):
     raw.zadd("users_by_name", {stale: 0})
-    assert findings(NameIndexChecks(store).stale) == [f"{stale!r} leads to no user with that name"]
-    assert findings(NameIndexChecks(store).lacking) == []
+    assert stale_entries(store) == [f"{stale!r} leads to no user with that name"]
+    assert lacking(store) == []
     call_command("cleanup", verbosity=0)
     assert name_entries(raw) == {"alice:1": 0, "bob:2": 0}
 
 
 def test_entries_of_a_deleted_account_are_orphans_and_none_is_lacking(store, alice, bob, raw):
     raw.hset("user:1", "deleted", 5)
-    assert findings(NameIndexChecks(store).lacking) == []
-    assert findings(NameIndexChecks(store).stale) == ["'alice:1' leads to no user with that name"]
+    assert lacking(store) == []
+    assert stale_entries(store) == ["'alice:1' leads to no user with that name"]
     call_command("cleanup", verbosity=0)
     assert name_entries(raw) == {"bob:2": 0}
-    assert findings(NameIndexChecks(store).lacking) == []
+    assert lacking(store) == []
 
 
 def test_an_entry_that_became_right_during_cleanup_stays(store, alice, raw):
     raw.zadd("users_by_name", {"ann:1": 0})
-    [[stale]] = NameIndexChecks(store).stale()
+    [stale] = findings_of(store, NameIndexChecks(store).orphans())
     raw.hset("user:1", "name", "Ann")
     stale.repair()
     assert name_entries(raw) == expected_name_entries(raw) == {"alice:1": 0, "ann:1": 0}
@@ -191,7 +197,7 @@ def test_a_missing_index_is_one_finding_and_is_rebuilt(store, raw):
         NameIndex(store).edit(register(store, f"user_{number}").user, f"Name {number}", "")
     raw.hset("user:7", "deleted", 5)
     raw.delete("users_by_name")
-    assert findings(NameIndexChecks(store).lacking) == ["there is no users_by_name, as in a foreign database"]
+    assert lacking(store) == ["there is no users_by_name, as in a foreign database"]
     call_command("doctor", "--fix", verbosity=0)
     assert name_entries(raw) == expected_name_entries(raw)
     assert len(name_entries(raw)) == 87

@@ -79,23 +79,23 @@ old passwords that were replaced: 1 found, {1}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 stale entries in skeletons: 1 found, {1}
+home timelines of unknown users: 2 found, {2}
+invitations by users who are gone: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
 refusals that are over: 1 found, {1}
 invitations that have ended: 1 found, {1}
-invitations by users who are gone: 1 found, {1}
 likes of posts that do not exist: 1 found, {1}
 reposts of posts that do not exist: 1 found, {1}
+entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
 entries of muted: that lead nowhere or have ended: 2 found, {2}
 entries of muted_reposts: that lead nowhere or have ended: 1 found, {1}
-entries of bookmarks: that lead nowhere or have ended: 1 found, {1}
 entries of muted_words: that have ended: 1 found, {1}
 orphaned post: hashes: 1 found, {1}
 deleted posts without replies and without an expiry: 1 found, {1}
 texts of posts that are deleted or do not exist: 1 found, {1}
 lists with dead ids: 2 found, {2}
-home timelines of unknown users: 2 found, {2}
 global timelines of another number of shards: 1 found, {1}
 reports that were never sent: 1 found, {1}
 entries about reports that are gone: 1 found, {1}

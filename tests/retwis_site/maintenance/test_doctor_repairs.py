@@ -7,7 +7,7 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.maintenance.checks import ids_of
+from retwis_site.maintenance.checks import ids
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import (
     COUNTERS,
@@ -126,11 +126,11 @@ INCONSISTENCIES = {
 def test_posts_are_put_back_in_whatever_order_they_are_found(site, store, capsys, monkeypatch):
     """A timeline knows only the newest post. After it is put back, nothing tells that its author had losses."""
 
-    def newest_first(store, pattern):
-        for number in sorted(chain.from_iterable(ids_of(store, pattern)), reverse=True):
+    def newest_first(store, names):
+        for number in sorted(chain.from_iterable(ids(store, names)), reverse=True):
             yield [number]
 
-    monkeypatch.setattr(post_checks, "ids_of", newest_first)
+    monkeypatch.setattr(post_checks, "ids", newest_first)
     before = site.zrange("updates:1", 0, -1)
     site.delete("updates:1")
     assert doctor(capsys, "--fix")[0] == 0

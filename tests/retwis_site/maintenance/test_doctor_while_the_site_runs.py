@@ -3,10 +3,12 @@
 import contextlib
 import itertools
 import time
+from functools import partial
 
 import pytest
 
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.doctor_report import MISCOUNTED, doctor
+from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.stores.seam import before_each_round_trip
@@ -71,7 +73,7 @@ def test_a_user_who_gets_followers_all_the_time_is_not_miscounted(site, store):
         site.zadd("followers:1", {uid: 5})
 
     with before_each_round_trip(finish_one_follow_and_begin_another):
-        findings = [finding for chunk in RankingChecks(store).miscounted() for finding in chunk]
+        findings = findings_of(store, RankingChecks(store).inconsistencies(), MISCOUNTED)
     assert findings == []
     assert next(uids) > 103
 
@@ -87,14 +89,13 @@ def test_a_user_who_gets_followers_all_the_time_is_not_miscounted(site, store):
 )
 def test_an_operation_between_reading_and_comparing_is_no_error(site, store, capsys, monkeypatch, operation):
     """Sets are read in chunks. A member may be gone when `doctor` compares it with the mirror."""
-    real = post_checks.members_of
 
-    def read_then_operate(store, pattern):
-        chunks = list(real(store, pattern))
+    def read_then_operate(read, store, names):
+        chunks = list(read(store, names))
         with contextlib.suppress(PostDeleted):
             operation(store)
         yield from chunks
 
-    for module in (post_checks, edge_checks):
-        monkeypatch.setattr(module, "members_of", read_then_operate)
+    for module, read in ((post_checks, "members"), (edge_checks, "members"), (edge_checks, "pairs")):
+        monkeypatch.setattr(module, read, partial(read_then_operate, getattr(module, read)))
     assert doctor(capsys)[:2] == (0, {})

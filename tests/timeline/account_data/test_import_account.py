@@ -8,6 +8,7 @@ from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.downloads import WHEN, download_file
+from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -227,7 +228,7 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
     publish(raw, store, bob, "Hello")
 
     def clean_up():
-        for finding in (one for chunk in PostOrphans(store).orphaned_posts() for one in chunk):
+        for finding in findings_of(store, PostOrphans(store).orphans(), "orphaned post: hashes"):
             finding.repair()
 
     for number in range(40):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.maintenance.findings import findings_of
 from tests.support.stored_posts import write_posts
 from timeline.posts.checks import COUNTS, CountChecks
 
@@ -9,7 +10,7 @@ POSTS = 1200
 
 
 def findings(store):
-    return [one.what for chunk in CountChecks(store).wrong_counts() for one in chunk]
+    return [one.what for one in findings_of(store, CountChecks(store).inconsistencies())]
 
 
 @pytest.fixture
@@ -32,9 +33,8 @@ def test_each_number_is_found_and_written_anew(posts, raw, store, count):
         f"post 7 has 1 {count.name}, but its number is 0",
         f"post 8 has 0 {count.name}, but its number is 3",
     ]
-    for chunk in CountChecks(store).wrong_counts():
-        for finding in chunk:
-            finding.repair()
+    for finding in findings_of(store, CountChecks(store).inconsistencies()):
+        finding.repair()
     assert raw.hget("post:7", count.name) == "1"
     assert not raw.hexists("post:8", count.name)
     assert findings(store) == []

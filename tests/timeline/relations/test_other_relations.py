@@ -93,7 +93,7 @@ REPOST = Relation(
     "repost",
     keys.reposts,
     POST,
-    count=PostCount("reposts", keys.reposted_by),
+    count=PostCount(keys.reposted_by),
     effects=(Effect(_deliver, withdraw=lambda pipe, edge, score: _withdraw(pipe, edge.who, int(score))),),
     scores=Scores.OWN_POST,
 )

@@ -6,10 +6,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.small_site import delete
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts.checks import ListingChecks
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.tags.tag_checks import TagChecks
@@ -21,15 +24,20 @@ def posts(raw, store, alice):
     publish(raw, store, alice, "#redis")
 
 
+def checks(store):
+    of_listings = ListingChecks(store).inconsistencies()
+    return [*(check for check in of_listings if keys.tag in check.of), *TagChecks(store).inconsistencies()]
+
+
 def findings(store):
-    return [found for check in TagChecks(store).inconsistencies() for chunk in check.search() for found in chunk]
+    return findings_of(store, checks(store))
 
 
 def repaired(store):
     """What was found and repaired, check by check; afterwards nothing is found."""
     repairs = []
-    for check in TagChecks(store).inconsistencies():
-        found = [one for chunk in check.search() for one in chunk]
+    for check in checks(store):
+        found = findings_of(store, [check])
         for one in found:
             one.repair()
         repairs += [one.what for one in found]

@@ -1,12 +1,13 @@
 """`manage.py adopt`"""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.census import examine_all
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination, adoption, inconsistencies
+from retwis_site.maintenance.examination import adoption, inconsistencies
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
@@ -38,27 +39,27 @@ class Command(StoreCommand):
         if state in NOT_FOREIGN:
             raise CommandError(NOT_FOREIGN[state])
         if options["dry_run"]:
-            for check in adoption(store):
-                self._examine(check, repairs=False)
+            self._examine(store, adoption(store), repairs=False)
             self.say("Nothing was changed (dry run).")
             return
         store.set(keys.schema(), schema.ADOPTING)
-        examinations = [self._examine(check, repairs=True) for check in adoption(store)]
-        examinations += [self._examine(check, repairs=True) for check in inconsistencies(store)]
-        if any(one.left or one.refused for one in examinations):
+        finished = [self._examine(store, checks(store), repairs=True) for checks in (adoption, inconsistencies)]
+        if not all(finished):
             raise CommandError("The database is not adopted yet. Remove what stopped the checks, and run this again.")
         schema.mark(store)
         Memory.clear_all()
         write_index(self, store)
         self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
 
-    def _examine(self, check: Check, repairs: bool) -> Examination:
-        """Run a check, and print what it found."""
-        examination = self.examine(check, repairs=repairs)
-        if examination.found or examination.refused:
-            self.say(f"{check.label}: {examination.found}")
-            for example in examination.examples:
-                self.say(f"    {example}")
-        if examination.refused:
-            self.stderr.write(f"{check.label}: stopped, {examination.refused}")
-        return examination
+    def _examine(self, store: Store, checks: Sequence[Check], repairs: bool) -> bool:
+        """Run checks, and print what they found. Returns whether nothing is left."""
+        finished = True
+        for examination in self.examine(store, checks, repairs=repairs):
+            if examination.found or examination.refused:
+                self.say(f"{examination.check.label}: {examination.found}")
+                for example in examination.examples:
+                    self.say(f"    {example}")
+            if examination.refused:
+                self.stderr.write(f"{examination.check.label}: stopped, {examination.refused}")
+            finished = finished and not (examination.left or examination.refused)
+        return finished

@@ -5,12 +5,11 @@ and open ones with a job, since a worker will list them.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
-from accounts.users.checks.account_checks import sets_of_unknown_users
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids_of
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, check_of, entries, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, newest_first
 from retwis_site.store.client import Store
@@ -68,37 +67,36 @@ class ReportChecks:
         self._store = store
 
     def inconsistencies(self) -> list[Check]:
-        size = self._store.dbsize
-        unknown = partial(sets_of_unknown_users, self._store)
         return [
-            Check("reports about unknown users", partial(unknown, "reports_about:*", keys.reports_about), size),
-            Check("reports by unknown users", partial(unknown, "reports_by:*", keys.reports_by), size),
-            Check("open reports that are not in the queue", self.unlisted, size),
-            Check("entries of the queue that are no open reports", self.not_open, self._size),
+            Check("open reports that are not in the queue", (keys.report,), self.unlisted),
+            Check("entries of the queue that are no open reports", at_end=self.not_open),
         ]
 
     def orphans(self) -> list[Check]:
-        size = self._store.dbsize
+        gone = "entries about reports that are gone"
         return [
-            Check("reports that were never sent", self.never_sent, size),
-            Check("entries about reports that are gone", self.gone, size),
+            check_of(
+                *(self._store, "reports that were never sent", keys.report, self._never_sent),
+                "{key} was never sent",
+            ),
+            Check(gone, (keys.reports_about, keys.reports_by), self.gone),
         ]
 
-    def _size(self) -> int:
-        return self._store.zcard(keys.reports())
-
-    def unlisted(self) -> Chunks:
+    def unlisted(self, names: list[str]) -> Chunks:
         """Reports without a decision that their author's set names, and that the queue or the set of the reported
         person lacks."""
-        under_way = Outbox(self._store).under_way()
-        for reports in self._reports():
-            found = []
-            for one in reports:
-                is_open = one.decision is None and f"report:{one.rid}" not in under_way
-                if is_open and self._is_claimed(one) and not self._is_listed(one):
-                    repair = partial(Reports(self._store).list_open, one.rid, one.about.whom)
-                    found.append(Finding(f"{keys.report(one.rid)} is not in the queue", repair))
-            yield found
+        for rids in ids(self._store, names):
+            under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
+            reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
+            yield [
+                Finding(
+                    f"{keys.report(one.rid)} is not in the queue",
+                    partial(Reports(self._store).list_open, one.rid, one.about.whom),
+                )
+                for one in reports
+                if one.decision is None and f"report:{one.rid}" not in under_way
+                if self._is_claimed(one) and not self._is_listed(one)
+            ]
 
     def not_open(self) -> Chunks:
         """Members of `reports` without a report, or with one that is decided."""
@@ -120,37 +118,23 @@ class ReportChecks:
                 ),
             ]
 
-    def never_sent(self) -> Chunks:
+    def _never_sent(self, rids: Collection[int]) -> list[int]:
         """Reports that nothing names, or without a reason: their request died."""
-        for rids in ids_of(self._store, "report:*"):
-            found = Reports(self._store).some(rids)
-            yield [
-                Finding(f"{keys.report(rid)} was never sent", partial(self._store.unlink, keys.report(rid)))
-                for rid in rids
-                if not _is_young(rid) and not self._was_sent(found.get(rid))
-            ]
+        found = Reports(self._store).some(rids)
+        return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
 
     def _was_sent(self, report: Report | None) -> bool:
         return report is not None and (report.decision is not None or self._is_claimed(report))
 
-    def gone(self) -> Chunks:
+    def gone(self, names: list[str]) -> Chunks:
         """Members of `reports_about:` and `reports_by:` whose reports are gone."""
-        for pattern, key_of in (("reports_about:*", keys.reports_about), ("reports_by:*", keys.reports_by)):
-            for uids in ids_of(self._store, pattern):
-                for key in map(key_of, uids):
-                    for rows in newest_first(self._store, key):
-                        found = Reports(self._store).some([integer(score) for _, score in rows])
-                        yield [
-                            Finding(f"{key} has {member}", partial(self._store.zrem, key, member))
-                            for member, score in rows
-                            if integer(score) not in found and not _is_young(integer(score))
-                        ]
-
-    def _reports(self) -> Iterator[list[Report]]:
-        """All reports that are not on their way, in chunks."""
-        for rids in ids_of(self._store, "report:*"):
-            found = Reports(self._store).some(rids).values()
-            yield [one for one in found if not _is_young(one.rid)]
+        for found in entries(self._store, names):
+            there = Reports(self._store).some([integer(score) for _, _, score in found])
+            yield [
+                Finding(f"{key} has {member}", partial(self._store.zrem, key, member))
+                for key, member, score in found
+                if integer(score) not in there and not _is_young(integer(score))
+            ]
 
     def _is_claimed(self, report: Report) -> bool:
         """Whether the set of the reporter names this report; always without a reporter."""

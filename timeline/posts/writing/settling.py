@@ -50,8 +50,8 @@ def mentioned(store: Store, body: str) -> tuple[int, ...] | None:
 # id.
 
 
-REPLIES = PostCount("replies", keys.replies_to)
-QUOTES = PostCount("quotes", keys.quotes_of)
+REPLIES = PostCount(keys.replies_to)
+QUOTES = PostCount(keys.quotes_of)
 
 
 class Listing(NamedTuple):

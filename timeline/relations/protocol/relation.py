@@ -92,8 +92,12 @@ class PostCount:
     When the hash expires just before a number is written, the next look finds no author and removes the field again.
     """
 
-    name: str  # of the field
-    mirror: Callable[[int], str]
+    mirror: OfId
+
+    @property
+    def name(self) -> str:
+        """Of the field, as the key table says."""
+        return self.mirror.counted
 
     def ask(self, pipe: Pipe, target: int) -> Answer[int]:
         size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))

@@ -5,7 +5,7 @@ from array import array
 from collections.abc import Sequence
 from functools import partial
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids_of
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import batches
@@ -47,25 +47,28 @@ class IndexChecks:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._indexing = Indexing(store)
+        self._found = array("Q")
 
     def inconsistencies(self) -> list[Check]:
-        return [Check(f"posts that a search misses, in a sample of {SAMPLE}", self.missed, self._store.dbsize)]
+        """Posts that do not stand under all of their terms. None in a store without a whole index: `advice` tells."""
+        label = f"posts that a search misses, in a sample of {SAMPLE}"
+        return [Check(label, (keys.post,), self.note, self.missed)]
 
     def orphans(self) -> list[Check]:
-        return [Check("parts of the search's index that are no longer used", self.strays, self._store.dbsize)]
+        return [Check("parts of the search's index that are no longer used", at_end=self.strays)]
+
+    def note(self, names: list[str]) -> Chunks:
+        for pids in ids(self._store, names):
+            self._found.extend(pids)
+            yield []
 
     def missed(self) -> Chunks:
-        """Posts that do not stand under all of their terms. None in a store without a whole index: `advice` tells. The
-        same store has the same sample."""
+        """The same store has the same sample."""
         if _is_unfinished(self._store) or not _has_index(self._store):
             return
-        found = array("Q")
-        for pids in ids_of(self._store, "post:*"):
-            found.extend(pids)
-            yield []
-        sample = sorted(found)[:: -(-len(found) // SAMPLE) or 1]
+        sample = sorted(self._found)[:: -(-len(self._found) // SAMPLE) or 1]
         missed = [pid for pids in batches(sample, LOOKED_UP_AT_ONCE) for pid in self._missed(pids)]
-        wrong = confirmed(self._store, missed, lambda pid: at_work_on(str(pid)) | {f"index:{pid}"}, self._missed)
+        wrong = confirmed(self._store, missed, self._missed, lambda pid: at_work_on(pid) | {f"index:{pid}"})
         yield [Finding(f"a search misses {keys.post(pid)}", partial(self._indexing.index, [pid])) for pid in wrong]
 
     def _missed(self, pids: Sequence[int]) -> list[int]:

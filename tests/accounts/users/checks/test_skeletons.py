@@ -7,6 +7,7 @@ from accounts.joining.names import check_name
 from accounts.joining.refusals import NameRefused
 from accounts.users.checks.name_index_checks import SkeletonChecks
 from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.people import register
 from tests.support.removed_accounts import delete_account
@@ -15,8 +16,8 @@ LACKING = "names that skeletons lacks"
 STALE = "stale entries in skeletons"
 
 
-def findings(search):
-    return [finding.what for chunk in search() for finding in chunk]
+def lacking(store):
+    return [finding.what for finding in findings_of(store, SkeletonChecks(store).inconsistencies())]
 
 
 def is_refused(store, name):
@@ -91,13 +92,13 @@ def test_the_look_of_a_deleted_account_stays_taken(raw, store, alice, capsys):
 def test_a_registration_under_way_is_no_finding(raw, store, alice):
     raw.delete("skeletons")
     raw.zadd("outbox", {"user:1:abc": 4_000_000_000})
-    assert findings(SkeletonChecks(store).lacking) == []
+    assert lacking(store) == []
 
 
 def test_many_names_are_one_repair(raw, store, round_trips):
     for number in range(60):
         register(store, f"user_{number}x")
     raw.delete("skeletons")
-    recorded = round_trips(lambda: findings(SkeletonChecks(store).lacking))
+    recorded = round_trips(lambda: lacking(store))
     assert len(recorded.round_trips) <= 8
-    assert len(findings(SkeletonChecks(store).lacking)) == 1
+    assert len(lacking(store)) == 1

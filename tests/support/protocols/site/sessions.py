@@ -10,6 +10,7 @@ from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.site.checks import KILLED, hashed
 from tests.support.protocols.site.conversing import ConversationRules
 from tests.support.protocols.site.posting import DIES, people
@@ -37,7 +38,8 @@ class SessionRules(ConversationRules):
             assert new == [login.secret]
         elif len(standing) > entities.MOST_SESSIONS:  # a check ends what the login has not ended
             self.finish()
-            assert [finding.repair() for chunk in SessionChecks(self.store).too_many() for finding in chunk]
+            checks = SessionChecks(self.store).inconsistencies()
+            assert [finding.repair() for finding in findings_of(self.store, checks, "users with too many sessions")]
             standing = self.standing(person.uid)
         begun = {*new} & {*standing}
         assert begun == {*new} or login is KILLED

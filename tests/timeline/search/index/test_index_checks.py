@@ -7,6 +7,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.ids import LARGEST_ID
 from tests.support.maintenance.doctor_report import report_of
+from tests.support.maintenance.findings import findings_of
 from tests.support.stored_keys import publish
 from tests.support.stores.indexed_posts import posts_under, write_post
 from timeline.search.index import checks
@@ -27,7 +28,7 @@ def of_cats(raw, store, alice):
 
 
 def found(store):
-    return [one.what for check in IndexChecks(store).inconsistencies() for chunk in check.search() for one in chunk]
+    return [one.what for one in findings_of(store, IndexChecks(store).inconsistencies())]
 
 
 def test_a_healthy_store_has_no_findings(store, of_cats):
