@@ -102,8 +102,12 @@ class CommunityChecks:
         return [
             Check("roles and sanctions that do not fit together", (keys.user,), self.users),
             check_of(
-                *(self._store, "changes of roles that nothing finishes", keys.staff, self._unfinished),
-                *("staff has {0}", self._finish),
+                self._store,
+                "changes of roles that nothing finishes",
+                keys.staff,
+                self._unfinished,
+                "staff has {0}",
+                self._finish,
                 read=names_in,
             ),
         ]

@@ -239,7 +239,7 @@ def check_of(
     def find(names: list[str]) -> Chunks:
         for chunk in read(store, names):
             found = confirmed(
-                *(store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on)
+                store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on
             )
             if found and built is not None and not store.zcard(built.key):
                 what = f"there is no {built.key}, as in a foreign database"

@@ -48,8 +48,11 @@ class NoticeChecks:
         return [
             check("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
             check(
-                *("marks of read notices that differ from user:", keys.notices, looking(self._store, _ask_wrong_mark)),
-                *("{key} has a wrong mark", self._mend_mark),
+                "marks of read notices that differ from user:",
+                keys.notices,
+                looking(self._store, _ask_wrong_mark),
+                "{key} has a wrong mark",
+                self._mend_mark,
             ),
         ]
 
@@ -58,7 +61,11 @@ class NoticeChecks:
         gone."""
         return [
             check_of(
-                *(self._store, "notices whose cause is gone", keys.notices, looking(self._store, _ask_causeless), SAYS),
+                self._store,
+                "notices whose cause is gone",
+                keys.notices,
+                looking(self._store, _ask_causeless),
+                SAYS,
                 read=rows,
                 jobs=lambda owner, member, _: at_work_on(owner, member),
             )

@@ -51,8 +51,12 @@ class PostChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "entries of updates: that do not match a post", keys.updates),
-                *(looking(self._store, _ask_wrong), "", self._repair_entry),
+                self._store,
+                "entries of updates: that do not match a post",
+                keys.updates,
+                looking(self._store, _ask_wrong),
+                "",
+                self._repair_entry,
                 read=members,
                 after=True,
             ),
@@ -88,7 +92,7 @@ class PostChecks:
     def _lost(self, suspects: Sequence[Written]) -> list[Written]:
         """Those that are unlisted still: some may be deleted by now."""
         return confirmed(
-            *(self._store, suspects, self.unlisted), jobs=lambda one: at_work_on(one[0]), subject=lambda one: one[0]
+            self._store, suspects, self.unlisted, jobs=lambda one: at_work_on(one[0]), subject=lambda one: one[0]
         )
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
@@ -212,8 +216,12 @@ class CountChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "wrong numbers in post:", keys.post, self._look),
-                *("post {0} has {3} {1.name}, but its number is {2}", self._recount),
+                self._store,
+                "wrong numbers in post:",
+                keys.post,
+                self._look,
+                "post {0} has {3} {1.name}, but its number is {2}",
+                self._recount,
                 subject=lambda one: one.pid,
                 at_work_on=self._at_work_on,
                 after=True,
@@ -277,8 +285,12 @@ class ListingChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "posts that are missing from a listing, or expire while they have replies", keys.post),
-                *(self._wrong_posts, "{key} is not listed as it must", self._settle),
+                self._store,
+                "posts that are missing from a listing, or expire while they have replies",
+                keys.post,
+                self._wrong_posts,
+                "{key} is not listed as it must",
+                self._settle,
             ),
             *in_new_pass([self._entries(kind) for kind in LISTINGS]),
         ]
@@ -369,8 +381,12 @@ class PostOrphans:
         return [
             Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
             check_of(
-                *(self._store, "deleted posts without replies and without an expiry", keys.post),
-                *(looking(self._store, _ask_lasting), "{key}", self._let_expire),
+                self._store,
+                "deleted posts without replies and without an expiry",
+                keys.post,
+                looking(self._store, _ask_lasting),
+                "{key}",
+                self._let_expire,
             ),
         ]
 

@@ -51,15 +51,23 @@ class RankingChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "wrong counts in users_by_followers", keys.followers, self._followed),
-                *("user {0} has {2} followers, but is ranked with {3}", self._recount),
+                self._store,
+                "wrong counts in users_by_followers",
+                keys.followers,
+                self._followed,
+                "user {0} has {2} followers, but is ranked with {3}",
+                self._recount,
                 subject=lambda place: place.uid,
                 at_work_on=self._at_work_on,
                 built=Built(keys.users_by_followers(), self._rank_all),
             ),
             check_of(
-                *(self._store, "members of users_by_followers without followers", keys.users_by_followers, self._idle),
-                *("user {0} is ranked, but has no followers", self._recount),
+                self._store,
+                "members of users_by_followers without followers",
+                keys.users_by_followers,
+                self._idle,
+                "user {0} is ranked, but has no followers",
+                self._recount,
                 read=_ranked,
                 subject=lambda place: place.uid,
                 at_work_on=self._at_work_on,
@@ -158,7 +166,7 @@ class EdgeChecks:
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         return check_of(
-            *(self._store, label, own, looking(self._store, ask), "", partial(self._repair, own, other)), read=pairs
+            self._store, label, own, looking(self._store, ask), "", partial(self._repair, own, other), read=pairs
         )
 
     def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
@@ -213,13 +221,21 @@ class RepostChecks:
         says = f"{keys.post.only_key}:{{2}}, repost of {{1}} by user {{0}}"
         return [
             check_of(
-                *(self._store, "entries of reposts: whose own post is missing or not listed", keys.reposts),
-                *(looking(self._store, _ask_without_post), says, self._mend),
+                self._store,
+                "entries of reposts: whose own post is missing or not listed",
+                keys.reposts,
+                looking(self._store, _ask_without_post),
+                says,
+                self._mend,
                 read=_edges,
             ),
             check_of(
-                *(self._store, "listed reposts that reposts: does not name", keys.updates),
-                *(looking(self._store, _ask_without_edge), says, self._mend),
+                self._store,
+                "listed reposts that reposts: does not name",
+                keys.updates,
+                looking(self._store, _ask_without_edge),
+                says,
+                self._mend,
                 read=_posts,
                 jobs=lambda who, original, _: keys.reposts.explained_by(who, str(original)),
             ),

@@ -20,19 +20,26 @@ class TagChecks:
         check = partial(check_of, self._store)
         return [
             check(
-                *("tags without a spelling", keys.tag, looking(self._store, _ask_unspelled)),
-                *("{0} has no spelling", self._spell),
+                "tags without a spelling",
+                keys.tag,
+                looking(self._store, _ask_unspelled),
+                "{0} has no spelling",
+                self._spell,
                 read=names_alone,
             ),
             check(
-                *("tags missing from tags_by_name", keys.tags, looking(self._store, _ask_unfound)),
+                "tags missing from tags_by_name",
+                keys.tags,
+                looking(self._store, _ask_unfound),
                 "tags_by_name lacks {0!r}",
                 lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
                 read=names_in,
                 after=True,
             ),
             check(
-                *("entries of tags_by_name that are no tag", keys.tags_by_name, looking(self._store, _ask_stray)),
+                "entries of tags_by_name that are no tag",
+                keys.tags_by_name,
+                looking(self._store, _ask_stray),
                 "tags_by_name has {0!r}",
             ),
         ]

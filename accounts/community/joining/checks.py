@@ -153,16 +153,24 @@ class JoiningChecks:
         check = partial(check_of, self._store)
         return [
             check(
-                *("applications that cannot be read", keys.applications, _unreadable),
-                *("the application for {0!r}", self._move_away),
+                "applications that cannot be read",
+                keys.applications,
+                _unreadable,
+                "the application for {0!r}",
+                self._move_away,
             ),
             check(
-                *("answers to applications that nothing carries out", keys.applications, self._answers),
-                *("applications has {0!r}", self._finish),
+                "answers to applications that nothing carries out",
+                keys.applications,
+                self._answers,
+                "applications has {0!r}",
+                self._finish,
                 jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
             ),
             check(  # the repair lets somebody else use it
-                *("uses of invitations without an account", keys.uses, self._unused),
+                "uses of invitations without an account",
+                keys.uses,
+                self._unused,
                 "a use by user {1}, who never registered",
                 read=entries,
             ),
@@ -173,8 +181,11 @@ class JoiningChecks:
         return [
             check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
             check(
-                *("invitations that have ended", keys.invites, _ended),
-                *("an invitation in {0}", lambda key, code, _: self._store.hdel(key, code)),
+                "invitations that have ended",
+                keys.invites,
+                _ended,
+                "an invitation in {0}",
+                lambda key, code, _: self._store.hdel(key, code),
                 read=_invitations,
             ),
         ]

@@ -26,13 +26,19 @@ class SessionChecks:
         check = partial(check_of, self._store)
         return [
             check(
-                *("sessions that auths lacks", keys.user, self._lost),
-                *("auths does not know a session of user {0}", self._restore),
+                "sessions that auths lacks",
+                keys.user,
+                self._lost,
+                "auths does not know a session of user {0}",
+                self._restore,
                 subject=lambda one: one[0],
             ),
             check(
-                *("users with too many sessions", keys.user, self._with_too_many),
-                *("user {0} has too many sessions", self._end_surplus),
+                "users with too many sessions",
+                keys.user,
+                self._with_too_many,
+                "user {0} has too many sessions",
+                self._end_surplus,
             ),
         ]
 
@@ -41,8 +47,11 @@ class SessionChecks:
         return [
             check("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
             check(
-                *("fields of ended sessions", keys.user, self._with_ended),
-                *("ended sessions of user {0}", self._remove_ended),
+                "fields of ended sessions",
+                keys.user,
+                self._with_ended,
+                "ended sessions of user {0}",
+                self._remove_ended,
             ),
         ]
 

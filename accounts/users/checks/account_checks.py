@@ -46,7 +46,10 @@ def sets_of_unknown_users(store: Store) -> list[Check]:
     sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
     return [
         check_of(
-            *(store, kind.of_unknown or f"{kind.word}: of unknown users", kind, looking(store, _ask_unknown)),
+            store,
+            kind.of_unknown or f"{kind.word}: of unknown users",
+            kind,
+            looking(store, _ask_unknown),
             "{key}: there is no such user",
         )
         for kind in sets
@@ -87,29 +90,43 @@ class AccountChecks:
         check = partial(check_of, self._store)
         return [
             check(
-                *("names that lead to no user or to another user", keys.users, self._wrong),
-                *("{0!r} leads to user {1}, which has another name or none", self._repair_name),
+                "names that lead to no user or to another user",
+                keys.users,
+                self._wrong,
+                "{0!r} leads to user {1}, which has another name or none",
+                self._repair_name,
                 read=owned_names,
                 after=True,
             ),
             check(
-                *("users that no name leads to", keys.user, self._nameless),
-                *("no name leads to user {0}", self._give_name),
+                "users that no name leads to",
+                keys.user,
+                self._nameless,
+                "no name leads to user {0}",
+                self._give_name,
                 after=True,
             ),
             check(
-                *("secrets that auths lacks", keys.users, self._locked_out),
-                *("auths does not know the secret of user {0}", self._restore_secret),
+                "secrets that auths lacks",
+                keys.users,
+                self._locked_out,
+                "auths does not know the secret of user {0}",
+                self._restore_secret,
                 read=owners,
                 after=True,
             ),
             check(
-                *("users that users_by_time lacks", keys.users, self._unlisted),
-                *("user {0} is not in users_by_time", self._list),
+                "users that users_by_time lacks",
+                keys.users,
+                self._unlisted,
+                "user {0} is not in users_by_time",
+                self._list,
                 read=owners,
             ),
             check(
-                *("unknown names in users_by_time", keys.users_by_time, self._unknown),
+                "unknown names in users_by_time",
+                keys.users_by_time,
+                self._unknown,
                 "no user has the name {0!r}",
             ),
         ]
@@ -270,12 +287,17 @@ class AccountOrphans:
         check = partial(check_of, self._store)
         return [
             check(
-                *("extra fields of deleted accounts", keys.user, looking(self._store, _ask_extra_fields)),
+                "extra fields of deleted accounts",
+                keys.user,
+                looking(self._store, _ask_extra_fields),
                 repair=AccountDeletion(self._store).strip,
             ),
             check(
-                *("old passwords that were replaced", keys.user, looking(self._store, _ask_replaced_password)),
-                *("old_password in {key}", self._remove_old_password),
+                "old passwords that were replaced",
+                keys.user,
+                looking(self._store, _ask_replaced_password),
+                "old_password in {key}",
+                self._remove_old_password,
             ),
             check("orphaned user: hashes", keys.user, self._orphans),
         ]
@@ -335,8 +357,11 @@ class DeletedAccountChecks:
         """Members of the sets that features declare, and entries of `users_by_time`. One finding a user."""
         for uids in ids(self._store, names):
             found = confirmed(
-                *(self._store, list(self._read(uids)), self._read),
-                *(lambda data: set(data.explained_by), lambda data: data.uid),
+                self._store,
+                list(self._read(uids)),
+                self._read,
+                lambda data: set(data.explained_by),
+                lambda data: data.uid,
             )
             yield [
                 Finding(f"deleted user {uid}: {key}", partial(self._remove, uid))

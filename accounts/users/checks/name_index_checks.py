@@ -27,16 +27,24 @@ class NameIndexChecks:
     def inconsistencies(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "names that users_by_name lacks", keys.users, self._lacking),
-                *("users_by_name lacks {0!r}", lambda _, uid: self._index.make_match({uid: []})),
+                self._store,
+                "names that users_by_name lacks",
+                keys.users,
+                self._lacking,
+                "users_by_name lacks {0!r}",
+                lambda _, uid: self._index.make_match({uid: []}),
                 read=self._users,
                 jobs=lambda entry, uid: keys.users_by_name.jobs_on(entry, str(uid)),
                 subject=lambda one: one[1],
                 built=Built(keys.users_by_name(), self._index_all),
             ),
             check_of(
-                *(self._store, "scores in users_by_name that are not 0", keys.users_by_name, _scored),
-                *("{0!r} has the score {1:g}", lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0})),
+                self._store,
+                "scores in users_by_name that are not 0",
+                keys.users_by_name,
+                _scored,
+                "{0!r} has the score {1:g}",
+                lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0}),
                 read=scored_in,
             ),
         ]
@@ -44,7 +52,10 @@ class NameIndexChecks:
     def orphans(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "stale entries in users_by_name", keys.users_by_name, self._stale),
+                self._store,
+                "stale entries in users_by_name",
+                keys.users_by_name,
+                self._stale,
                 "{0!r} leads to no user with that name",
                 lambda entry, uid: self._index.make_match({uid: [entry]}),  # it stays where it is right by now
                 read=owned_entries,
@@ -115,7 +126,10 @@ class SkeletonChecks:
     def orphans(self) -> list[Check]:
         return [
             check_of(
-                *(self._store, "stale entries in skeletons", keys.skeletons, self._wrong),
+                self._store,
+                "stale entries in skeletons",
+                keys.skeletons,
+                self._wrong,
                 "skeletons has {0!r}, and no user has such a name",
             )
         ]

@@ -76,7 +76,10 @@ class ReportChecks:
         gone = "entries about reports that are gone"
         return [
             check_of(
-                *(self._store, "reports that were never sent", keys.report, self._never_sent),
+                self._store,
+                "reports that were never sent",
+                keys.report,
+                self._never_sent,
                 "{key} was never sent",
             ),
             Check(gone, (keys.reports_about, keys.reports_by), self.gone),
