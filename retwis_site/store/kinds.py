@@ -90,6 +90,7 @@ class Field:
     holds: Value = ANY
     says: str = ""
     shown: Shown = NOBODY
+    line: str = ""  # as for a kind: its type, then what it calls the user, the part of the name, and the value
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,9 @@ class Kind:
     # Of a sorted set of a user: the beginnings of the names of the jobs that may be at work on a member, with spaces
     # between. A feature says more in its `account_sets`.
     jobs: str = ""
+    # Of its lines in the file of a whole site, with spaces between: their type, then what they call the user, the
+    # member or field, and the score or value. Empty: it has no lines, or a feature has code for them.
+    line: str = ""
     lives: int = 0  # seconds until it expires; 0: it stays
     each: str | Promise = ""  # how many keys there are, where the name does not say it
     also: str = ""  # an end of the name that is no id
@@ -390,6 +394,11 @@ class SplitByJob(Split):
 
 def unprefixed(key: str) -> str:
     return key.removeprefix(PREFIX)
+
+
+def mirror_of(truth: Kind) -> OfId | None:
+    """The kind that is rebuilt from this one; None when there is none."""
+    return next((kind for kind in KINDS.values() if kind.mirrors is truth and isinstance(kind, OfId)), None)
 
 
 def kind_of(key: str) -> Kind | None:

@@ -9,7 +9,7 @@ from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import Edge, Relation
 from timeline.relations.protocol.targets import TAG
 
-TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, fields=("user", "tag", "since"))
+TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG)
 
 
 class TagFollows:

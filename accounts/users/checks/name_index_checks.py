@@ -6,8 +6,8 @@ from functools import partial
 from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import holders, parse, skeletons
 from accounts.users.repository import spellings
-from accounts.users.site_lines import uids_in_order
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, confirmed
+from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
