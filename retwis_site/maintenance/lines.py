@@ -103,7 +103,7 @@ class Column:
     """How a value of the store stands in a line. What `field` does not accept is skipped."""
 
     field: LineField
-    read: Callable[[str, Any], Any]  # of a key, and a text or a score in it
+    read: Callable[[str, Any], Any]  # of a key, and a text in it, or a member with its score
     write: Callable[[Any], Any] = str
 
 
@@ -117,10 +117,10 @@ _USERS, _POSTS = Column(ID, stored_id), Column(ID, stored_id)
 _NUMBERS = Column(NUMBER, lambda key, text: next(iter(stored_numbers(key, [text])), None))
 _TEXTS, _HASHES = Column(NAME, _named), Column(HASH, _named)
 _TIMES = Column(TIME, lambda key, text: iso(stored_time(key, text)), lambda time: str(unix(time) or 0))
-_SINCE = Column(TIME, lambda key, score: iso(stored_score(key, "a member", score)), unix)
+_SINCE = Column(TIME, lambda key, scored: iso(stored_score(key, *scored)), unix)
 _UNTIL = Column(
     TIME_OR_NULL,
-    lambda key, score: None if score == inf else _SINCE.read(key, score),
+    lambda key, scored: None if scored[1] == inf else _SINCE.read(key, scored),
     lambda time: inf if time is None else unix(time),
 )
 _COLUMNS = {USER: _USERS, POST: _POSTS, NUMBER_OF_KEY: _NUMBERS, TIME_OF_KEY: _TIMES, OWN_TIME: _TIMES}
@@ -164,7 +164,7 @@ def _columns(told: Told) -> list[Column]:
 def _rows(store: Store, told: Told) -> Iterator[tuple[Any, ...]]:
     """A key, and the values of each column: of sets the newest member first, else in the order of their names."""
     if isinstance(told, OfId):
-        yield from ((told(uid), str(uid), member, score) for uid, member, score in rows_of_users(store, told))
+        yield from ((told(uid), str(uid), member, (member, score)) for uid, member, score in rows_of_users(store, told))
     elif isinstance(told, One):
         yield from ((told(), *field) for field in sorted(store.hgetall(told()).items()))
     elif "<" in told.name:

@@ -146,7 +146,7 @@ idem = OfTwo(
 
 home = OfId(
     "posts:<uid>", Entries(ENTRY), "home timeline: own and followed users' posts, about the newest 1000", A_THOUSAND,
-    official=True, shown=EVERYONE,
+    official=True, shown=EVERYONE, goes=True,
 )
 timeline = SplitByPost(
     "timeline", Entries(ENTRY), "everyone's newest posts, about 1000", A_THOUSAND, official=True, shown=EVERYONE,
@@ -236,7 +236,7 @@ notices = OfId(
     "notices:<uid>", ZSet(TEXT, SECONDS),
     "what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 "
     "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
-    "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
+    "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS, goes=True,
 )
 
 # ---- search
@@ -307,7 +307,7 @@ log = OfId(
     each=_("One key for each year"), truth=True,
 )
 acts = OfId(
-    "acts:<uid>", ZSet(TEXT, OTHER), "the lines of the log about this user", BY_ACTS, truth=True,
+    "acts:<uid>", ZSet(TEXT, OTHER), "the lines of the log about this user", BY_ACTS, truth=True, goes=True,
     jobs="sanction:{owner} role:{owner}",
 )
 appeals = One(
@@ -349,7 +349,7 @@ applications = One(
 invites = OfId(
     "invites:<uid>", Map(TEXT, NUMBER),
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "
-    "people it lets in", _("longer with each open invitation"), truth=True, also="0",
+    "people it lets in", _("longer with each open invitation"), truth=True, also="0", goes=True,
 )
 uses = OfText(
     "uses:<digest>", ZSet(USER, SECONDS),

@@ -170,6 +170,8 @@ class Kind:
     # Of its lines in the file of a whole site, with spaces between: their type, then what they call the user, the
     # member or field, and the score or value. Empty: it has no lines, or a feature has code for them.
     line: str = ""
+    # Of a key of a user that stays small: it is removed with the account, in one command. The features remove others.
+    goes: bool = False
     lives: int = 0  # seconds until it expires; 0: it stays
     each: str | Promise = ""  # how many keys there are, where the name does not say it
     also: str = ""  # an end of the name that is no id

@@ -4,17 +4,9 @@ from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
 from timeline.timelines import unread
 from timeline.timelines.checks import TimelineChecks, TimelineOrphans
 from timeline.timelines.profile import account_lines
-
-
-def _remove_home(store: Store, uid: int) -> tuple[()]:
-    """Remove the home timeline of a deleted account. It is not a chunk, since it takes only one round trip."""
-    store.unlink(keys.home(uid))
-    return ()
-
 
 FEATURE = Feature(
     urls="timeline.timelines.views",
@@ -22,6 +14,5 @@ FEATURE = Feature(
     orphans=lambda store: TimelineOrphans(store).orphans(),
     account_lines=account_lines,
     site_lines=(lines_of(keys.user.fields["pinned"]),),
-    remove_account=_remove_home,
     cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),
 )
