@@ -25,6 +25,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.writes import Writes
 
 
 class Owner(Protocol):
@@ -76,8 +77,8 @@ class SiteLines:
 
     type: str
     fields: Callable[[Line], Mapping[str, LineField]]  # those that this line must or may have; others are skipped
-    read: Callable[[Store], Iterator[list[Line]]]  # in chunks, always in the same order
-    write: Callable[[Store, Sequence[Line]], None]  # one round trip; can run twice
+    read: Callable[[Store], Iterator[Line]]  # without their type, always in the same order
+    write: Callable[[Writes, Sequence[Line]], None]  # at most 500 lines; can run twice
     unique: Sequence[str] = ()  # fields whose value no two lines share, in any letter case
     users: Sequence[str] = ()  # fields with the id of a user; a line about an unknown or deleted user is dropped
     posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped

@@ -60,12 +60,10 @@ def _due(present: SanctionCase) -> int:
 
 
 def remove_community(store: Store, uid: int) -> tuple[()]:
-    """Remove the role, the acts about the person, and an open appeal. Lines of the log stay: they have no name. Two
-    round trips. It is no chunk: there are few of them."""
+    """Remove the role and an open appeal. Lines of the log stay: they have no name. Two round trips; no chunk."""
     act_id = store.hget(keys.user(uid), "state_act")
     pipe = store.pipeline()
     pipe.hdel(keys.staff(), str(uid))
-    pipe.unlink(keys.acts(uid))
     pipe.zrem(keys.appeals(), f"{uid}:{act_id}")
     pipe.execute()
     return ()

@@ -1,27 +1,44 @@
 """The lines about roles, sanctions and the log, in the personal download and in the file of a whole site."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from accounts.community.log import FIRST_YEAR, Act, Log, read_act, year_of
+from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
-from accounts.community.sanctions import STORED, Appeal, Imposed, Sanctions, answer_of, imposed, read_appeal
+from accounts.community.sanctions import STORED, Appeal, Imposed, answer_of, imposed, queue_deletion, read_appeal
 from accounts.users.entities import Role, State
-from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.filling import ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.lines import (
+    ID,
+    NUMBER,
+    OPTIONAL_TEXT,
+    OPTIONAL_TIME,
+    TEXT,
+    TIME,
+    TIME_OR_NULL,
+    fields_of_users,
+    seconds,
+)
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.writes import Writes
 
 ROLE = LineField("moderator or admin", lambda value: value in (Role.MODERATOR, Role.ADMIN))
 STATE = LineField("frozen, hidden or suspended", lambda value: bool(value) and value in list(State))
-NUMBER = LineField("a whole number from 0 to 2^53 - 1", lambda value: type(value) is int and 0 <= value <= LARGEST_ID)
-OPTIONAL_TEXT = LineField(TEXT.what, TEXT.accepts, required=False)
-OPTIONAL_TIME = LineField(TIME.what, TIME.accepts, required=False)
+SANCTION = {
+    "user": ID,
+    "state": STATE,
+    "until": TIME_OR_NULL,
+    "reason": TEXT,
+    "since": TIME,
+    "act": TEXT,
+    "appeal": OPTIONAL_TEXT,
+    "appealed": OPTIONAL_TIME,
+    "answer": OPTIONAL_TEXT,
+}
+ACT = dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom", "post", "until", "at"), NUMBER)
 
 
 # ---- the personal download
@@ -49,42 +66,38 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 
 
 # ---- the file of a whole site
+#
+# A role stands in two keys, a sanction is made of many fields and an appeal, and an act is JSON: code reads them.
 
 
-def read_staff(store: Store) -> Iterator[list[Line]]:
+def _read_staff(store: Store) -> Iterator[Line]:
     """A line for each moderator and admin, by id. One round trip."""
     staff = staff_in(store.hgetall(keys.staff()))
-    yield [{"type": "staff", "user": uid, "role": staff[uid].value} for uid in sorted(staff)]
+    yield from ({"user": uid, "role": staff[uid].value} for uid in sorted(staff))
 
 
-def write_staff(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
+def _write_staff(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        pipe.hset(keys.staff(), {str(line["user"]): line["role"]})
-        pipe.hset(keys.user(line["user"]), {"role": line["role"]})
-    pipe.execute()
+        writes.hset(keys.staff(), {str(line["user"]): line["role"]})
+        writes.hset(keys.user(line["user"]), {"role": line["role"]})
 
 
-def read_sanctions(store: Store) -> Iterator[list[Line]]:
-    """A line for each user on whom something is imposed now, by id. Two round trips a chunk."""
-    for uids in uids_in_order(store):
+def _read_sanctions(store: Store) -> Iterator[Line]:
+    """A line for each user on whom something is imposed now, by id. Two round trips for each AT_ONCE users."""
+    for users in fields_of_users(store, ["deleted", "appeal", *STORED]):
+        found = [
+            (uid, present, read_appeal(uid, appeal))
+            for uid, (deleted, appeal, *stored) in users
+            if deleted is None and (present := imposed(uid, stored)) is not None
+        ]
         pipe = store.pipeline()
-        asked = [(uid, pipe.hmget(keys.user(uid), ["deleted", "appeal", *STORED])) for uid in uids]
-        pipe.execute()
-        found = []
-        for uid, fields in asked:
-            deleted, appeal, *stored = fields.value
-            present = imposed(uid, stored) if deleted is None else None
-            if present is not None:
-                found.append((uid, present, read_appeal(uid, appeal)))
         answers = {uid: pipe.hget(keys.user(uid), answer_of(present.act_id)) for uid, present, _ in found}
         pipe.execute()
-        yield [_line(uid, present, appeal, answers[uid].value) for uid, present, appeal in found]
+        yield from (_line(uid, present, appeal, answers[uid].value) for uid, present, appeal in found)
 
 
 def _line(uid: int, present: Imposed, appeal: Appeal | None, answer: str | None) -> Line:
-    line: dict[str, Any] = {
-        "type": "sanction",
+    line: Line = {
         "user": uid,
         "state": present.state.value,
         "until": iso(present.until) if present.until else None,
@@ -97,9 +110,8 @@ def _line(uid: int, present: Imposed, appeal: Appeal | None, answer: str | None)
     return line | ({"answer": answer} if answer is not None else {})
 
 
-def write_sanctions(store: Store, lines: Sequence[Line]) -> None:
-    """Write what is imposed; a suspension without an end lasts another 30 days."""
-    pipe = store.pipeline()
+def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
+    """What is imposed; a suspension without an end lasts another 30 days."""
     for line in lines:
         uid, act_id = line["user"], line["act"]
         stored = {
@@ -115,49 +127,24 @@ def write_sanctions(store: Store, lines: Sequence[Line]) -> None:
             appeal = Appeal(uid, act_id, line["appeal"], seconds(line, "appealed"))
             stored["appeal"] = appeal.stored()
             if "answer" not in line:
-                pipe.zadd(keys.appeals(), {appeal.member: appeal.at})
-        pipe.hset(keys.user(uid), stored)
+                writes.zadd(keys.appeals(), {appeal.member: appeal.at})
+        writes.hset(keys.user(uid), stored)
         if line["state"] == State.SUSPENDED and line["until"] is None:
-            Sanctions(store).queue_deletion(pipe, uid, act_id)
-    pipe.execute()
+            queue_deletion(writes.pipe, uid, act_id)
 
 
-def read_log(store: Store) -> Iterator[list[Line]]:
+def _read_log(store: Store) -> Iterator[Line]:
     """The log, newest first. One round trip a chunk."""
     for year in range(year_of(int(time.time() * 1000)), FIRST_YEAR - 1, -1):
         for rows in newest_first(store, keys.log(year)):
-            acts = [act for line, _ in rows if (act := read_act(keys.log(year), line)) is not None]
-            yield [{"type": "act"} | act.fields() for act in acts]
+            yield from (act.fields() for line, _ in rows if (act := read_act(keys.log(year), line)) is not None)
 
 
-def write_log(store: Store, lines: Sequence[Line]) -> None:
-    Log(store).write_all([Act(**{field: line[field] for field in _act_fields(line)}) for line in lines])
+def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        queue_act(writes, Act(**{field: line[field] for field in ACT}))
 
 
-def _staff_fields(line: Line) -> Mapping[str, LineField]:
-    return {"user": ID, "role": ROLE}
-
-
-def _sanction_fields(line: Line) -> Mapping[str, LineField]:
-    return {
-        "user": ID,
-        "state": STATE,
-        "until": TIME_OR_NULL,
-        "reason": TEXT,
-        "since": TIME,
-        "act": TEXT,
-        "appeal": OPTIONAL_TEXT,
-        "appealed": OPTIONAL_TIME,
-        "answer": OPTIONAL_TEXT,
-    }
-
-
-def _act_fields(line: Line) -> Mapping[str, LineField]:
-    return dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom", "post", "until", "at"), NUMBER)
-
-
-STAFF = SiteLines(type="staff", fields=_staff_fields, read=read_staff, write=write_staff, users=("user",))
-SANCTIONS = SiteLines(
-    type="sanction", fields=_sanction_fields, read=read_sanctions, write=write_sanctions, users=("user",)
-)
-LOG = SiteLines(type="act", fields=_act_fields, read=read_log, write=write_log)
+STAFF = SiteLines("staff", lambda line: {"user": ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
+SANCTIONS = SiteLines("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions, users=("user",))
+LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)

@@ -7,7 +7,7 @@ dies. So no act is without a line, and no line tells of an act that was never do
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
@@ -15,6 +15,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
+from retwis_site.store.writes import Writes
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 OPERATOR = 0  # the uid of acts that a command or the site itself does
@@ -100,18 +101,11 @@ class Log:
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         line."""
-        self.write_all([act])
+        writes = Writes(self._store)
+        queue_act(writes, act)
+        writes.execute()
         if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):
             self._store.unlink(keys.acts(act.whom))
-
-    def write_all(self, acts: Iterable[Act]) -> None:
-        """Write lines about accounts that exist, as those of an import. One round trip."""
-        pipe = self._store.pipeline()
-        for act in acts:
-            pipe.zadd(keys.log(year_of(act.at)), {act.line(): act.at})
-            if act.whom:
-                pipe.zadd(keys.acts(act.whom), {act.line(): act.at})
-        pipe.execute()
 
     def copy(self, key: str, act_id: str) -> None:
         """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Two
@@ -139,6 +133,12 @@ class Log:
         high = "+inf" if before is None else f"({before}"
         lines = self._store.zrevrangebyscore(keys.acts(uid), high, "-inf", PAGE + 1)
         return _page([(keys.acts(uid), line) for line in lines])
+
+
+def queue_act(writes: Writes, act: Act) -> None:
+    """Add the line of an act to the log, and to the acts about the person."""
+    for key in (keys.log(year_of(act.at)), *([keys.acts(act.whom)] if act.whom else ())):
+        writes.zadd(key, {act.line(): act.at})
 
 
 def _page(found: Sequence[tuple[str, str]]) -> LogPage:

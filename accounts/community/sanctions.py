@@ -229,13 +229,8 @@ class Sanctions:
     def delete_later(self, uid: int, act_id: str) -> None:
         """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip."""
         pipe = self._store.pipeline()
-        self.queue_deletion(pipe, uid, act_id)
+        queue_deletion(pipe, uid, act_id)
         pipe.execute()
-
-    def queue_deletion(self, pipe: Pipe, uid: int, act_id: str) -> None:
-        """The same, queued."""
-        job = f"removal:{uid}:{act_id}"
-        pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
 
     # ---- appeals
 
@@ -324,6 +319,12 @@ def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
     appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
     answer = read_act(keys.user(uid), line) if line is not None else None
     return SanctionCase(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+
+
+def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:
+    """Queue the job that deletes the account in 30 days, if this suspension still stands then."""
+    job = f"removal:{uid}:{act_id}"
+    pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
 
 
 def _appeal_job(appeal: Appeal) -> str:

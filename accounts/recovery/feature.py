@@ -2,10 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.recovery.site_lines import RECOVERY_CODES
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
+from retwis_site.maintenance.lines import lines_of
+from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits of the recovery of accounts.
@@ -32,7 +33,7 @@ FEATURE = Feature(
     urls="accounts.recovery.views",
     slow_views={("POST", "recover"): HASHING, ("POST", "recovery"): HASHING},
     limits=(CODES, RECOVERIES, NEW_CODES),
-    site_lines=(RECOVERY_CODES,),
+    site_lines=(lines_of(keys.user.fields["recovery:<hash>"]),),
     form_fields={
         "recover": (
             FormField("username", "text", _("Username")),

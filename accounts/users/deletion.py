@@ -14,6 +14,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number
+from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
 
 # ---- The job that removes a deleted account: every feature removes its part of it.
@@ -38,10 +39,16 @@ def finish_deletion(store: Store, claim: Claim) -> bool:
 
 
 def _remove(store: Store, uid: int) -> Iterator[object]:
-    """From the last feature to the first: what is built on an account goes before the account."""
+    """From the last feature to the first: what is built on an account goes before the account. Then the small keys, of
+    which the key table says that they go: one round trip. It is no chunk."""
     for feature in reversed(features()):
         if feature.remove_account is not None:
             yield from feature.remove_account(store, uid)
+    pipe = store.pipeline()
+    for kind in KINDS.values():
+        if kind.goes and isinstance(kind, OfId):
+            pipe.unlink(kind(uid))
+    pipe.execute()
 
 
 def remove_user(store: Store, uid: int) -> tuple[()]:

@@ -9,55 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 
-from retwis_site.features import Line, LineField, SiteLines, site_lines
-from retwis_site.rendering.dates import unix
+from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.kinds import About, is_ours, matching, may_be
-from retwis_site.store.schema import UNFINISHED, is_hash
+from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
-
-# ---- What the fields of a line in the file of a whole site may hold.
-
-
-def _is_id(value: object) -> bool:
-    return type(value) is int and 0 < value <= LARGEST_ID
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, str) and unix(value) is not None
-
-
-def _is_text(value: object) -> bool:
-    """Whether it is a text that UTF-8 can hold: JSON may escape half of a character."""
-    return isinstance(value, str) and not any("\ud800" <= char <= "\udfff" for char in value)
-
-
-def _is_password(value: object) -> bool:
-    """Whether it is a hash of any hasher, which has a `$`, or Django's value for an unusable password."""
-    return value is None or (_is_text(value) and ("$" in str(value) or is_hash(str(value))))
-
-
-ID = LineField("a whole number from 1 to 2^53 - 1", _is_id)
-OPTIONAL_ID = LineField(ID.what, _is_id, required=False)
-OPTIONAL_IDS = LineField(
-    "a list of ids", lambda value: isinstance(value, list) and all(map(_is_id, value)), required=False
-)
-TIME = LineField("a time such as 2026-11-20T15:04:05Z", _is_time)
-TIME_OR_NULL = LineField(f"{TIME.what}, or null", lambda value: value is None or _is_time(value))
-TEXT = LineField("a text", _is_text)
-NAME = LineField("a text that is not empty", lambda value: value != "" and _is_text(value))
-PASSWORD = LineField("a hash such as argon2$..., or null", _is_password)
-
-
-def seconds(line: Line, field: str) -> int:
-    """The unix seconds of a field TIME."""
-    return unix(line[field]) or 0
-
-
-# ---- Filling
-
+from retwis_site.store.writes import Writes
 
 AT_ONCE = 500  # keys that are removed in one round trip
 
@@ -93,8 +51,9 @@ class Filling:
     def _write(self, kind: SiteLines, lines: Sequence[Line]) -> None:
         known = self._known(kind, lines)
         self.dropped[kind.type] += len(lines) - len(known)
-        if known:
-            kind.write(self._store, known)
+        writes = Writes(self._store)
+        kind.write(writes, known)
+        writes.execute()
         if kind.counter:
             counted = [line["id"] for line in lines if settings.POST_IDS == "incr" or line["id"] < SMALLEST]
             self._largest[kind.counter()] = max(self._largest[kind.counter()], *counted, 0)

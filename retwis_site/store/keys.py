@@ -50,17 +50,20 @@ user = OfId(
         Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
         Field("used:<secret>", says="the hour of its last use, unix s"),
         Field("generation", says="sessions of another one have ended"),
-        Field("recovery:<hash>", says="when each recovery code was made, unix s"),
+        Field(
+            "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
+            line="recovery_code user hash made",
+        ),
         Field("name", says="display name", shown=EVERYONE),
         Field("bio", shown=EVERYONE),
         Field("language", says="a code, such as `de`", shown=COMMANDS),
         Field("seen", POST, "the highest post id that home has shown", COMMANDS),
         Field("noticed", TIME, "notices are read up to here, unix s", COMMANDS),
         Field("quiet", says="kinds of notices that are turned off, with spaces between", shown=COMMANDS),
-        Field("invited_by", NUMBER, "uid; 0: the operator"),
+        Field("invited_by", NUMBER, "uid; 0: the operator", line="invited user by"),
         Field("approved", says="the id of the act that let them join"),
         Field("dismissed", says="which announcement was dismissed last", shown=COMMANDS),
-        Field("pinned", POST, "the post that stands first on the profile", EVERYONE),
+        Field("pinned", POST, "the post that stands first on the profile", EVERYONE, line="pin user post"),
         Field("deleted", TIME, "unix s; nothing of a deleted account is shown", EVERYONE),
         Field("role", says="`moderator` or `admin`, as `staff` has it", shown=COMMANDS),
         Field("state", says="what staff has imposed: `frozen`, `hidden` or `suspended`", shown=COMMANDS),
@@ -146,7 +149,7 @@ idem = OfTwo(
 
 home = OfId(
     "posts:<uid>", Entries(ENTRY), "home timeline: own and followed users' posts, about the newest 1000", A_THOUSAND,
-    official=True, shown=EVERYONE, of_unknown="home timelines of unknown users", jobs="follow:{owner}",
+    official=True, shown=EVERYONE, of_unknown="home timelines of unknown users", jobs="follow:{owner}", goes=True,
 )
 timeline = SplitByPost(
     "timeline", Entries(ENTRY), "everyone's newest posts, about 1000", A_THOUSAND, official=True, shown=EVERYONE,
@@ -163,6 +166,7 @@ recent = SplitByPost(
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
     truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member}", of_unknown="follows of unknown users",
+    line="follow follower followed since",
 )
 followers = OfId(
     "followers:<uid>", ZSet(USER, SECONDS), "", BY_FOLLOWS, official=True, shown=EVERYONE, mirrors=following,
@@ -171,6 +175,7 @@ followers = OfId(
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
     truth=True, shown=COMMANDS, jobs="like:{owner}:{member}", of_unknown="likes of unknown users",
+    line="like user post time",
 )
 liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
@@ -184,37 +189,39 @@ reposted_by = OfId(
 )
 bookmarks = OfId(
     "bookmarks:<uid>", ZSet(POST, SECONDS), "pids, score = since when (unix s)", BY_CHOICES, truth=True, shown=COMMANDS,
-    jobs="bookmark:{owner}:{member}",
+    jobs="bookmark:{owner}:{member}", line="bookmark user post time",
 )
 blocked = OfId(
     "blocked:<uid>", ZSet(USER, SECONDS), "uids that this user blocks, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=OWNER, jobs="block:{owner}:{member}", of_unknown="blocks of unknown users",
+    line="block user blocked since",
 )
 blocked_by = OfId(
     "blocked_by:<uid>", ZSet(USER, SECONDS), "", BY_CHOICES, mirrors=blocked, of_unknown="blocks of unknown users",
 )
 muted = OfId(
     "muted:<uid>", ZSet(USER, UNTIL), "uids that this user mutes, score = until when (unix s, or +inf)", BY_CHOICES,
-    truth=True, shown=COMMANDS, jobs="mute:{owner}:{member}",
+    truth=True, shown=COMMANDS, jobs="mute:{owner}:{member}", line="mute user muted until",
 )
 muted_reposts = OfId(
     "muted_reposts:<uid>", ZSet(USER, UNTIL),
     "uids whose reposts this user hides, score = until when (unix s, or +inf)", BY_CHOICES, truth=True, shown=COMMANDS,
-    jobs="mute_reposts:{owner}:{member}",
+    jobs="mute_reposts:{owner}:{member}", line="mute_reposts user muted until",
 )
 muted_threads = OfId(
     "muted_threads:<uid>", ZSet(THREAD, SECONDS),
     "the first posts of threads that make no notices for this user, score = since when (unix s)", BY_CHOICES,
-    truth=True, shown=COMMANDS, jobs="mute_thread:{owner}:{member}",
+    truth=True, shown=COMMANDS, jobs="mute_thread:{owner}:{member}", line="mute_thread user thread since",
 )
 muted_words = OfId(
     "muted_words:<uid>", ZSet(TEXT, UNTIL),
     "words that this user mutes: `<where> <how> <words>` (`home` or `everywhere`; `hide` or `fold`), score = until "
     "when (unix s, or +inf)", BY_CHOICES, truth=True, shown=OWNER, jobs="mute_words:{owner}:{member}",
+    line="mute_words user words until",
 )
 tags_of = OfId(
     "tags_of:<uid>", ZSet(TEXT, SECONDS), "folded tags that this user follows, score = since when (unix s)", BY_CHOICES,
-    truth=True, shown=COMMANDS, jobs="follow_tag:{owner}:{member}",
+    truth=True, shown=COMMANDS, jobs="follow_tag:{owner}:{member}", line="follow_tag user tag since",
 )
 
 # ---- conversation
@@ -237,6 +244,7 @@ notices = OfId(
     "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
     "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
     of_unknown="notices of unknown users",
+    goes=True,
 )
 
 # ---- search
@@ -307,7 +315,7 @@ log = OfId(
     each=_("One key for each year"), truth=True,
 )
 acts = OfId(
-    "acts:<uid>", ZSet(TEXT, OTHER), "the lines of the log about this user", BY_ACTS, truth=True,
+    "acts:<uid>", ZSet(TEXT, OTHER), "the lines of the log about this user", BY_ACTS, truth=True, goes=True,
     jobs="sanction:{owner} role:{owner}",
 )
 appeals = One(
@@ -352,6 +360,7 @@ invites = OfId(
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "
     "people it lets in", _("longer with each open invitation"), truth=True, also="0",
     of_unknown="invitations by users who are gone",
+    goes=True,
 )
 uses = OfText(
     "uses:<digest>", ZSet(USER, SECONDS),
@@ -362,6 +371,7 @@ uses = OfText(
 blocked_names = One(
     "blocked_names", Map(TEXT, OWN_TIME),
     "a word that no new account may have as its name, `*` for any letters -> since when (unix s)", BY_ACTS, truth=True,
+    line="blocked_name word since",
 )
 
 # ---- jobs

@@ -92,6 +92,7 @@ class Field:
     holds: Value = ANY
     says: str = ""
     shown: Shown = NOBODY
+    line: str = ""  # as for a kind: its type, then what it calls the user, the part of the name, and the value
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,11 @@ class Kind:
     # Of a key of each user: under which label `doctor` reports those of users that do not exist. A sorted set has one
     # without this word; of other types, only a kind that has it is looked at, and then also when the user is deleted.
     of_unknown: str = ""
+    # Of its lines in the file of a whole site, with spaces between: their type, then what they call the user, the
+    # member or field, and the score or value. Empty: it has no lines, or a feature has code for them.
+    line: str = ""
+    # Of a key of a user that stays small: it is removed with the account, in one command. The features remove others.
+    goes: bool = False
     lives: int = 0  # seconds until it expires; 0: it stays
     each: str | Promise = ""  # how many keys there are, where the name does not say it
     also: str = ""  # an end of the name that is no id
@@ -415,6 +421,11 @@ class SplitByJob(Split):
 
 def unprefixed(key: str) -> str:
     return key.removeprefix(PREFIX)
+
+
+def mirror_of(truth: Kind) -> OfId | None:
+    """The kind that is rebuilt from this one; None when there is none."""
+    return next((kind for kind in KINDS.values() if kind.mirrors is truth and isinstance(kind, OfId)), None)
 
 
 def kind_of(key: str) -> Kind | None:

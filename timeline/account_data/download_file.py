@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from retwis_site.features import Line, LineField
-from retwis_site.maintenance.filling import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files.importing import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.maintenance.site_files.streams import FORMAT as SITE_FORMAT
 from timeline.account_data.export import FORMAT, VERSION
@@ -117,7 +117,7 @@ def _fields_of(relation: Relation) -> dict[str, LineField]:
     when = {"until": TIME_OR_NULL} if relation.scores is Scores.UNTIL else {"since": TIME}
     if relation.target.is_person:
         return {"username": NAME, **when}
-    return {relation.fields[1]: NAME, **when} if relation.target.is_text else {"id": ID, **when, "address": TEXT}
+    return {relation.names[2]: NAME, **when} if relation.target.is_text else {"id": ID, **when, "address": TEXT}
 
 
 def _check_head(line: Line) -> None:

@@ -22,7 +22,7 @@ from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import StoreError
 from retwis_site.features import Line
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
-from retwis_site.maintenance.filling import seconds
+from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store

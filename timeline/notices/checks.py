@@ -14,18 +14,6 @@ from retwis_site.store.replies import Answer
 from timeline.notices.entities import BY_POSTS, Kind, Notice, parse_notice
 from timeline.notices.inbox import KEPT, MARK
 
-# ---- The notices of a deleted account. What the account has caused at others goes with its follows, likes and posts.
-
-
-def remove_notices(store: Store, uid: int) -> tuple[()]:
-    """Remove a deleted account's own notices. One round trip. It is no chunk: there are about a thousand at most."""
-    store.unlink(keys.notices(uid))
-    return ()
-
-
-# ---- Checks
-
-
 TRUTHS: dict[Kind, Callable[[int], str]] = {
     Kind.FOLLOW: keys.following,
     Kind.LIKE: keys.likes,

@@ -1,19 +1,21 @@
 """The lines about notices in the personal download and in the file of a whole site."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from accounts.users.repository import Users
-from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.filling import ID, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
-from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.chunks import newest_first
+from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_time
+from retwis_site.store.writes import Writes
 from timeline.notices.entities import ABOUT_POSTS, CAN_BE_QUIET, Kind, Notice
-from timeline.notices.inbox import MARK, Row, ask_noticed, rows_of, turned_off
+from timeline.notices.inbox import MARK, rows_of, turned_off
+
+SETTINGS = ("quiet", "noticed")  # the fields of `user:<uid>`
 
 
 def _are_kinds(value: object) -> bool:
@@ -43,140 +45,89 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             for notice, when in rows
             if notice.who in people
         ]
-    pipe = store.pipeline()
-    settings = _ask_settings(pipe, owner.uid)
-    pipe.execute()
-    if settings.value:
-        yield [{"type": "notice_settings", **settings.value}]
+    line = _settings(owner.uid, *store.hmget(keys.user(owner.uid), SETTINGS))
+    if line:
+        yield [{"type": "notice_settings", **line}]
 
 
-def _ask_settings(pipe: Pipe, uid: int) -> Answer[Line]:
-    """The kinds that a user has turned off, and until when the notices are read; empty when neither is stored. Two
-    commands."""
-    quiet, noticed = pipe.hget(keys.user(uid), "quiet"), ask_noticed(pipe, uid)
-
-    def read() -> Line:
-        kinds = sorted(kind.value for kind in turned_off(quiet.value))
-        if not kinds and not noticed.value:
-            return {}
-        return {"turned_off": kinds, "read_until": iso(noticed.value) if noticed.value else None}
-
-    return Answer(read)
+def _settings(uid: int, quiet: str | None, noticed: str | None) -> Line:
+    """The kinds that a user has turned off, and until when the notices are read; empty when neither is stored."""
+    kinds, read = sorted(kind.value for kind in turned_off(quiet)), stored_time(keys.user(uid), noticed)
+    return {"turned_off": kinds, "read_until": iso(read) if read else None} if kinds or read else {}
 
 
-def _read(store: Store) -> Iterator[tuple[int, Row]]:
-    """All notices by the uid of their owner, newest first. Round trips as for `newest_first_of_each`."""
-    for uids in uids_in_order(store):
-        for uid, member, score in newest_first_of_each(store, {uid: keys.notices(uid) for uid in uids}):
-            for row in rows_of(keys.notices(uid), [(member, score)]):
-                yield uid, row
+# ---- The file of a whole site. A member of `notices:` names the kind, the cause and the person: code reads it.
 
 
-def read_notices(store: Store) -> Iterator[list[Line]]:
-    """A line for each notice about a post."""
-    lines = (
-        {"type": "notice", "user": uid, "kind": kind.value, "by": who, "post": what, "time": iso(when)}
-        for uid, ((kind, what, who), when) in _read(store)
-        if kind in ABOUT_POSTS
-    )
-    yield from batches(lines, AT_ONCE)
+def _read(store: Store, kinds: Collection[Kind], names: Mapping[str, str]) -> Iterator[Line]:
+    """A line for each notice of these kinds, by the uid of their owner, newest first. `names`: what a line has of a
+    notice. Round trips as for `rows_of_users`."""
+    for uid, member, score in rows_of_users(store, keys.notices):
+        for notice, when in rows_of(keys.notices(uid), [(member, score)]):
+            if notice.kind in kinds:
+                yield {"user": uid, **{name: getattr(notice, of) for name, of in names.items()}, "time": iso(when)}
 
 
-def read_notices_of_follows(store: Store) -> Iterator[list[Line]]:
-    """A line for each notice about a follow."""
-    lines = (
-        {"type": "notice_of_follow", "user": uid, "by": who, "time": iso(when)}
-        for uid, ((kind, _, who), when) in _read(store)
-        if kind is Kind.FOLLOW
-    )
-    yield from batches(lines, AT_ONCE)
-
-
-def read_notices_of_reports(store: Store) -> Iterator[list[Line]]:
-    """A line for each notice about a report."""
-    lines = (
-        {"type": "notice_of_report", "user": uid, "report": what, "time": iso(when)}
-        for uid, ((kind, what, _), when) in _read(store)
-        if kind is Kind.REPORT
-    )
-    yield from batches(lines, AT_ONCE)
-
-
-def read_settings(store: Store) -> Iterator[list[Line]]:
-    """A line for each user who has turned off kinds of notices or has read notices. One round trip a chunk."""
-    for uids in uids_in_order(store):
-        pipe = store.pipeline()
-        asked = [(uid, _ask_settings(pipe, uid)) for uid in uids]
-        pipe.execute()
-        yield [{"type": "notice_settings", "user": uid, **about.value} for uid, about in asked if about.value]
-
-
-def write_notices(store: Store, lines: Sequence[Line]) -> None:
-    """Write notices about posts. One round trip."""
-    _write(store, lines, [Notice(Kind(line["kind"]), line["post"], line["by"]) for line in lines])
-
-
-def write_notices_of_follows(store: Store, lines: Sequence[Line]) -> None:
-    """Write notices about follows. One round trip."""
-    _write(store, lines, [Notice(Kind.FOLLOW, line["user"], line["by"]) for line in lines])
-
-
-def write_notices_of_reports(store: Store, lines: Sequence[Line]) -> None:
-    """Write notices about reports. One round trip."""
-    _write(store, lines, [Notice(Kind.REPORT, line["report"], line["user"]) for line in lines])
-
-
-def _write(store: Store, lines: Sequence[Line], notices: Sequence[Notice]) -> None:
-    members: dict[int, dict[str, int]] = defaultdict(dict)
-    for line, notice in zip(lines, notices, strict=True):
-        members[line["user"]][notice.member] = seconds(line, "time")
-    pipe = store.pipeline()
-    for uid, scores in members.items():
-        pipe.zadd(keys.notices(uid), scores)
-    pipe.execute()
-
-
-def write_settings(store: Store, lines: Sequence[Line]) -> None:
-    """Write the kinds that are turned off, and until when notices are read: in the hash, and as the mark. One round
-    trip."""
-    pipe = store.pipeline()
+def _write(writes: Writes, lines: Sequence[Line], notice_of: Callable[[Line], Notice]) -> None:
     for line in lines:
-        uid, fields = line["user"], {"quiet": " ".join(line["turned_off"])}
+        writes.zadd(keys.notices(line["user"]), {notice_of(line).member: seconds(line, "time")})
+
+
+def _lines(
+    type_: str,
+    kinds: Collection[Kind],
+    names: Mapping[str, str],
+    notice_of: Callable[[Line], Notice],
+    posts: Sequence[str] = (),
+) -> SiteLines:
+    fields = {"user": ID, **{name: KIND if name == "kind" else ID for name in names}, "time": TIME}
+    return SiteLines(
+        type_,
+        fields=lambda line: fields,
+        read=partial(_read, kinds=kinds, names=names),
+        write=partial(_write, notice_of=notice_of),
+        users=("user", "by") if "by" in names else ("user",),
+        posts=posts,
+    )
+
+
+def _read_settings(store: Store) -> Iterator[Line]:
+    """A line for each user who has turned off kinds of notices or has read notices. One round trip for each AT_ONCE
+    users."""
+    for users in fields_of_users(store, SETTINGS):
+        yield from ({"user": uid, **line} for uid, fields in users if (line := _settings(uid, *fields)))
+
+
+def _write_settings(writes: Writes, lines: Sequence[Line]) -> None:
+    """Until when notices are read stands in the hash, and as the mark."""
+    for line in lines:
+        uid, quiet = line["user"], " ".join(line["turned_off"])
+        writes.hset(keys.user(uid), {"quiet": quiet} if quiet else {})
         if line["read_until"] is not None:
             read = seconds(line, "read_until")
-            fields["noticed"] = str(read)
-            pipe.zadd(keys.notices(uid), {MARK: read})
-        pipe.hset(keys.user(uid), {name: text for name, text in fields.items() if text})
-    pipe.execute()
+            writes.hset(keys.user(uid), {"noticed": str(read)})
+            writes.zadd(keys.notices(uid), {MARK: read})
 
 
-NOTICES = SiteLines(
-    type="notice",
-    fields=lambda line: {"user": ID, "kind": KIND, "by": ID, "post": ID, "time": TIME},
-    read=read_notices,
-    write=write_notices,
-    users=("user", "by"),
-    posts=("post",),
+ALL = (
+    _lines(
+        *("notice", ABOUT_POSTS, {"kind": "kind", "by": "who", "post": "what"}),
+        lambda line: Notice(Kind(line["kind"]), line["post"], line["by"]),
+        posts=("post",),
+    ),
+    _lines(
+        *("notice_of_follow", {Kind.FOLLOW}, {"by": "who"}),
+        lambda line: Notice(Kind.FOLLOW, line["user"], line["by"]),
+    ),
+    _lines(
+        *("notice_of_report", {Kind.REPORT}, {"report": "what"}),
+        lambda line: Notice(Kind.REPORT, line["report"], line["user"]),
+    ),
+    SiteLines(
+        "notice_settings",
+        lambda line: {"user": ID, "turned_off": KINDS, "read_until": TIME_OR_NULL},
+        _read_settings,
+        _write_settings,
+        users=("user",),
+    ),
 )
-NOTICES_OF_FOLLOWS = SiteLines(
-    type="notice_of_follow",
-    fields=lambda line: {"user": ID, "by": ID, "time": TIME},
-    read=read_notices_of_follows,
-    write=write_notices_of_follows,
-    users=("user", "by"),
-)
-NOTICES_OF_REPORTS = SiteLines(
-    type="notice_of_report",
-    fields=lambda line: {"user": ID, "report": ID, "time": TIME},
-    read=read_notices_of_reports,
-    write=write_notices_of_reports,
-    users=("user",),
-)
-SETTINGS = SiteLines(
-    type="notice_settings",
-    fields=lambda line: {"user": ID, "turned_off": KINDS, "read_until": TIME_OR_NULL},
-    read=read_settings,
-    write=write_settings,
-    users=("user",),
-)
-ALL = (NOTICES, NOTICES_OF_FOLLOWS, NOTICES_OF_REPORTS, SETTINGS)

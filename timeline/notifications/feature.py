@@ -3,7 +3,7 @@
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.notices.checks import NoticeChecks, at_work_on, remove_notices
+from timeline.notices.checks import NoticeChecks, at_work_on
 from timeline.notices.entities import CAN_BE_QUIET
 from timeline.notices.inbox import ask_new
 from timeline.notices.lines import ALL, account_lines
@@ -17,5 +17,4 @@ FEATURE = Feature(
     account_lines=account_lines,
     site_lines=ALL,
     account_sets=(AccountSet(keys.notices, at_work_on),),
-    remove_account=remove_notices,
 )

@@ -1,36 +1,47 @@
-"""The lines about posts in the file of a whole site."""
+"""The lines about posts: in the file of a whole site, and in the personal download.
 
-from collections import defaultdict
+A post stands in its hash and in the lists of its author, thread and tags: code reads and writes it.
+"""
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
-from accounts.users.site_lines import uids_in_order
-from retwis_site.features import Line, LineField, SiteLines
+from accounts.users.entities import User
+from accounts.users.repository import Users
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.checks import ids_of, members_of
-from retwis_site.maintenance.filling import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, seconds
+from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_id, stored_time
+from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
+from retwis_site.store.writes import Writes
 from timeline.posts.entities import DeletedBy, Links
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
-    FIELDS,
     LINKS,
+    Record,
     Version,
+    ask_post,
     ask_versions,
     deleted_by,
     link_fields,
     links_from,
-    record_from,
 )
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of, queue_spellings
 from timeline.relations.protocol.relation import Counts
 
-ID_FIELDS = ("reply_to", "root", "reply_to_user", "quote")
-IDS_FIELDS = ("above", "mentions")
+# The links in a line, in its order. Of those of a deleted post, only its place is left.
+PLACE = {"reply_to": OPTIONAL_ID, "root": OPTIONAL_ID, "reply_to_user": OPTIONAL_ID, "above": OPTIONAL_IDS}
+NAMED = {
+    **{name: PLACE[name] for name in ("reply_to", "root", "reply_to_user")},
+    "quote": OPTIONAL_ID,
+    "above": OPTIONAL_IDS,
+    "mentions": OPTIONAL_IDS,
+}
 
 
 def _are_texts(value: object) -> bool:
@@ -44,37 +55,34 @@ def _are_texts(value: object) -> bool:
 
 
 TEXTS = LineField("texts with their times, the newest last", _are_texts, required=False)
+STAFF = LineField("staff", lambda value: value == DeletedBy.STAFF, required=False)
 
 
-def read_posts(store: Store) -> Iterator[list[Line]]:
-    """A line for each post that is not deleted, by the author's id, newest first. One round trip a chunk, and those of
-    `newest_first_of_each`."""
-    for uids in uids_in_order(store):
-        rows = newest_first_of_each(store, {uid: keys.updates(uid) for uid in uids})
-        for some in batches(rows, AT_ONCE):
-            listed = [(uid, stored_id(keys.updates(uid), member)) for uid, member, _ in some]
-            yield _lines(store, [(uid, pid) for uid, pid in listed if pid])
+def read_posts(store: Store) -> Iterator[Line]:
+    """A line for each post that is not deleted, by the author's id, newest first; none for a repost, and for another
+    author's post. One round trip for each AT_ONCE, and those of `rows_of_users`."""
+    for some in batches(rows_of_users(store, keys.updates), AT_ONCE):
+        pipe = store.pipeline()
+        listed = [(uid, pid) for uid, member, _ in some if (pid := stored_id(keys.updates(uid), member))]
+        asked = [(uid, ask_post(pipe, pid), ask_versions(pipe, pid)) for uid, pid in listed]
+        pipe.execute()
+        for uid, answer, texts in asked:
+            post = answer.value
+            if _is_own(post, uid):
+                line = {"id": post.pid, "user": uid, "time": iso(post.time), "text": post.body}
+                yield line | _links(post.links, NAMED) | texts_of(texts.value)
 
 
-def _lines(store: Store, listed: Sequence[tuple[int, int]]) -> list[Line]:
-    """The lines of posts, given as (uid of the author, pid); none for a post that is
-    deleted or another author's, and for a repost."""
-    pipe = store.pipeline()
-    asked = [(uid, pid, pipe.hmget(keys.post(pid), FIELDS), ask_versions(pipe, pid)) for uid, pid in listed]
-    pipe.execute()
-    lines: list[Line] = []
-    for uid, pid, fields, texts in asked:
-        post = record_from(pid, *fields.value)
-        if post is not None and post.uid == uid and post.links.repost_of is None:
-            line: Line = {"type": "post", "id": pid, "user": uid, "time": iso(post.time), "text": post.body}
-            lines.append(line | _links(post.links) | texts_of(texts.value))
-    return lines
+def _is_own(post: Record | None, uid: int) -> TypeGuard[Record]:
+    """Whether it is there, by this user, and no repost."""
+    return post is not None and post.uid == uid and post.links.repost_of is None
 
 
-def _links(links: Links) -> Line:
-    numbers = {field: getattr(links, field) for field in ID_FIELDS}
-    lists = {"above": list(links.above) or None, "mentions": None if links.mentions is None else list(links.mentions)}
-    return {field: value for field, value in (numbers | lists).items() if value is not None}
+def _links(links: Links, names: Mapping[str, LineField]) -> Line:
+    """What a line says of links: nothing where there are none. No mentions are not the same as mentions of nobody."""
+    values = {name: getattr(links, name) for name in names}
+    said = {name: value for name, value in values.items() if value or (name == "mentions" and value is not None)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
 def texts_of(texts: Sequence[Version]) -> Line:
@@ -82,37 +90,39 @@ def texts_of(texts: Sequence[Version]) -> Line:
     return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
 
 
-def write_posts(store: Store, lines: Sequence[Line]) -> None:
-    """Write posts. Homes and the global timeline are caches: their next read finds the posts. One round trip."""
-    pipe = store.pipeline()
-    updates: dict[int, dict[str, int]] = defaultdict(dict)
+def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
+    """Homes and the global timeline are caches: their next read finds the posts."""
     for line in lines:
-        pid, uid = line["id"], line["user"]
-        fields = {"user_id": str(uid), "time": str(seconds(line, "time")), "body": line["text"]}
+        pid, fields = line["id"], {"body": line["text"]}
         texts = {str(seconds(one, "time")): one["text"] for one in line.get("texts", ())}
         if texts:
-            pipe.hset(keys.edits(pid), texts)
+            writes.hset(keys.edits(pid), texts)
             fields["edited"], fields["body"] = list(texts.items())[-1]
-        links = _links_of(line)
-        pipe.hset(keys.post(pid), fields | link_fields(links))
-        for listing in listings_of(links, fields["body"]):
-            pipe.zadd(listing.key, {str(pid): pid})
-        queue_spellings(pipe, fields["body"])
-        updates[uid][str(pid)] = pid
+        _write(writes, line, NAMED, fields)
+        queue_spellings(writes.pipe, fields["body"])
+        writes.zadd(keys.updates(line["user"]), {str(pid): pid})
         if pid >= SMALLEST:  # posts with ids from a counter are found by counting down
-            post_ids(store).queue_as_recent(pipe, pid)
-    for uid, pids in updates.items():
-        pipe.zadd(keys.updates(uid), pids)
-    pipe.execute()
+            post_ids(writes.store).queue_as_recent(writes.pipe, pid)
 
 
-def _links_of(line: Line) -> Links:
-    """The links of a line. A foreign database may not know the first post of a thread: then it is the post answered."""
-    numbers = {field: line.get(field) for field in ID_FIELDS}
-    if numbers["root"] is None:
-        numbers["root"] = numbers["reply_to"]
-    mentions = line.get("mentions")
-    return Links(**numbers, above=tuple(line.get("above", ())), mentions=None if mentions is None else tuple(mentions))
+def _write_deleted(writes: Writes, lines: Sequence[Line]) -> None:
+    """Deleted posts, without an expiry."""
+    for line in lines:
+        mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
+        _write(writes, line, PLACE, {"body": "", "deleted": f"{seconds(line, 'deleted')}{mark}"})
+
+
+def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: Mapping[str, str]) -> None:
+    """The hash of a post, and its id in the lists of its thread, quotes and tags. A foreign database may not know the
+    first post of a thread: then it is the post answered."""
+    named = {name: line[name] for name in names if line.get(name) is not None}
+    values: Line = {name: tuple(value) if isinstance(value, list) else value for name, value in named.items()}
+    links = Links(**values)
+    links = links._replace(root=links.root or links.reply_to)
+    pid, about = line["id"], {"user_id": str(line["user"]), "time": str(seconds(line, "time"))}
+    writes.hset(keys.post(pid), {**about, **fields, **link_fields(links)})
+    for listing in listings_of(links, fields["body"]):
+        writes.zadd(listing.key, {str(pid): pid})
 
 
 def finish_posts(store: Store) -> None:
@@ -147,34 +157,10 @@ def _write_above(store: Store, parents: Mapping[int, int]) -> None:
     pipe.execute()
 
 
-POSTS = SiteLines(
-    type="post",
-    fields=lambda line: {
-        "id": ID,
-        "user": ID,
-        "time": TIME,
-        "text": TEXT,
-        "texts": TEXTS,
-        **dict.fromkeys(ID_FIELDS, OPTIONAL_ID),
-        **dict.fromkeys(IDS_FIELDS, OPTIONAL_IDS),
-    },
-    read=read_posts,
-    write=write_posts,
-    unique=("id",),
-    users=("user",),
-    counter=keys.next_post_id,
-    finish=finish_posts,
-)
+# Deleted posts that have replies keep their places in threads.
 
 
-# ---- The lines about deleted posts that have replies, in the file of a whole site: they keep their places in threads.
-
-
-STAFF = LineField("staff", lambda value: value == DeletedBy.STAFF, required=False)
-PLACE = ("reply_to", "root", "reply_to_user", "above")  # all that is left of the links of a deleted post
-
-
-def _read(store: Store) -> Iterator[list[Line]]:
+def _read_deleted(store: Store) -> Iterator[Line]:
     """A line for each, by id. Two round trips for each 500 posts with replies. The ids are in memory: such posts are
     few."""
     pids = sorted(pid for some in ids_of(store, "replies_to:*") for pid in _deleted(store, some))
@@ -182,21 +168,15 @@ def _read(store: Store) -> Iterator[list[Line]]:
         pipe = store.pipeline()
         asked = {pid: pipe.hmget(keys.post(pid), ["user_id", "time", "deleted", *LINKS]) for pid in chunk}
         pipe.execute()
-        lines = []
         for pid, fields in asked.items():
             key, (author, when, deleted, *links) = keys.post(pid), fields.value
             uid = stored_id(key, author)
             if uid is not None and deleted is not None:
-                place = {name: getattr(links_from(key, links), name) for name in PLACE}
                 by = deleted_by(deleted)
                 since = stored_time(key, deleted.removesuffix(by.mark))
-                times = {"time": iso(stored_time(key, when)), "deleted": iso(since)}
-                lines.append(
-                    {"type": "deleted_post", "id": pid, "user": uid, **times}
-                    | ({"by": by.value} if by is DeletedBy.STAFF else {})
-                    | {name: list(value) if name == "above" else value for name, value in place.items() if value}
-                )
-        yield lines
+                line = {"id": pid, "user": uid, "time": iso(stored_time(key, when)), "deleted": iso(since)}
+                marked = {"by": by.value} if by is DeletedBy.STAFF else {}
+                yield line | marked | _links(links_from(key, links), PLACE)
 
 
 def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
@@ -206,33 +186,70 @@ def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
     return [pid for pid, deleted in asked.items() if deleted.value]
 
 
-def _write(store: Store, lines: Sequence[Line]) -> None:
-    """Write deleted posts, without an expiry. One round trip."""
-    pipe = store.pipeline()
-    for line in lines:
-        numbers = {name: line.get(name) for name in PLACE if name != "above"}
-        links = Links(**numbers, above=tuple(line.get("above", ())))
-        fields = {"user_id": str(line["user"]), "time": str(seconds(line, "time")), "body": ""}
-        mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
-        pipe.hset(keys.post(line["id"]), fields | {"deleted": f"{seconds(line, 'deleted')}{mark}"} | link_fields(links))
-        for listing in listings_of(links, ""):
-            pipe.zadd(listing.key, {str(line["id"]): line["id"]})
-    pipe.execute()
-
-
+POSTS = SiteLines(
+    type="post",
+    fields=lambda line: {"id": ID, "user": ID, "time": TIME, "text": TEXT, "texts": TEXTS, **NAMED},
+    read=read_posts,
+    write=_write_posts,
+    unique=("id",),
+    users=("user",),
+    counter=keys.next_post_id,
+    finish=finish_posts,
+)
 # The account of the author may be deleted, too. So the lines need no user.
 TOMBSTONES = SiteLines(
     type="deleted_post",
-    fields=lambda line: {
-        "id": ID,
-        "user": ID,
-        "time": TIME,
-        "deleted": TIME,
-        "by": STAFF,
-        **dict.fromkeys(PLACE, OPTIONAL_ID),
-        "above": OPTIONAL_IDS,
-    },
-    read=_read,
-    write=_write,
+    fields=lambda line: {"id": ID, "user": ID, "time": TIME, "deleted": TIME, "by": STAFF, **PLACE},
+    read=_read_deleted,
+    write=_write_deleted,
     unique=("id",),
 )
+
+
+# ---- The personal download
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """The owner's posts, newest first, without reposts. Two round trips a chunk; two more where posts answer or quote
+    others."""
+    updates = keys.updates(owner.uid)
+    pipe = store.pipeline()
+    for rows in newest_first(store, updates):
+        pids = stored_ids(updates, [member for member, _ in rows])
+        asked = [(ask_post(pipe, pid), ask_versions(pipe, pid)) for pid in pids]
+        pipe.execute()
+        posts = [(post.value, texts.value) for post, texts in asked if _is_own(post.value, owner.uid)]
+        authors = _authors(store, {pid for post, _ in posts for pid in _named(post).values()})
+        yield [
+            {
+                "type": "post",
+                "id": post.pid,
+                "time": iso(post.time),
+                "text": post.body,
+                "address": address_of("post", owner.username, post.pid),
+                **_named(post),
+                **{
+                    f"{field}_address": address_of("post", authors[pid].username, pid)
+                    for field, pid in _named(post).items()
+                    if pid in authors
+                },
+                **texts_of(texts),
+            }
+            for post, texts in posts
+        ]
+
+
+def _named(post: Record) -> dict[str, int]:
+    """The posts that a post answers and quotes, by field."""
+    named = {"reply_to": post.links.reply_to, "quote": post.links.quote}
+    return {field: pid for field, pid in named.items() if pid is not None}
+
+
+def _authors(store: Store, pids: set[int]) -> dict[int, User]:
+    """The authors of these posts, without deleted accounts. Two round trips; none without posts."""
+    pipe = store.pipeline()
+    asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids}
+    pipe.execute()
+    uids = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
+    people = Users(store).people({uid for uid in uids.values() if uid is not None})
+    return {pid: people[uid] for pid, uid in uids.items() if uid in people}

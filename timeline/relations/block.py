@@ -28,7 +28,7 @@ def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
             Inbox(store, edge.owner).remove_those_by([edge.who])
 
 
-BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, fields=("user", "blocked", "since"), afterwards=_part)
+BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, afterwards=_part)
 
 
 class BlockedPeople:

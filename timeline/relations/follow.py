@@ -56,7 +56,6 @@ FOLLOW = Relation(
     kind="follow",
     truth=keys.following,
     target=PERSON,
-    fields=("follower", "followed", "since"),
     count=RANKING,
     conditions=(ask_not_blocked,),
     effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),

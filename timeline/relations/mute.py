@@ -31,10 +31,9 @@ def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
             Inbox(store, edge.who).remove_those_by([edge.owner])
 
 
-_LINE = ("user", "muted", "until")
-MUTE = Relation("mute", keys.muted, PERSON, fields=_LINE, scores=Scores.UNTIL, afterwards=_remove_notices)
-MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, fields=_LINE, scores=Scores.UNTIL)
-MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD, fields=("user", "thread", "since"))
+MUTE = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)
+MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, scores=Scores.UNTIL)
+MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD)
 
 
 def in_days(days: int) -> float:

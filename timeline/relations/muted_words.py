@@ -20,7 +20,7 @@ from timeline.relations.protocol.relation import WORDS, Edge, Relation, Scores
 # lasts.
 
 
-MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, fields=("user", "words", "until"), scores=Scores.UNTIL)
+MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, scores=Scores.UNTIL)
 
 MOST_MUTED = 100  # of each user; no more are read
 LONGEST_MUTED = 100  # characters

@@ -8,7 +8,7 @@ from retwis_site.store.replies import Answer
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import TAG, Edge, Relation
 
-TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, fields=("user", "tag", "since"))
+TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG)
 
 
 class TagFollows:

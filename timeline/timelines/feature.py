@@ -2,25 +2,17 @@
 
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
+from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
 from timeline.timelines import unread
 from timeline.timelines.checks import TimelineChecks, TimelineOrphans
-from timeline.timelines.profile import PIN_LINES, account_lines
-
-
-def _remove_home(store: Store, uid: int) -> tuple[()]:
-    """Remove the home timeline of a deleted account. It is not a chunk, since it takes only one round trip."""
-    store.unlink(keys.home(uid))
-    return ()
-
+from timeline.timelines.profile import account_lines
 
 FEATURE = Feature(
     urls="timeline.timelines.views",
     inconsistencies=lambda store: TimelineChecks(store).inconsistencies(),
     orphans=lambda store: TimelineOrphans(store).orphans(),
     account_lines=account_lines,
-    site_lines=(PIN_LINES,),
-    remove_account=_remove_home,
+    site_lines=(lines_of(keys.user.fields["pinned"]),),
     cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),
 )

@@ -1,17 +1,15 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, ask_people
-from accounts.users.site_lines import uids_in_order
 from retwis_site.exceptions import NotShown
-from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.maintenance.filling import ID
+from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
@@ -62,34 +60,6 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     pid = stored_id(keys.user(owner.uid), store.hget(keys.user(owner.uid), "pinned"))
     if pid is not None:
         yield [{"type": "pin", "id": pid, "address": address_of("post", owner.username, pid)}]
-
-
-def _read(store: Store) -> Iterator[list[Line]]:
-    """A line for each pinned post, by user. One round trip a chunk."""
-    for uids in uids_in_order(store):
-        pipe = store.pipeline()
-        asked = {uid: pipe.hget(keys.user(uid), "pinned") for uid in uids}
-        pipe.execute()
-        pinned = {uid: stored_id(keys.user(uid), field.value) for uid, field in asked.items()}
-        yield [{"type": "pin", "user": uid, "post": pid} for uid, pid in pinned.items() if pid is not None]
-
-
-def _write(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
-    for line in lines:
-        pipe.hset(keys.user(line["user"]), {"pinned": str(line["post"])})
-    pipe.execute()
-
-
-PIN_LINES = SiteLines(
-    type="pin",
-    fields=lambda line: {"user": ID, "post": ID},
-    read=_read,
-    write=_write,
-    unique=("user",),
-    users=("user",),
-    posts=("post",),
-)
 
 
 # ---- Profile

@@ -5,20 +5,19 @@ from dataclasses import asdict
 from functools import partial
 
 from accounts.community.joining.answers import Answers
-from accounts.community.lines import NUMBER
 from accounts.community.log import read_act
 from accounts.joining.applications import ANSWER, Application, read_application, stored_application
 from accounts.joining.invitations import OPERATOR, Invitations, read
 from accounts.users.checks.account_checks import AccountChecks
-from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, entries, keep
-from retwis_site.maintenance.filling import ID, NAME, PASSWORD, TEXT, TIME, seconds
+from retwis_site.maintenance.lines import NAME, NUMBER, PASSWORD, TEXT, lines_of, uids_in_order
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import parse_id, parse_number, stored_time
+from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.writes import Writes
 
 # ---- The lines of the personal download about invitations.
 
@@ -46,92 +45,37 @@ APPLICATION = {
 }
 
 
-def read_invited(store: Store) -> Iterator[list[Line]]:
-    """A line for each user who was invited, by id. One round trip a chunk."""
-    for uids in uids_in_order(store):
-        pipe = store.pipeline()
-        asked = {uid: pipe.hget(keys.user(uid), "invited_by") for uid in uids}
-        pipe.execute()
-        found = {uid: parse_number(by.value or "") for uid, by in asked.items()}
-        yield [{"type": "invited", "user": uid, "by": by} for uid, by in found.items() if by is not None]
-
-
-def write_invited(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
-    for line in lines:
-        pipe.hset(keys.user(line["user"]), {"invited_by": str(line["by"])})
-    pipe.execute()
-
-
-def read_invitations(store: Store) -> Iterator[list[Line]]:
-    """A line for each open invitation: those of the operator, then by the id of the user. Two round trips a chunk."""
+def _read_invitations(store: Store) -> Iterator[Line]:
+    """A line for each open invitation: those of the operator, then by the id of the user. Its uses have a key of their
+    own. Two round trips for each AT_ONCE users."""
     for uids in ([OPERATOR], *uids_in_order(store)):
-        found = Invitations(store).open(uids)
-        yield [{"type": "invitation", "code": one.code, "by": one.by, "uses": one.left} for one in found]
+        for one in Invitations(store).open(uids):
+            yield {"code": one.code, "by": one.by, "uses": one.left}
 
 
-def write_invitations(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
+def _write_invitations(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        pipe.hset(keys.invites(line["by"]), {line["code"]: str(line["uses"])})
-    pipe.execute()
+        writes.hset(keys.invites(line["by"]), {line["code"]: str(line["uses"])})
 
 
-def read_applications(store: Store) -> Iterator[list[Line]]:
-    """A line for each application, by name. One round trip."""
-    stored = store.hgetall(keys.applications())
-    found = [read_application(stored[name]) for name in sorted(stored)]
-    yield [{"type": "application", **asdict(one)} for one in found if one is not None]
+def _read_applications(store: Store) -> Iterator[Line]:
+    """A line for each application, which is JSON, by name. One round trip."""
+    found = (read_application(text) for _, text in sorted(store.hgetall(keys.applications()).items()))
+    yield from (asdict(one) for one in found if one is not None)
 
 
-def write_applications(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
+def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
         asked = Application(**{field: line[field] for field in APPLICATION})
-        pipe.hset(keys.applications(), {asked.username.lower(): stored_application(asked)})
-    pipe.execute()
+        writes.hset(keys.applications(), {asked.username.lower(): stored_application(asked)})
 
 
-def read_blocked_names(store: Store) -> Iterator[list[Line]]:
-    """A line for each word that names must not have, in their order. One round trip."""
-    key = keys.blocked_names()
-    stored = sorted(store.hgetall(key).items())
-    yield [{"type": "blocked_name", "word": word, "since": iso(stored_time(key, since))} for word, since in stored]
-
-
-def write_blocked_names(store: Store, lines: Sequence[Line]) -> None:
-    pipe = store.pipeline()
-    for line in lines:
-        pipe.hset(keys.blocked_names(), {line["word"]: str(seconds(line, "since"))})
-    pipe.execute()
-
-
+INVITATION = {"code": NAME, "by": NUMBER, "uses": NUMBER}
 JOINING = (
-    SiteLines(
-        type="invited",
-        fields=lambda line: {"user": ID, "by": NUMBER},
-        read=read_invited,
-        write=write_invited,
-        users=("user",),
-    ),
-    SiteLines(
-        type="invitation",
-        fields=lambda line: {"code": NAME, "by": NUMBER, "uses": NUMBER},
-        read=read_invitations,
-        write=write_invitations,
-    ),
-    SiteLines(
-        type="application",
-        fields=lambda line: APPLICATION,
-        read=read_applications,
-        write=write_applications,
-    ),
-    SiteLines(
-        type="blocked_name",
-        fields=lambda line: {"word": NAME, "since": TIME},
-        read=read_blocked_names,
-        write=write_blocked_names,
-    ),
+    lines_of(keys.user.fields["invited_by"]),
+    SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations),
+    SiteLines("application", lambda line: APPLICATION, _read_applications, _write_applications),
+    lines_of(keys.blocked_names),
 )
 
 

@@ -1,7 +1,5 @@
 """Joining: invitations, applications, and who invited whom."""
 
-from collections.abc import Iterable
-
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.joining.answers import finish_application
@@ -9,8 +7,6 @@ from accounts.community.joining.checks import JOINING, JoiningChecks, account_li
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
-from retwis_site.store import keys
-from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits of invitations and of staff's answers.
@@ -29,12 +25,6 @@ ANSWERS = Limit(
 # ---- What it declares
 
 
-def _remove_invitations(store: Store, uid: int) -> Iterable[object]:
-    """The open invitations of a deleted account. One round trip; no chunk."""
-    store.unlink(keys.invites(uid))
-    return ()
-
-
 FEATURE = Feature(
     urls="accounts.community.joining.views",
     limits=(INVITATIONS, ANSWERS),
@@ -43,7 +33,6 @@ FEATURE = Feature(
     orphans=lambda store: JoiningChecks(store).orphans(),
     account_lines=account_lines,
     site_lines=JOINING,
-    remove_account=_remove_invitations,
     form_fields={
         "invites": (FormField("revoke", "hidden"),),
         "joining": tuple(FormField(name, "hidden") for name in ("username", "at", "answer", "reason")),

@@ -5,13 +5,14 @@ from contextlib import suppress
 
 from accounts.community.log import OPERATOR, Act, Log
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.features import Line, LineField, SiteLines
+from retwis_site.features import Line, SiteLines
 from retwis_site.identity import site
 from retwis_site.identity.site import FIELDS, forget
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.filling import TEXT
+from retwis_site.maintenance.lines import TEXT
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.writes import Writes
 
 
 class SiteWords:
@@ -51,23 +52,16 @@ def finish_site(store: Store, claim: Claim) -> None:
 # ---- The line about the site's own words in the file of a whole site.
 
 
-def _fields(line: Line) -> Mapping[str, LineField]:
-    return dict.fromkeys(FIELDS, TEXT)
-
-
-def _read(store: Store) -> Iterator[list[Line]]:
+def _read(store: Store) -> Iterator[Line]:
     """One line; none for a site with the defaults alone. One round trip."""
     stored = store.hgetall(keys.site())
     if any(stored.get(field) for field in FIELDS):
-        yield [{"type": "site_words", **{field: stored.get(field, "") for field in FIELDS}}]
+        yield {field: stored.get(field, "") for field in FIELDS}
 
 
-def _write(store: Store, lines: Sequence[Line]) -> None:
+def _write(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        texts = {field: line[field] for field in FIELDS if line[field]}
-        if texts:
-            store.hset(keys.site(), texts)
-    forget()
+        writes.hset(keys.site(), {field: line[field] for field in FIELDS if line[field]})
 
 
-SITE = SiteLines(type="site_words", fields=_fields, read=_read, write=_write)
+SITE = SiteLines("site_words", lambda line: dict.fromkeys(FIELDS, TEXT), _read, _write, finish=lambda store: forget())

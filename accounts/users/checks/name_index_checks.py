@@ -7,8 +7,17 @@ from accounts.users.checks.account_checks import owned_names
 from accounts.users.name_index import NameIndex, Stored, right_entries
 from accounts.users.names import holders, parse, skeletons
 from accounts.users.repository import spellings
-from accounts.users.site_lines import uids_in_order
-from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, check_of, confirmed, scored_in, texts_in
+from retwis_site.maintenance.checks import (
+    Built,
+    Check,
+    Chunks,
+    Finding,
+    check_of,
+    confirmed,
+    scored_in,
+    texts_in,
+)
+from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored

@@ -7,6 +7,7 @@ from typing import IO
 
 from retwis_site.features import Line, site_lines
 from retwis_site.maintenance.site_files.streams import encoded, end, head
+from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.schema import State, examine
@@ -37,8 +38,8 @@ class Export:
         self._write([head(int(time.time()))])
         for kind in site_lines().values():
             self.counts[kind.type] = 0
-            for lines in kind.read(self._store):
-                self._write(lines)
+            for lines in batches(kind.read(self._store), AT_ONCE):
+                self._write([{"type": kind.type} | line for line in lines])
                 self.counts[kind.type] += len(lines)
                 yield
         self._write([end(self.counts, self._largest(), self._hash.hexdigest())])

@@ -4,10 +4,9 @@ from retwis_site.features import site_lines
 from retwis_site.maintenance.filling import Filling
 from tests.support.maintenance.site_files import person
 from tests.support.protocols.conversations import assert_conversations_agree
-from timeline.posts.account_lines import account_lines
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.site_lines import read_posts
+from timeline.posts.site_lines import account_lines, read_posts
 
 WHEN = "2023-11-14T22:13:20Z"
 
@@ -21,7 +20,7 @@ def fill(store, posts):
 
 
 def lines(store):
-    return {line["id"]: line for chunk in read_posts(store) for line in chunk}
+    return {line["id"]: line for line in read_posts(store)}
 
 
 def test_the_lines_of_a_post_say_what_it_answers_quotes_and_mentions(store, alice, bob, raw):

@@ -1,17 +1,17 @@
 """The lines about reports in the personal download and in the file of a whole site."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from accounts.community.log import read_act
 from accounts.users.repository import Users
-from accounts.users.site_lines import uids_in_order
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.filling import ID, NAME, OPTIONAL_ID, TEXT
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first, newest_first_of_each
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import integer, stored_ids
+from retwis_site.store.ids import integer, stored_id
+from retwis_site.store.writes import Writes
 from timeline.moderation.reports.repository import NewReport, Report, Reports, fields_of
 
 
@@ -54,52 +54,37 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
         ]
 
 
-def read_reports(store: Store) -> Iterator[list[Line]]:
-    """A line for each report, by the id of the reported user, newest first."""
-    for uids in uids_in_order(store):
-        rows = newest_first_of_each(store, {uid: keys.reports_about(uid) for uid in uids})
-        for chunk in batches(rows, AT_ONCE):
-            rids = [rid for uid, member, _ in chunk for rid in stored_ids(keys.reports_about(uid), [member])]
-            yield [_line(report) for report in Reports(store).some(rids).values()]
+# The file of a whole site. A report stands in up to four keys: code reads it.
+
+
+def _read(store: Store) -> Iterator[Line]:
+    """A line for each report, by the id of the reported user, newest first. One round trip for each AT_ONCE, and those
+    of `rows_of_users`."""
+    for chunk in batches(rows_of_users(store, keys.reports_about), AT_ONCE):
+        rids = [rid for uid, member, _ in chunk if (rid := stored_id(keys.reports_about(uid), member))]
+        yield from map(_line, Reports(store).some(rids).values())
 
 
 def _line(report: Report) -> Line:
     about = report.about
-    line: Line = {"type": "report", "id": report.rid, "user": about.whom, "reason": about.reason}
+    line = {"id": report.rid, "user": about.whom, "reason": about.reason}
     line |= {"rule": about.rule, "note": about.note, "body": about.body}
-    if report.who is not None:
-        line["by"] = report.who
-    if about.pid is not None:
-        line["post"] = about.pid
-    if report.decision is not None:
-        line["decision"] = report.decision.line()
-    return line
+    decision = report.decision.line() if report.decision is not None else None
+    may = {"by": report.who, "post": about.pid, "decision": decision}
+    return line | {name: value for name, value in may.items() if value is not None}
 
 
-def write_reports(store: Store, lines: Sequence[Line]) -> None:
-    """Write reports, open and decided. One round trip."""
-    pipe = store.pipeline()
+def _write(writes: Writes, lines: Sequence[Line]) -> None:
+    """Open and decided reports."""
     for line in lines:
         rid, who, decision = line["id"], line.get("by"), line.get("decision")
         about = NewReport(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"])
-        pipe.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
-        pipe.zadd(keys.reports_about(about.whom), {str(rid): rid})
+        writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
+        writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
         if who is not None:
-            pipe.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})
+            writes.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})
         if not decision:
-            pipe.zadd(keys.reports(), {str(rid): rid})
-    pipe.execute()
+            writes.zadd(keys.reports(), {str(rid): rid})
 
 
-def fields_of_line(line: Line) -> Mapping[str, LineField]:
-    return FIELDS
-
-
-REPORTS = SiteLines(
-    type="report",
-    fields=fields_of_line,
-    read=read_reports,
-    write=write_reports,
-    unique=("id",),
-    users=("user",),
-)
+REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user",))

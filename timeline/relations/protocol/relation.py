@@ -13,7 +13,7 @@ from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
-from retwis_site.store.kinds import KINDS, OfId
+from retwis_site.store.kinds import OfId, mirror_of
 from retwis_site.store.replies import Answer, Reply
 
 # ---- What edges lead to: people, posts, threads, tags and words.
@@ -208,7 +208,6 @@ class Relation:
     truth: OfId  # by the id of the person
     target: Target
     count: Count | None = None  # where the number of edges to a target stands; needs a mirror
-    fields: tuple[str, str, str] = ("user", "post", "time")  # who, what and when in a line of `export`
     conditions: tuple[Condition, ...] = ()
     effects: tuple[Effect, ...] = ()
     scores: Scores = Scores.SINCE
@@ -219,8 +218,13 @@ class Relation:
     @cached_property
     def mirror(self) -> OfId | None:
         """The key by the id of the target, as the key table says. None: the target knows nothing."""
-        kinds = (kind for kind in KINDS.values() if kind.mirrors is self.truth and isinstance(kind, OfId))
-        return next(kinds, None)
+        return mirror_of(self.truth)
+
+    @cached_property
+    def names(self) -> tuple[str, str, str, str]:
+        """What a line of `export` calls the relation, the person, the target and the score, as the key table says."""
+        type_, who, what, when = (self.truth.line or f"{self.kind} user post time").split()
+        return type_, who, what, when
 
     def job(self, edge: Edge) -> str:
         """A new job about an edge: `<kind>:<who>:<target>:<nonce>`. Before the nonce stand the author of a post and the

@@ -1,0 +1,51 @@
+"""The lines of which the key table tells: each has a place in the file, and a bad value makes no line."""
+
+import pytest
+
+from retwis_site.features import site_lines
+from retwis_site.maintenance.lines import lines_of
+from retwis_site.store import keys
+from retwis_site.store.kinds import KINDS
+from tests.support.maintenance.site_files import empty, export, import_, of_type
+from tests.support.people import LONG_AGO
+
+TOLD = [told for told in (*KINDS.values(), *keys.user.fields.values()) if told.line]
+NOT_AN_ID = {"x": 5, "": 6, "007": 7}
+BAD = {  # by type: what holds nothing but bad values
+    "like": lambda raw: raw.zadd("likes:1", NOT_AN_ID),
+    "follow": lambda raw: raw.zadd("following:1", NOT_AN_ID),
+    "follow_tag": lambda raw: raw.zadd("tags_of:1", {"": 1}),
+    "pin": lambda raw: raw.hset("user:1", "pinned", "x"),
+    "invited": lambda raw: raw.hset("user:1", "invited_by", "-1"),
+    "recovery_code": lambda raw: raw.hset("user:1", "recovery:XYZ", "17"),
+    "blocked_name": lambda raw: raw.hset("blocked_names", "", "17"),
+}
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: told.name)
+def test_what_the_table_tells_stands_in_the_file_with_these_names(told):
+    type_, *names = told.line.split()
+    assert list(site_lines()[type_].fields({})) == names
+
+
+@pytest.mark.parametrize("type_", BAD)
+def test_a_bad_value_makes_no_line_and_the_file_is_imported(raw, alice, tmp_path, type_):
+    BAD[type_](raw)
+    path = tmp_path / "site.jsonl"
+    assert of_type(export(path), type_) == []
+    empty(raw)
+    import_(path)
+    assert raw.hget("user:1", "username") == "Alice"
+
+
+def test_a_score_that_is_no_time_becomes_the_last_one_where_none_means_for_ever(raw, store, alice):
+    raw.zadd("likes:1", {"7": "+inf"})
+    raw.zadd("muted:1", {"7": "+inf"})
+    assert [line["time"] for line in lines_of(keys.likes).read(store)] == ["9999-12-31T23:59:59Z"]
+    assert [line["until"] for line in lines_of(keys.muted).read(store)] == [None]
+
+
+def test_the_fields_of_a_deleted_account_make_no_lines(raw, store, alice):
+    raw.hset("user:1", mapping={"pinned": 1, "invited_by": 2, f"recovery:{'0a' * 16}": LONG_AGO, "deleted": LONG_AGO})
+    for field in ("pinned", "invited_by", "recovery:<hash>"):
+        assert list(lines_of(keys.user.fields[field]).read(store)) == []
