@@ -17,15 +17,13 @@ from retwis_site.http.csrf import csrf_token
 from retwis_site.identity.site import DEFAULT, Site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
 
 # ---- The announcement of the site, above every page, until the signed-in viewer dismisses it. Visitors always see it.
 
 
-ANNOUNCEMENT = Fragment(
-    "accounts/signing_in/_announcement.html", slots=("text", "name"), shape={"can_be_dismissed": EITHER}
-)
+ANNOUNCEMENT = Fragment("accounts/signing_in/_announcement.html")
 
 
 def announcement(text: str, dismissed: str | None, language: str) -> Html:
@@ -51,11 +49,7 @@ def dismissed_by(typed: str) -> str:
 # ---- The banner that tells a frozen or hidden user so, on every page.
 
 
-BANNER = Fragment(
-    "accounts/signing_in/_banner.html",
-    slots=("reason", "day"),
-    shape={"state": (State.FROZEN.value, State.HIDDEN.value), "ends": EITHER, "has_reason": EITHER},
-)
+BANNER = Fragment("accounts/signing_in/_banner.html", shape={"state": (State.FROZEN.value, State.HIDDEN.value)})
 
 
 def banner(sanction: Sanction | None, language: str) -> Html:
@@ -79,12 +73,8 @@ MOST_SHOWN = 99
 
 How = Literal["polls", "waits", "arrives"]  # as in `_news_number.html`
 
-NUMBER = Fragment(
-    "accounts/signing_in/_news_number.html",
-    slots=("number",),
-    shape={"has_news": EITHER, "how": get_args(How)},
-)
-LINK = Fragment("accounts/signing_in/_news.html", slots=("number",), shape={"is_here": EITHER})
+NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_args(How)})
+LINK = Fragment("accounts/signing_in/_news.html")
 
 
 def shown_number(number: int) -> str:
@@ -107,11 +97,7 @@ def news_link(number: Html, is_here: bool, language: str) -> Html:
 
 HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the pages to which the viewer's menu leads
 
-SESSION = Fragment(
-    "accounts/signing_in/_session.html",
-    slots=("at", "avatar", "shown_name", "isolated_name", "waiting"),
-    shape={"here": HERE, "staff": ("", "idle", "waited for")},
-)
+SESSION = Fragment("accounts/signing_in/_session.html", shape={"here": HERE, "staff": ("", "idle", "waited for")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +147,9 @@ class Page(Fragment):
         template: str,
         here: str,
         *,
-        slots: Sequence[str] = (),
-        numbers: Sequence[str] = (),
         shape: Mapping[str, Sequence[Hashable]] | None = None,
     ) -> None:
-        super().__init__(
-            template,
-            slots=("session", "news", "title_number", "banner", "messages", "csrf_token", *pages.OF_SITE, *slots),
-            numbers=numbers,
-            shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
-            constants={"here": here},
-        )
+        super().__init__(template, shape={"theme": ("", *THEMES), **(shape or {})}, constants={"here": here})
         self.here = here
 
     def answer(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:

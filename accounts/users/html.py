@@ -6,11 +6,9 @@ from typing import Any
 from accounts.users.avatars import avatar
 from accounts.users.entities import User
 from retwis_site.http.url_converters import in_path
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped
+from retwis_site.rendering.fragments import Fragment, Html, escaped
 
-PERSON = ("avatar", "at", "name")  # the slots that `person` fills
-
-NAME = Fragment("accounts/users/_name.html", slots=("name", "username"), shape={"has_name": EITHER})
+NAME = Fragment("accounts/users/_name.html")
 
 
 def name_of(person: User, language: str) -> Html:
@@ -19,7 +17,7 @@ def name_of(person: User, language: str) -> Html:
 
 
 def person(user: User, language: str) -> dict[str, Any]:
-    """The slots PERSON: the picture, the username in addresses, and the name."""
+    """The slots of a person: the picture, the username in addresses, and the name."""
     return {"avatar": avatar(user.uid, user.shown_name), "at": at(user.username), "name": name_of(user, language)}
 
 

@@ -10,7 +10,7 @@ from accounts.signing_in.html import Page, Rendering
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.conversation.lists import ActedByPage, QuotesPage, SavedPage
 from timeline.conversation.threads import Branch, InThread, ThreadPage
@@ -24,15 +24,7 @@ from timeline.timelines import html as listing
 # ---- The pages of the people who like a post, and of those who have reposted it.
 
 
-ACTED_BY = {
-    name: Page(
-        "timeline/conversation/acted_by.html",
-        here=name,
-        slots=("at", "pid", "title_name", "shown_name", "rows", "older"),
-        shape={"which": (name,), "has_rows": EITHER, "more": EITHER},
-    )
-    for name in ("likes_of", "reposts_of")
-}
+ACTED_BY = {name: Page("timeline/conversation/acted_by.html", here=name) for name in ("likes_of", "reposts_of")}
 
 
 def acted_by_page(request: HttpRequest, by: Rendering, found: ActedByPage, which: str) -> HttpResponse:
@@ -40,7 +32,6 @@ def acted_by_page(request: HttpRequest, by: Rendering, found: ActedByPage, which
     return ACTED_BY[which].answer(
         request,
         by,
-        which=which,
         has_rows=bool(found.people),
         more=found.older is not None,
         at=at(found.author.username),
@@ -56,13 +47,7 @@ def acted_by_page(request: HttpRequest, by: Rendering, found: ActedByPage, which
 
 
 SAVED = {
-    name: Page(
-        "timeline/conversation/saved.html",
-        here=name,
-        slots=("composer", *listing.SLOTS),
-        shape={"which": (name,), **listing.SHAPE},
-    )
-    for name in ("likes", "bookmarks")
+    name: Page("timeline/conversation/saved.html", here=name, shape=listing.SHAPE) for name in ("likes", "bookmarks")
 }
 
 
@@ -70,18 +55,13 @@ def saved_page(request: HttpRequest, by: Rendering, found: SavedPage, which: str
     """`which`: `likes` or `bookmarks`."""
     page = PostsPage(found.posts, found.older.uid if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].answer(request, by, which=which, composer=composer, **shown)
+    return SAVED[which].answer(request, by, composer=composer, **shown)
 
 
 # ---- The page of the posts that quote a post.
 
 
-QUOTES = Page(
-    "timeline/conversation/quotes.html",
-    here="quotes",
-    slots=("at", "pid", "title_name", "shown_name", "composer", *listing.SLOTS),
-    shape=listing.SHAPE,
-)
+QUOTES = Page("timeline/conversation/quotes.html", here="quotes", shape=listing.SHAPE)
 
 
 def quotes_page(request: HttpRequest, by: Rendering, found: QuotesPage, composer: Html) -> HttpResponse:
@@ -103,25 +83,11 @@ def quotes_page(request: HttpRequest, by: Rendering, found: QuotesPage, composer
 IN_TITLE = 60  # characters of the text
 IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
 
-THREAD = Page(
-    "timeline/conversation/thread.html",
-    here="post",
-    slots=(
-        *("at", "pid", "title_name", "title_text", "shown_name", "origin", "description", "iso"),
-        *("above", "higher_at", "higher_pid", "post", "numbers", "composer", "next", "replies", "after", "ages"),
-    ),
-    shape=dict.fromkeys(("is_there", "later", "higher", "has_above", "has_replies", "has_more", "is_muted"), EITHER),
-)
-BRANCH = Fragment(
-    "timeline/conversation/_branch.html",
-    slots=("posts", "branches", "at", "pid"),
-    shape={"forks": EITHER, "more": ("", "branch", "others")},
-)
+THREAD = Page("timeline/conversation/thread.html", here="post")
+BRANCH = Fragment("timeline/conversation/_branch.html", shape={"more": ("", "branch", "others")})
 KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
-NUMBER = Fragment("timeline/conversation/_number.html", slots=("at", "pid"), numbers=("number",), shape={"kind": KINDS})
-UNAVAILABLE = Fragment(
-    "timeline/conversation/_unavailable.html", slots=("pid",), shape={"deleted_by": ("", *DeletedBy)}
-)
+NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
+UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"deleted_by": ("", *DeletedBy)})
 
 
 def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:

@@ -3,21 +3,14 @@
 from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.html import Page, Rendering
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
+from retwis_site.rendering.fragments import Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.explore.exploring import ExplorePage, TagOfTheWeek
 from timeline.people.html import suggestions
 from timeline.posts.html.post_cards import cards, phrases, tag_in_path
 
-EXPLORE = Page(
-    "timeline/explore/explore.html",
-    here="explore",
-    slots=("origin", "tags", "posts", "people", "composer", "ages"),
-    shape={"has_tags": EITHER, "has_posts": EITHER, "of_the_week": EITHER},
-)
-TAG = Fragment(
-    "timeline/explore/_tag.html", slots=("tag", "spelling"), numbers=("people", "posts"), shape={"all_counted": EITHER}
-)
+EXPLORE = Page("timeline/explore/explore.html", here="explore")
+TAG = Fragment("timeline/explore/_tag.html")
 
 
 def explore_page(request: HttpRequest, by: Rendering, found: ExplorePage, composer: Html) -> HttpResponse:

@@ -12,7 +12,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
 from accounts.users.html import at
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, Fragment, joined
+from retwis_site.rendering.fragments import Fragment, joined
 from timeline.moderation.reports.repository import SANCTIONS, Action, Report
 from timeline.notices.entities import BY_POSTS, Kind
 from timeline.notifications.repository import Decided, Item, NotificationsPage, Only, Place
@@ -33,34 +33,12 @@ class Outcome(StrEnum):
 
 BEGINNING = 80  # characters of the text of a post
 
-NOTIFICATIONS = Page(
-    "timeline/notifications/notifications.html",
-    here="notifications",
-    slots=("items", "ages", "older", "read"),
-    shape={"only": tuple(Only), "later": EITHER, "has_items": EITHER, "more": EITHER},
-)
-GROUP = Fragment(
-    "timeline/notifications/_group.html",
-    slots=("avatars", "sentence", "own_at", "pid", "beginning", "iso", "moment", "age"),
-    shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "is_new": EITHER},
-)
+NOTIFICATIONS = Page("timeline/notifications/notifications.html", here="notifications", shape={"only": tuple(Only)})
+GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST)})
 SENTENCE = Fragment(
-    "timeline/notifications/_sentence.html",
-    slots=("first", "first_at", "second", "second_at"),
-    numbers=("others",),
-    shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2), "has_others": EITHER},
+    "timeline/notifications/_sentence.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2)}
 )
-DECISION = Fragment(
-    "timeline/notifications/_decision.html",
-    slots=("username", "person_at", "reason", "beginning", "iso", "moment", "age"),
-    shape={
-        "is_new": EITHER,
-        "told": get_args(Told),
-        "action": tuple(Outcome),
-        "has_person": EITHER,
-        "has_post": EITHER,
-    },
-)
+DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
 
 
 def notifications_page(

@@ -41,7 +41,6 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
     return FOLLOW_PAGES[side].answer(
         request,
         by,
-        side=side,
         show=which,
         later="before" in request.GET,
         has_rows=bool(found.edges),

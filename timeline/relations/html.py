@@ -5,29 +5,16 @@ The counts and the button take the person: `people` builds on relations, not the
 from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at
-from retwis_site.rendering.fragments import EITHER, Fragment, Html
+from retwis_site.rendering.fragments import Fragment, Html
 from timeline.relations.entities import Hiding, InCommon
 
-COUNTS = Fragment("timeline/relations/_counts.html", slots=("uid", "at"), numbers=("following", "followers"))
-FOLLOW = Fragment(
-    "timeline/relations/_follow.html", slots=("uid", "at", "username", "csrf_token"), shape={"following": EITHER}
-)
-KNOWN_FOLLOWERS = Fragment(
-    "timeline/relations/_known_followers.html",
-    slots=("first", "first_at", "second", "second_at", "others_text"),
-    numbers=("others",),
-    shape={"named": (0, 1, 2), "has_others": EITHER},
-)
-COMMON_FOLLOWERS = Fragment(
-    "timeline/relations/_common_followers.html", slots=("name",), numbers=("number",), shape={"exact": EITHER}
-)
-COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html", numbers=("number",), shape={"exact": EITHER})
+COUNTS = Fragment("timeline/relations/_counts.html")
+FOLLOW = Fragment("timeline/relations/_follow.html")
+KNOWN_FOLLOWERS = Fragment("timeline/relations/_known_followers.html", shape={"named": (0, 1, 2)})
+COMMON_FOLLOWERS = Fragment("timeline/relations/_common_followers.html")
+COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html")
 
-PERSON_MENU = Fragment(
-    "timeline/relations/_person_menu.html",
-    slots=("at", "username", "csrf_token"),
-    shape={"blocked": EITHER, "muted": EITHER, "reposts_muted": EITHER},
-)
+PERSON_MENU = Fragment("timeline/relations/_person_menu.html")
 
 
 def counts_of(person: User, following: int, followers: int, by: Rendering) -> Html:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.html import Page, Rendering
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.people.html import listed
 from timeline.posts.html.post_cards import cards_found, phrases, tag_in_path
 from timeline.search.names import Names
@@ -21,21 +21,9 @@ REASONS = ("", *Problem, "nothing_to_find", "unknown_person")
 SEARCH = Page(
     "timeline/search/search.html",
     here="search",
-    slots=("q", "longest", "in_address", "name", "people", "tags", "posts", "older", "ages"),
-    shape={
-        "searched": EITHER,
-        "is_typed": EITHER,
-        "reason": REASONS,
-        "scope": tuple(Scope),
-        "later": EITHER,
-        "has_people": EITHER,
-        "more_people": EITHER,
-        "has_tags": EITHER,
-        "has_posts": EITHER,
-        "end": ("older", "unsearched", "all"),
-    },
+    shape={"reason": REASONS, "scope": tuple(Scope), "end": ("older", "unsearched", "all")},
 )
-FOUND_TAG = Fragment("timeline/search/_found_tag.html", slots=("tag", "spelling"), numbers=("posts",))
+FOUND_TAG = Fragment("timeline/search/_found_tag.html")
 
 
 class Asked(NamedTuple):

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.html import Page, Rendering
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.entities import ListedPerson
 from timeline.posts.entities import Page as PostPage
@@ -15,32 +15,14 @@ from timeline.posts.html.post_cards import tag_in_path
 from timeline.tags.tag_pages import FollowedTagsPage, Tag, TagPage, UsedTag
 from timeline.timelines import html as listing
 
-TAG = Page(
-    "timeline/tags/tag.html",
-    here="tag",
-    slots=("tag", "spelling", "title_tag", "origin", "next", "button", "composer", *listing.SLOTS),
-    shape=listing.SHAPE,
-)
-TAGS = Page(
-    "timeline/tags/tags.html",
-    here="tags",
-    slots=("tags", "composer", *listing.SLOTS),
-    shape={"has_tags": EITHER, **listing.SHAPE},
-)
-COMPLETIONS = Fragment("timeline/tags/_completions.html", slots=("options",))
-PERSON_OPTION = Fragment(
-    "timeline/tags/_person_option.html",
-    slots=("position", "username", "name"),
-    shape={"has_name": EITHER, "following": EITHER},
-)
-TAG_OPTION = Fragment("timeline/tags/_tag_option.html", slots=("position", "spelling"), numbers=("posts",))
+TAG = Page("timeline/tags/tag.html", here="tag", shape=listing.SHAPE)
+TAGS = Page("timeline/tags/tags.html", here="tags", shape=listing.SHAPE)
+COMPLETIONS = Fragment("timeline/tags/_completions.html")
+PERSON_OPTION = Fragment("timeline/tags/_person_option.html")
+TAG_OPTION = Fragment("timeline/tags/_tag_option.html")
 EMPTY_PAGE = PostPage([], None)
-FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html", slots=("tag", "spelling", "button"))
-FOLLOW_TAG = Fragment(
-    "timeline/tags/_follow_tag.html",
-    slots=("folded", "tag", "spelling", "csrf_token"),
-    shape={"following": EITHER},
-)
+FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html")
+FOLLOW_TAG = Fragment("timeline/tags/_follow_tag.html")
 
 
 def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:

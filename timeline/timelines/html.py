@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import PERSON, person
+from accounts.users.html import person
 from accounts.users.names import isolated
 from retwis_site.http.url_converters import in_path
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
 from timeline.people.entities import Suggested
@@ -31,8 +31,7 @@ from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
 
 
-SLOTS = ("posts", "older", "newest_at", "ages")
-SHAPE = {"later": EITHER, "has_posts": EITHER, "end": ("older", "cap", "beginning"), "is_empty": EITHER}
+SHAPE = {"end": ("older", "cap", "beginning")}
 
 STOPPED = Fragment("timeline/timelines/_stopped.html")
 
@@ -71,23 +70,12 @@ def _with_line(page: PostsPage, by: Rendering, last_read: int | None) -> bytes:
 # ---- The home page.
 
 
-HOME = Page(
-    "timeline/timelines/home.html",
-    here="home",
-    slots=(*PERSON, "counts", "composer", "newest", "unread", "suggestions", *SLOTS),
-    shape={"polls": EITHER, **SHAPE},
-)
+HOME = Page("timeline/timelines/home.html", here="home", shape=SHAPE)
 UNREAD = Fragment(
     "timeline/timelines/_unread.html",
-    slots=("resume_before",),
-    numbers=("number",),
-    shape={
-        "says": ("stopped_here", "new_posts", "all_read"),
-        "has_more": EITHER,
-        "leads": ("", "back", "down"),
-    },
+    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
 )
-ARRIVALS = Fragment("timeline/timelines/_arrivals.html", numbers=("count",), shape={"more": EITHER})
+ARRIVALS = Fragment("timeline/timelines/_arrivals.html")
 
 
 def home_page(
@@ -150,39 +138,9 @@ def arrivals_html(count: int, more: bool, language: str) -> Html:
 # ---- The pages that visitors see too: the global timeline, the welcome page, profiles.
 
 
-EVERYONE = Page(
-    "timeline/timelines/everyone.html",
-    here="timeline",
-    slots=("origin", "newest_users", "composer", *SLOTS),
-    shape=SHAPE,
-)
-WELCOME = Page("timeline/timelines/welcome.html", here="home", slots=("newest_users", *SLOTS), shape=SHAPE)
-PROFILE = Page(
-    "timeline/timelines/profile.html",
-    here="profile",
-    slots=(
-        *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
-        *(
-            "origin",
-            "description",
-            "counts",
-            "bio",
-            "joined",
-            "next",
-            "button",
-            "menu",
-            "in_common",
-            "composer",
-            "pinned",
-        ),
-        *SLOTS,
-    ),
-    shape={
-        **dict.fromkeys(("is_me", "is_blocked", "follows_me", "has_bio", "has_pinned"), EITHER),
-        "tab": [tab.value for tab in Tab],
-        **SHAPE,
-    },
-)
+EVERYONE = Page("timeline/timelines/everyone.html", here="timeline", shape=SHAPE)
+WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
+PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
 
 
 def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage, composer: Html) -> HttpResponse:

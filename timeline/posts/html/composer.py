@@ -9,7 +9,7 @@ from accounts.signing_in.html import Page, Rendering
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.posts.composing import drafts
 from timeline.posts.composing.forms import PostForm, new_token
 from timeline.posts.entities import Post
@@ -18,12 +18,7 @@ from timeline.posts.reading.records import Version
 
 
 def _empty(form: PostForm) -> Fragment:
-    return Fragment(
-        "timeline/posts/_composer.html",
-        slots=("uid", "token", "csrf_token", "reply_to", "quote"),
-        shape={"quotes": EITHER},
-        constants={"form": form, "has_text": False},
-    )
+    return Fragment("timeline/posts/_composer.html", constants={"form": form, "has_text": False})
 
 
 COMPOSER = _empty(PostForm())
@@ -71,7 +66,7 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
 # ---- The composer on a page of its own.
 
 
-COMPOSE = Page("timeline/posts/compose.html", here="compose", slots=("above", "composer"), shape={"has_above": EITHER})
+COMPOSE = Page("timeline/posts/compose.html", here="compose")
 
 
 def compose_page(
@@ -84,8 +79,8 @@ def compose_page(
 # ---- The page with all texts of a post.
 
 
-HISTORY = Page("timeline/posts/history.html", here="history", slots=("at", "pid", "title_name", "shown_name", "texts"))
-TEXT = Fragment("timeline/posts/_version.html", slots=("iso", "moment", "text"), shape={"is_latest": EITHER})
+HISTORY = Page("timeline/posts/history.html", here="history")
+TEXT = Fragment("timeline/posts/_version.html")
 
 
 def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequence[Version]) -> HttpResponse:
