@@ -87,11 +87,6 @@ def news_number(number: int, language: str, how: How) -> Html:
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
 
-def news_link(number: Html, is_here: bool, language: str) -> Html:
-    """The entry of the navigation. `is_here`: it leads to this page."""
-    return LINK.fill(language, number=number, is_here=is_here)
-
-
 # ---- Pages
 
 
@@ -158,11 +153,7 @@ class Page(Fragment):
         html = self.fill_as_sent(
             by.language,
             theme=theme_of(request),
-            signed_in=by.me is not None,
-            session=session(by, here),
-            **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
-            banner=banner(by.sanction, by.language),
-            **frame_of_site(by),
+            **frame(by, here, "waits" if given.get("polls") else "polls"),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -187,20 +178,24 @@ def session(by: Rendering, here: str) -> Html:
     )
 
 
-def frame_of_news(by: Rendering, here: str, how: How) -> dict[str, Html]:
-    """What the frame shows of new notices: the link with their number, and the number before the title. Nothing for a
-    visitor."""
-    if by.me is None:
-        return {"news": NOTHING, "title_number": NOTHING}
+def news_link(by: Rendering, here: str, how: How) -> Html:
+    """The entry of the navigation, with the number of new notices."""
     number = news_number(by.news, by.language, how)
-    title = escaped(f"({shown_number(by.news)}) ") if by.news else NOTHING
-    return {"news": news_link(number, here == "notifications", by.language), "title_number": title}
+    return LINK.fill(by.language, number=number, is_here=here == "notifications")
 
 
-def frame_of_site(by: Rendering) -> dict[str, str]:
-    """What the frame shows of the site's own words."""
-    shown = announcement(by.site.announcement, by.dismissed, by.language)
-    return {**pages.of_site(by.site), "announcement": shown}
+def frame(by: Rendering, here: str, how: How) -> dict[str, Any]:
+    """What the frame shows of the viewer and of the site. `how`: of the number of new notices."""
+    is_signed_in = by.me is not None
+    return {
+        **pages.of_site(by.site),
+        "announcement": announcement(by.site.announcement, by.dismissed, by.language),
+        "banner": banner(by.sanction, by.language),
+        "signed_in": is_signed_in,
+        "session": session(by, here),
+        "news": news_link(by, here, how) if is_signed_in else NOTHING,
+        "title_number": escaped(f"({shown_number(by.news)}) ") if is_signed_in and by.news else NOTHING,
+    }
 
 
 def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
@@ -210,11 +205,7 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
         "user": by.user,
-        "signed_in": by.me is not None,
-        "session": session(by, name),
         "waiting": shown_number(by.waiting),
-        **frame_of_news(by, name, "polls"),
-        "banner": banner(by.sanction, by.language),
-        **frame_of_site(by),
+        **frame(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)

@@ -12,25 +12,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
-from django.template import Engine, Origin, TemplateDoesNotExist
+from django.template import Engine, Origin, TemplateDoesNotExist, defaulttags, loader_tags
 from django.template.base import Node, NodeList, TextNode, TokenType, VariableNode
-from django.template.defaulttags import (
-    CommentNode,
-    CsrfTokenNode,
-    ForNode,
-    IfNode,
-    LoadNode,
-    TemplateLiteral,
-    URLNode,
-    WithNode,
-)
-from django.template.loader_tags import BlockNode, ExtendsNode, IncludeNode
-from django.templatetags.i18n import (
-    BlockTranslateNode,
-    GetCurrentLanguageBidiNode,
-    GetCurrentLanguageNode,
-    TranslateNode,
-)
+from django.templatetags import i18n
 from django.templatetags.static import StaticNode
 
 EITHER = (False, True)
@@ -60,22 +44,18 @@ def names_of(template: str, shape: Mapping[str, Sequence[Hashable]], constants: 
 
     Raises FragmentError when the template needs the value of a slot, when a name of `shape` or `constants` is not used,
     and when the template of a site has a name that the replaced one has not."""
-    taken = {name: _Value(name, _Kind.KNOWN) for name in (*shape, *constants)}
+    taken = _constants(*shape, *constants)
     reader = _Reader(template, taken, _that_came_with_the_code)
     reader.read_template(template)
     if unused := sorted(name for name, value in taken.items() if not value.is_used):
         raise FragmentError(f"{template}: {', '.join(unused)} declared but not used")
     flags = {name: EITHER for name, value in taken.items() if value.kind is _Kind.FLAG}
+    for name, value in taken.items():
+        value.kind = _Kind.KNOWN if name in flags else value.kind or _Kind.SLOT
     numbers = tuple(name for name, value in taken.items() if value.kind is _Kind.NUMBER)
-    slots = tuple(name for name, value in taken.items() if value.kind in (_Kind.SLOT, None))
-    names = Names({**shape, **flags}, slots, numbers, frozenset((*slots, *numbers)))
-    given = {
-        **{name: _Value(name, _Kind.KNOWN) for name in (*names.shape, *constants)},
-        **{name: _Value(name, _Kind.SLOT) for name in slots},
-        **{name: _Value(name, _Kind.NUMBER) for name in numbers},
-    }
-    _Reader(template, given, _that_is_shown, may_take_more=False).read_template(template)
-    return names
+    slots = tuple(name for name, value in taken.items() if value.kind is _Kind.SLOT)
+    _Reader(template, taken, _that_is_shown, may_take_more=False).read_template(template)
+    return Names({**shape, **flags}, slots, numbers, frozenset((*slots, *numbers)))
 
 
 # ---- Templates
@@ -141,29 +121,29 @@ class _Reader:
             self._node(node)
 
     def _node(self, node: Node) -> None:
-        if isinstance(node, (TextNode, CommentNode, LoadNode, StaticNode)):
+        if isinstance(node, (TextNode, defaulttags.CommentNode, defaulttags.LoadNode, StaticNode)):
             return
         if isinstance(node, VariableNode):
             self._variable(node)
-        elif isinstance(node, IfNode):
+        elif isinstance(node, defaulttags.IfNode):
             self._if(node)
-        elif isinstance(node, ForNode):
+        elif isinstance(node, defaulttags.ForNode):
             self._for(node)
-        elif isinstance(node, URLNode):
+        elif isinstance(node, defaulttags.URLNode):
             self._url(node)
-        elif isinstance(node, (WithNode, IncludeNode)):
+        elif isinstance(node, (defaulttags.WithNode, loader_tags.IncludeNode)):
             self._with(node)
-        elif isinstance(node, TranslateNode):
+        elif isinstance(node, i18n.TranslateNode):
             self._bind(node.asvar, self._shows(node.filter_expression))
-        elif isinstance(node, BlockTranslateNode):
+        elif isinstance(node, i18n.BlockTranslateNode):
             self._blocktranslate(node)
-        elif isinstance(node, (GetCurrentLanguageNode, GetCurrentLanguageBidiNode)):
+        elif isinstance(node, (i18n.GetCurrentLanguageNode, i18n.GetCurrentLanguageBidiNode)):
             self._bind(node.variable, _Kind.KNOWN)
-        elif isinstance(node, CsrfTokenNode):
+        elif isinstance(node, defaulttags.CsrfTokenNode):
             self._shown(self._value("csrf_token"))
-        elif isinstance(node, BlockNode):
+        elif isinstance(node, loader_tags.BlockNode):
             self._block(node)
-        elif isinstance(node, ExtendsNode):
+        elif isinstance(node, loader_tags.ExtendsNode):
             self._extends(node)
         else:
             raise self._error(f"a fragment cannot have the tag {type(node).__name__}")
@@ -262,7 +242,7 @@ class _Reader:
 
     def _with(self, node: Any) -> None:
         inner = self._within({name: self._of(expression) for name, expression in node.extra_context.items()})
-        if isinstance(node, WithNode):
+        if isinstance(node, defaulttags.WithNode):
             inner.read(node.nodelist)
         else:
             replace(inner, blocks={}, replaced=(), extending=[]).read_template(self._constant(node.template))
@@ -310,7 +290,7 @@ def _conditions(condition: Any, is_compared: bool = False) -> Iterator[tuple[Any
     """The expressions in the condition of an `{% if %}`, and whether each is compared with something."""
     if condition is None:  # {% else %}
         return
-    if isinstance(condition, TemplateLiteral):
+    if isinstance(condition, defaulttags.TemplateLiteral):
         yield condition.value, is_compared
         return
     for part in (condition.first, condition.second):

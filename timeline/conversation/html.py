@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 
-from accounts.signing_in.html import Page, Rendering
+from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import at
-from accounts.users.names import isolated
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
@@ -18,7 +18,7 @@ from timeline.people.html import listed
 from timeline.posts.entities import DeletedBy, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
-from timeline.posts.html.post_cards import beginning_of, card_alone, cards, phrases, shortened
+from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
 from timeline.timelines import html as listing
 
 # ---- The pages of the people who like a post, and of those who have reposted it.
@@ -27,17 +27,15 @@ from timeline.timelines import html as listing
 ACTED_BY = {name: Page("timeline/conversation/acted_by.html", here=name) for name in ("likes_of", "reposts_of")}
 
 
-def acted_by_page(request: HttpRequest, by: Rendering, found: ActedByPage, which: str) -> HttpResponse:
+def acted_by_page(request: RetwisRequest, found: ActedByPage, which: str) -> HttpResponse:
     """`which`: `likes_of` or `reposts_of`."""
+    by = rendering(request)
     return ACTED_BY[which].answer(
         request,
         by,
         has_rows=bool(found.people),
         more=found.older is not None,
-        at=at(found.author.username),
-        pid=found.pid,
-        title_name=isolated(found.author),
-        shown_name=found.author.shown_name,
+        **about_post(found.author, found.pid),
         rows=listed(found.people, by),
         older=found.older or "",
     )
@@ -51,11 +49,12 @@ SAVED = {
 }
 
 
-def saved_page(request: HttpRequest, by: Rendering, found: SavedPage, which: str, composer: Html) -> HttpResponse:
+def saved_page(request: RetwisRequest, found: SavedPage, which: str) -> HttpResponse:
     """`which`: `likes` or `bookmarks`."""
+    by = rendering(request)
     page = PostsPage(found.posts, found.older.uid if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].answer(request, by, composer=composer, **shown)
+    return SAVED[which].answer(request, by, composer=composer(request, by), **shown)
 
 
 # ---- The page of the posts that quote a post.
@@ -64,15 +63,13 @@ def saved_page(request: HttpRequest, by: Rendering, found: SavedPage, which: str
 QUOTES = Page("timeline/conversation/quotes.html", here="quotes", shape=listing.SHAPE)
 
 
-def quotes_page(request: HttpRequest, by: Rendering, found: QuotesPage, composer: Html) -> HttpResponse:
+def quotes_page(request: RetwisRequest, found: QuotesPage) -> HttpResponse:
+    by = rendering(request)
     return QUOTES.answer(
         request,
         by,
-        at=at(found.author.username),
-        pid=found.pid,
-        title_name=isolated(found.author),
-        shown_name=found.author.shown_name,
-        composer=composer,
+        **about_post(found.author, found.pid),
+        composer=composer(request, by, quote=found.pid),
         **listing.listing(request, found.page, by),
     )
 
@@ -90,8 +87,9 @@ NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
 UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"deleted_by": ("", *DeletedBy)})
 
 
-def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpResponse:
+def thread_page(request: RetwisRequest, found: ThreadPage) -> HttpResponse:
     """Status 410 for a deleted post, which has replies."""
+    by = rendering(request)
     post = found.post if isinstance(found.post, Post) else None
     highest = found.above[0] if found.above else None
     higher = highest if isinstance(highest, Post) and found.begins_higher else None
@@ -103,11 +101,8 @@ def thread_page(request: HttpRequest, by: Rendering, found: ThreadPage) -> HttpR
         is_there=post is not None,
         is_muted=found.is_muted,
         later="after" in request.GET,
-        at=at(found.author.username),
-        pid=found.post.pid,
-        title_name=isolated(found.author),
+        **about_post(found.author, found.post.pid),
         title_text=beginning_of(text, IN_TITLE),
-        shown_name=found.author.shown_name,
         origin=origin_of(request),
         description=shortened(text, IN_DESCRIPTION),
         iso=iso(post.time) if post else "",

@@ -7,7 +7,6 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
-from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.store.client import connect
@@ -16,7 +15,6 @@ from timeline.conversation.html import acted_by_page, quotes_page, saved_page, t
 from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
 from timeline.conversation.threads import Threads
 from timeline.people.cursors import score_cursor
-from timeline.posts.html.composer import composer
 from timeline.timelines.pagination import post_cursor
 
 
@@ -26,29 +24,28 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     found = Threads(connect()).page(request.viewer, username, pid, after)
     if found.post.pid != pid:  # the address of a repost leads to the post
         return redirect("post", found.author.username, found.post.pid)
-    return thread_page(request, rendering(request), found)
+    return thread_page(request, found)
 
 
 @require_safe
 def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Quotes(connect()).page(request.viewer, username, pid, before)
-    by = rendering(request)
-    return quotes_page(request, by, found, composer(request, by, quote=pid))
+    return quotes_page(request, found)
 
 
 @require_safe
 def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = score_cursor(request.GET.get("before"))
     found = ActedBy(connect()).likers(request.viewer, username, pid, before)
-    return acted_by_page(request, rendering(request), found, "likes_of")
+    return acted_by_page(request, found, "likes_of")
 
 
 @require_safe
 def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = score_cursor(request.GET.get("before"))
     found = ActedBy(connect()).reposters(request.viewer, username, pid, before)
-    return acted_by_page(request, rendering(request), found, "reposts_of")
+    return acted_by_page(request, found, "reposts_of")
 
 
 @require_safe
@@ -58,8 +55,7 @@ def likes(request: RetwisRequest) -> HttpResponse:
         found = SavedPosts(connect()).likes(request.viewer, before)
     except NotSignedIn:
         return to_login(request.get_full_path())
-    by = rendering(request)
-    return saved_page(request, by, found, "likes", composer(request, by))
+    return saved_page(request, found, "likes")
 
 
 @require_safe
@@ -69,8 +65,7 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
         found = SavedPosts(connect()).bookmarks(request.viewer, before)
     except NotSignedIn:
         return to_login(request.get_full_path())
-    by = rendering(request)
-    return saved_page(request, by, found, "bookmarks", composer(request, by))
+    return saved_page(request, found, "bookmarks")
 
 
 # ---- Addresses

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from accounts.signing_in.html import Page, Rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.avatars import avatar
-from accounts.users.html import at
+from accounts.users.html import at, first_two
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, joined
 from timeline.moderation.reports.repository import SANCTIONS, Action, Report
@@ -91,17 +91,12 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
 
 
 def _sentence(item: Item, language: str) -> str:
-    first, second = (*item.people, None)[:2]
-    assert first is not None
     return SENTENCE.fill(
         language,
         kind=item.group.kind,
         named=len(item.people),
         has_others=item.others > 0,
-        first=first.shown_name,
-        first_at=at(first.username),
-        second=second.shown_name if second else "",
-        second_at=at(second.username) if second else "",
+        **first_two(item.people),
         others=item.others,
     )
 

@@ -4,7 +4,7 @@ The counts and the button take the person: `people` builds on relations, not the
 
 from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
-from accounts.users.html import at
+from accounts.users.html import at, first_two
 from retwis_site.rendering.fragments import Fragment, Html
 from timeline.relations.entities import Hiding, InCommon
 
@@ -49,15 +49,11 @@ def person_menu(person: User, hiding: Hiding, by: Rendering) -> Html:
 
 def known_followers(named: tuple[User, ...], others: InCommon, by: Rendering) -> Html:
     """The followers of a person whom the viewer follows: at most two by name, and the number of the others."""
-    first, second = (*named, None, None)[:2]
     return KNOWN_FOLLOWERS.fill(
         by.language,
         named=len(named),
         has_others=others.count > 0,
-        first=first.shown_name if first else "",
-        first_at=at(first.username) if first else "",
-        second=second.shown_name if second else "",
-        second_at=at(second.username) if second else "",
+        **first_two(named),
         others=others.count,
         others_text=str(others),
     )

@@ -3,24 +3,25 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 
-from accounts.signing_in.html import Page, Rendering
+from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from timeline.people.entities import ListedPerson
 from timeline.posts.entities import Page as PostPage
+from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
-from timeline.tags.tag_pages import FollowedTagsPage, Tag, TagPage, UsedTag
+from timeline.tags.tag_pages import Tag, TagPage, UsedTag
 from timeline.timelines import html as listing
 
 TAG = Page("timeline/tags/tag.html", here="tag", shape=listing.SHAPE)
 TAGS = Page("timeline/tags/tags.html", here="tags", shape=listing.SHAPE)
-COMPLETIONS = Fragment("timeline/tags/_completions.html")
+OPTIONS = Fragment("timeline/tags/_completions.html")
 PERSON_OPTION = Fragment("timeline/tags/_person_option.html")
 TAG_OPTION = Fragment("timeline/tags/_tag_option.html")
-EMPTY_PAGE = PostPage([], None)
 FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html")
 FOLLOW_TAG = Fragment("timeline/tags/_follow_tag.html")
 
@@ -37,8 +38,9 @@ def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
     )
 
 
-def tag_page(request: HttpRequest, by: Rendering, found: TagPage, composer: Html) -> HttpResponse:
+def tag_page(request: RetwisRequest, found: TagPage) -> HttpResponse:
     """The posts of one tag."""
+    by = rendering(request)
     tag = found.tag
     return TAG.answer(
         request,
@@ -49,13 +51,14 @@ def tag_page(request: HttpRequest, by: Rendering, found: TagPage, composer: Html
         origin=origin_of(request),
         next=quote(f"/tags/{tag_in_path(tag.folded)}/"),
         button=follow_tag_button(tag, found.following, by) if by.me is not None else NOTHING,
-        composer=composer,
+        composer=composer(request, by),
         **listing.listing(request, found.page, by),
     )
 
 
-def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage, composer: Html) -> HttpResponse:
-    """The posts of the tags that the viewer follows."""
+def tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> HttpResponse:
+    """The posts of the tags that the viewer follows; a visitor follows none."""
+    by = rendering(request)
     rows = joined(
         FOLLOWED_TAG.fill(
             by.language,
@@ -63,26 +66,15 @@ def tags_page(request: HttpRequest, by: Rendering, found: FollowedTagsPage, comp
             spelling=tag.spelling,
             button=follow_tag_button(tag, following=True, by=by),
         )
-        for tag in found.tags
+        for tag in tags
     )
-    shown = listing.listing(request, found.page, by)
-    return TAGS.answer(request, by, has_tags=bool(found.tags), tags=rows, composer=composer, **shown)
-
-
-def tags_page_of_visitor(request: HttpRequest, by: Rendering) -> HttpResponse:
-    """What `/tags/` shows without a login."""
-    nothing = listing.listing(request, EMPTY_PAGE, by)
-    return TAGS.answer(request, by, has_tags=False, tags=NOTHING, composer=NOTHING, **nothing)
+    shown = listing.listing(request, page, by)
+    return TAGS.answer(request, by, has_tags=bool(tags), tags=rows, composer=composer(request, by), **shown)
 
 
 def _in_title(tag: Tag) -> str:
     """The tag for a title or an attribute. Its writing direction does not change the text around it."""
     return f"{FIRST_STRONG_ISOLATE}#{tag.spelling}{POP}"
-
-
-def completions(options: Sequence[Html], language: str) -> bytes:
-    """The list that completes what is typed."""
-    return COMPLETIONS.fill_as_sent(language, options=joined(options))
 
 
 def people_options(people: Sequence[ListedPerson], language: str) -> list[Html]:

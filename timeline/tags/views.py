@@ -8,27 +8,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import active_language, joined
 from retwis_site.rendering.pages import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.posts.html.composer import composer
+from timeline.posts.entities import Page
 from timeline.posts.parsing.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.tag_follow import TagFollows
 from timeline.tags.completion import people_named, tags_named
 from timeline.tags.feature import COMPLETIONS
-from timeline.tags.html import (
-    completions,
-    people_options,
-    tag_options,
-    tag_page,
-    tags_page,
-    tags_page_of_visitor,
-)
+from timeline.tags.html import OPTIONS, people_options, tag_options, tag_page, tags_page
 from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, TagPages, followed_tag
 from timeline.timelines.pagination import post_cursor
 
@@ -46,8 +38,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         address = reverse("tag", args=[folded(tag)])
         return HttpResponsePermanentRedirect(f"{address}?{query}" if query else address)
     found = TagPages(connect()).page(request.viewer, tag, before)
-    by = rendering(request)
-    return tag_page(request, by, found, composer(request, by))
+    return tag_page(request, found)
 
 
 @require_safe
@@ -57,9 +48,8 @@ def tags(request: RetwisRequest) -> HttpResponse:
     try:
         found = TagPages(connect()).of_followed(request.viewer, before)
     except NotSignedIn:
-        return tags_page_of_visitor(request, rendering(request))
-    by = rendering(request)
-    return tags_page(request, by, found, composer(request, by))
+        return tags_page(request, [], Page([], None))
+    return tags_page(request, found.tags, found.page)
 
 
 @change
@@ -103,7 +93,9 @@ def complete(request: RetwisRequest) -> HttpResponse:
         options = people_options(people_named(connect(), request.viewer, name), language)
     else:
         options = tag_options(tags_named(connect(), request.viewer, name), language)
-    return answer(completions(options, language), language) if options else HttpResponse(status=204)
+    if not options:
+        return HttpResponse(status=204)
+    return answer(OPTIONS.fill_as_sent(language, options=joined(options)), language)
 
 
 # ---- Addresses

@@ -6,25 +6,18 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import at
-from accounts.users.names import isolated
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.posts.composing import drafts
 from timeline.posts.composing.forms import PostForm, new_token
 from timeline.posts.entities import Post
-from timeline.posts.html.post_cards import cards, html_of
+from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
-
-def _empty(form: PostForm) -> Fragment:
-    return Fragment("timeline/posts/_composer.html", constants={"form": form, "has_text": False})
-
-
-COMPOSER = _empty(PostForm())
-# Any ids: only their words differ.
-REPLY = _empty(PostForm(initial={"reply_to": 1}))
-QUOTE = _empty(PostForm(initial={"quote": 1}))
+COMPOSER, REPLY, QUOTE = (
+    Fragment("timeline/posts/_composer.html", constants={"form": PostForm(initial=named), "has_text": False})
+    for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
+)
 
 
 def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None, quote: int | None = None) -> Html:
@@ -97,9 +90,6 @@ def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequenc
     return HISTORY.answer(
         request,
         by,
-        at=at(post.author.username),
-        pid=post.pid,
-        title_name=isolated(post.author),
-        shown_name=post.author.shown_name,
+        **about_post(post.author, post.pid),
         texts=joined(rows),
     )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
@@ -15,10 +15,10 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext, override
 
 from accounts.signing_in.html import Rendering
-from accounts.users.html import at, name_of, person
+from accounts.users.entities import User
+from accounts.users.html import at, first_two, name_of, person, titled
 from retwis_site.rendering.dates import A_DAY, moment, short_day
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, halves, joined
-from retwis_site.rendering.refillable import Refillable
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Refillable, escaped, halves, joined
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
 from timeline.posts.parsing.links import Segment, folded, may_have_links, segments
@@ -350,17 +350,18 @@ def _differing(post: Post, by: Rendering, its_age: Age, quoted: Html) -> dict[st
 
 
 def _reposted(context: Context, language: str) -> Html:
-    first, second = (*context.reposted_by, context.reposted_by[0])[:2]
     others = len(context.reposted_by) - 2
     return REPOSTED.fill(
         language,
         people="2+" if others > 0 else str(len(context.reposted_by)),
-        first=first.shown_name,
-        first_at=at(first.username),
-        second=second.shown_name,
-        second_at=at(second.username),
+        **first_two(context.reposted_by),
         others=max(others, 0),
     )
+
+
+def about_post(author: User, pid: int) -> dict[str, Any]:
+    """The slots of a page about a post."""
+    return {"at": at(author.username), "pid": pid, **titled(author)}
 
 
 def _quoted(post: Post | None, now: int, language: str) -> Html:
