@@ -9,8 +9,8 @@ from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
 from retwis_site.exceptions import StoreError
 from retwis_site.maintenance.server_advice import advice, clock_advice
-from retwis_site.rendering.fragment_checks import FragmentError
 from retwis_site.rendering.fragments import Fragment
+from retwis_site.rendering.template_names import FragmentError
 from retwis_site.store.client import connect
 from retwis_site.store.connection import topology
 
@@ -32,8 +32,8 @@ def clock_makes_ids(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register("templates")
-def templates_agree_with_their_declarations(**kwargs: Any) -> list[CheckMessage]:
-    """Each template has the names that its fragment declares. No round trip."""
+def templates_can_be_filled(**kwargs: Any) -> list[CheckMessage]:
+    """Each template of a fragment can be filled, with names that the code gives it. No round trip."""
     try:
         Fragment.load_all()
     except (FragmentError, TemplateSyntaxError, TemplateDoesNotExist) as error:

@@ -17,15 +17,13 @@ from retwis_site.http.csrf import csrf_token
 from retwis_site.identity.site import DEFAULT, Site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, active_language, escaped
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
 
 # ---- The announcement of the site, above every page, until the signed-in viewer dismisses it. Visitors always see it.
 
 
-ANNOUNCEMENT = Fragment(
-    "accounts/signing_in/_announcement.html", slots=("text", "name"), shape={"can_be_dismissed": EITHER}
-)
+ANNOUNCEMENT = Fragment("accounts/signing_in/_announcement.html")
 
 
 def announcement(text: str, dismissed: str | None, language: str) -> Html:
@@ -51,11 +49,7 @@ def dismissed_by(typed: str) -> str:
 # ---- The banner that tells a frozen or hidden user so, on every page.
 
 
-BANNER = Fragment(
-    "accounts/signing_in/_banner.html",
-    slots=("reason", "day"),
-    shape={"state": (State.FROZEN.value, State.HIDDEN.value), "ends": EITHER, "has_reason": EITHER},
-)
+BANNER = Fragment("accounts/signing_in/_banner.html", shape={"state": (State.FROZEN.value, State.HIDDEN.value)})
 
 
 def banner(sanction: Sanction | None, language: str) -> Html:
@@ -79,12 +73,8 @@ MOST_SHOWN = 99
 
 How = Literal["polls", "waits", "arrives"]  # as in `_news_number.html`
 
-NUMBER = Fragment(
-    "accounts/signing_in/_news_number.html",
-    slots=("number",),
-    shape={"has_news": EITHER, "how": get_args(How)},
-)
-LINK = Fragment("accounts/signing_in/_news.html", slots=("number",), shape={"is_here": EITHER})
+NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_args(How)})
+LINK = Fragment("accounts/signing_in/_news.html")
 
 
 def shown_number(number: int) -> str:
@@ -97,21 +87,12 @@ def news_number(number: int, language: str, how: How) -> Html:
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
 
-def news_link(number: Html, is_here: bool, language: str) -> Html:
-    """The entry of the navigation. `is_here`: it leads to this page."""
-    return LINK.fill(language, number=number, is_here=is_here)
-
-
 # ---- Pages
 
 
 HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the pages to which the viewer's menu leads
 
-SESSION = Fragment(
-    "accounts/signing_in/_session.html",
-    slots=("at", "avatar", "shown_name", "isolated_name", "waiting"),
-    shape={"here": HERE, "staff": ("", "idle", "waited for")},
-)
+SESSION = Fragment("accounts/signing_in/_session.html", shape={"here": HERE, "staff": ("", "idle", "waited for")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +142,9 @@ class Page(Fragment):
         template: str,
         here: str,
         *,
-        slots: Sequence[str] = (),
-        numbers: Sequence[str] = (),
         shape: Mapping[str, Sequence[Hashable]] | None = None,
     ) -> None:
-        super().__init__(
-            template,
-            slots=("session", "news", "title_number", "banner", "messages", "csrf_token", *pages.OF_SITE, *slots),
-            numbers=numbers,
-            shape={"theme": ("", *THEMES), "signed_in": EITHER, **(shape or {})},
-            constants={"here": here},
-        )
+        super().__init__(template, shape={"theme": ("", *THEMES), **(shape or {})}, constants={"here": here})
         self.here = here
 
     def answer(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
@@ -180,11 +153,7 @@ class Page(Fragment):
         html = self.fill_as_sent(
             by.language,
             theme=theme_of(request),
-            signed_in=by.me is not None,
-            session=session(by, here),
-            **frame_of_news(by, here, "waits" if given.get("polls") else "polls"),
-            banner=banner(by.sanction, by.language),
-            **frame_of_site(by),
+            **frame(by, here, "waits" if given.get("polls") else "polls"),
             messages=pages.messages(request),
             csrf_token=by.token,
             **given,
@@ -209,20 +178,24 @@ def session(by: Rendering, here: str) -> Html:
     )
 
 
-def frame_of_news(by: Rendering, here: str, how: How) -> dict[str, Html]:
-    """What the frame shows of new notices: the link with their number, and the number before the title. Nothing for a
-    visitor."""
-    if by.me is None:
-        return {"news": NOTHING, "title_number": NOTHING}
+def news_link(by: Rendering, here: str, how: How) -> Html:
+    """The entry of the navigation, with the number of new notices."""
     number = news_number(by.news, by.language, how)
-    title = escaped(f"({shown_number(by.news)}) ") if by.news else NOTHING
-    return {"news": news_link(number, here == "notifications", by.language), "title_number": title}
+    return LINK.fill(by.language, number=number, is_here=here == "notifications")
 
 
-def frame_of_site(by: Rendering) -> dict[str, str]:
-    """What the frame shows of the site's own words."""
-    shown = announcement(by.site.announcement, by.dismissed, by.language)
-    return {**pages.of_site(by.site), "announcement": shown}
+def frame(by: Rendering, here: str, how: How) -> dict[str, Any]:
+    """What the frame shows of the viewer and of the site. `how`: of the number of new notices."""
+    is_signed_in = by.me is not None
+    return {
+        **pages.of_site(by.site),
+        "announcement": announcement(by.site.announcement, by.dismissed, by.language),
+        "banner": banner(by.sanction, by.language),
+        "signed_in": is_signed_in,
+        "session": session(by, here),
+        "news": news_link(by, here, how) if is_signed_in else NOTHING,
+        "title_number": escaped(f"({shown_number(by.news)}) ") if is_signed_in and by.news else NOTHING,
+    }
 
 
 def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
@@ -232,11 +205,7 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
         "user": by.user,
-        "signed_in": by.me is not None,
-        "session": session(by, name),
         "waiting": shown_number(by.waiting),
-        **frame_of_news(by, name, "polls"),
-        "banner": banner(by.sanction, by.language),
-        **frame_of_site(by),
+        **frame(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)

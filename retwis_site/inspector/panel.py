@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from retwis_site.http.language import listed
 from retwis_site.inspector.changes import Change, Sent
 from retwis_site.inspector.steps import SentCommand, Step, sent_command
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment
+from retwis_site.rendering.fragments import NOTHING, Fragment
 from retwis_site.store.connection.recorder import Command, RoundTrip, Watch
 from retwis_site.telemetry.redaction import HIDDEN
 
@@ -24,11 +24,7 @@ from retwis_site.telemetry.redaction import HIDDEN
 # of whole round trips are kept too.
 
 
-COMMAND = Fragment(
-    "retwis_site/inspector/_command.html",
-    slots=("name", "address", "key", "arguments", "asker", "complexity"),
-    shape={"linked": EITHER},
-)
+COMMAND = Fragment("retwis_site/inspector/_command.html")
 MOST_PATTERNS = 4000  # 5 MB
 MOST_ROUND_TRIPS = 500  # at most 10 MB, and mostly 3 MB
 LONGEST_ROUND_TRIP = 60  # commands; one with more is made each time
@@ -121,13 +117,9 @@ def _keep(identity: tuple[object, ...], pattern: _Pattern) -> None:
 # ---- Panel
 
 
-PANEL = Fragment(
-    "retwis_site/inspector/_panel.html",
-    slots=("commands", "round_trips", "milliseconds", "summary", "change", "of_change", "steps"),
-    shape={"has_change": EITHER},
-)
-SENT = Fragment("retwis_site/inspector/_sent.html", slots=("summary", "steps"), shape={"is_whole": EITHER})
-STEP = Fragment("retwis_site/inspector/_step.html", slots=("summary", "sent", "received", "commands"))
+PANEL = Fragment("retwis_site/inspector/_panel.html")
+SENT = Fragment("retwis_site/inspector/_sent.html")
+STEP = Fragment("retwis_site/inspector/_step.html")
 
 
 def panel(watch: Watch, change: Change | None, language: str) -> bytes:

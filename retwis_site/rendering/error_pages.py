@@ -5,16 +5,19 @@ These pages never load the user: that needs the store, which may be what failed.
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
+from retwis_site.features import features
 from retwis_site.http.client_ip import client_address
-from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
+from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
 from retwis_site.telemetry.log_lines import logged_path
@@ -28,6 +31,48 @@ RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 _FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+
+# ---- The text of a form that failed. Its error page shows the text again, so that nothing is lost.
+#
+# Only declared fields are shown, and only at the form's own address. So another site cannot make this site show a form
+# that the other site invented.
+
+
+@dataclass(frozen=True)
+class KeptField:
+    """A declared field and its text; the text of a password is empty."""
+
+    field: FormField
+    value: str
+
+
+def kept_fields(request: HttpRequest) -> list[KeptField]:
+    """The declared fields that the request has, in the order of declaration. No round trip."""
+    return kept_of(request, request.POST)
+
+
+def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
+    """The declared fields of what was typed into the form at the request's address, in the order of declaration."""
+    return [
+        KeptField(
+            field, "" if field.kind == "password" else typed.get(field.name, "").rstrip("\N{REPLACEMENT CHARACTER}")
+        )
+        for feature in features()
+        for field in feature.form_fields.get(_name_of(request), ())
+        if field.name in typed
+    ]
+
+
+def _name_of(request: HttpRequest) -> str:
+    """The name of the form's address; a form that is refused at once has not been resolved yet."""
+    try:
+        found = request.resolver_match or resolve(request.path_info)
+    except Resolver404:
+        return ""
+    return found.url_name or ""
+
+
+# ---- Pages
 
 
 def error_page(

@@ -1,23 +1,25 @@
 """Fragments: Django templates that are rendered once for each language and shape, and then filled.
 
-A fragment declares what its template may show:
-- The *shape* decides the structure: a few names, each with the values that it may have. `{% if own %}` asks one.
-- A *slot* takes what differs from use to use: a text, which is escaped, or HTML that is marked safe, such as another
-  filled fragment. When the template is rendered, a slot has no value yet: a placeholder stands in its place. So a
-  template can show a slot and cannot ask for its value.
+The text of the template says which names a fragment takes (`template_names.py`):
+- A *slot* is shown: `{{ text }}`. It takes what differs from use to use: a text, which is escaped, or HTML that is
+  marked safe, such as another filled fragment. When the template is rendered, a slot has no value yet: a placeholder
+  stands in its place. So a template can show a slot and cannot ask for its value.
 - A *number* is a slot that a `{% blocktranslate count %}` counts with. The language decides the words around it.
-- A *constant* is the same for every use.
+- The *shape* decides the structure. `{% if own %}` asks a name of it, which is true or false. A name with other values
+  is declared with all of them, since each value makes one more shape.
+- A *constant* is declared too, and is the same for every use.
 
 To fill a fragment is to join strings. Nothing is cached by content, so nothing becomes stale, no viewer gets what
-was made for another, and the thousandth page costs what the first one did. `fragment_checks.py` compares the template
-with the declaration when the template is loaded.
+was made for another, and the thousandth page costs what the first one did.
 """
 
 import re
 import secrets
+from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
+from itertools import accumulate
 from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
@@ -27,12 +29,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, override
 from django.utils.translation.trans_real import translation
 
-from retwis_site.rendering.fragment_checks import Declaration, FragmentError, check
-from retwis_site.rendering.refillable import Refillable
+from retwis_site.rendering.template_names import NOT_READ, FragmentError, Names, names_of
 
 T = TypeVar("T", bound=Hashable)
 
-EITHER = (False, True)
 MOST_SHAPES = 1000  # of a fragment, in all languages, that a process keeps, with 2 KB each beside what they share
 
 Html = SafeString  # a text that is inserted as it is. Only this module, pictures of users and the book make one
@@ -115,9 +115,55 @@ class Sendable:
         """The same, made of what other shapes are made of."""
         return Sendable([*map(_shared, self._pieces)], _shared(tuple(self._places)))
 
-    def to_keep(self) -> Refillable:
+    def to_keep(self) -> "Refillable":
         """The same HTML, to be kept: it takes half the memory."""
         return Refillable(self._pieces[::2], [name for _, name in self._places])
+
+
+_NEVER = object()  # no state is equal to it
+
+
+class Refillable:
+    """HTML with open slots that keeps how it was filled last: an old post looks the same all day to most viewers."""
+
+    __slots__ = ("_filled", "_names")
+
+    def __init__(self, pieces: Sequence[bytes], names: Sequence[str]) -> None:
+        """`names`: of the slots between the pieces."""
+        self._names = tuple(names)
+        ends = accumulate(map(len, pieces[:-1]))
+        # What it was filled for, the HTML, and where each slot begins and ends in it. An array takes the least memory.
+        places = array("I", [place for end in ends for place in (end, end)])
+        self._filled: tuple[object, bytes, array[int]] = (_NEVER, b"".join(pieces), places)
+
+    def filled(self, state: object) -> bytes | None:
+        """The HTML, when it was filled for an equal `state` last."""
+        last, html, _ = self._filled
+        return html if last == state else None
+
+    def filled_but(self, state: object, name: str, value: Html) -> bytes | None:
+        """The HTML with this value in a slot that it has once, if the others were filled for an equal `state` last."""
+        last, html, places = self._filled
+        if last != state:
+            return None
+        at = 2 * self._names.index(name)
+        return b"".join((html[: places[at]], value.encode(), html[places[at + 1] :]))
+
+    def fill(self, state: object, values: Mapping[str, Html]) -> bytes:
+        """The HTML with these values, which follow from `state`."""
+        _, html, places = self._filled
+        parts: list[bytes] = []
+        filled = array("I")
+        read = written = 0
+        for name, start, end in zip(self._names, places[::2], places[1::2], strict=True):
+            value = values[name].encode()
+            parts += [html[read:start], value]
+            written += start - read
+            filled.extend((written, written + len(value)))
+            written, read = written + len(value), end
+        html = b"".join((*parts, html[read:]))
+        self._filled = state, html, filled
+        return html
 
 
 class _Number(int):
@@ -133,7 +179,7 @@ class _Number(int):
 
 
 class Fragment:
-    """A template with its declaration. Each is a constant of a module."""
+    """A template that is filled. Each is a constant of a module."""
 
     every: ClassVar[list["Fragment"]] = []
 
@@ -141,26 +187,21 @@ class Fragment:
         self,
         template: str,
         *,
-        slots: Sequence[str] = (),
-        numbers: Sequence[str] = (),
         shape: Mapping[str, Sequence[Hashable]] | None = None,
         constants: Mapping[str, Any] | None = None,
     ) -> None:
+        """`shape`: the values of each name that is not just true or false."""
         self.template = template
-        self.slots = tuple(slots)
-        self.numbers = tuple(numbers)
-        self.shape = dict(shape or {})
-        self.constants = dict(constants or {})
-        self._shape_names = tuple(self.shape)
-        self._to_fill = frozenset((*self.slots, *self.numbers))
+        self.names = NOT_READ
+        self._shape = dict(shape or {})
+        self._constants = dict(constants or {})
         self._rendered: dict[tuple[Hashable, ...], Shaped] = {}
-        self._is_checked = False
         Fragment.every.append(self)
 
     def fill(self, language: str, **given: Any) -> Html:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
-        Raises FragmentError for a missing or an undeclared name, and for a value that the shape does not have."""
+        Raises FragmentError for a missing or an unknown name, and for a value that the shape does not have."""
         shaped = self._shaped(language, given)
         self._require_all(given)
         return shaped.fill(given)
@@ -176,26 +217,26 @@ class Fragment:
         return self._shaped(language, given).prepare(given)
 
     def _require_all(self, given: Mapping[str, Any]) -> None:
-        if given.keys() != self._to_fill:
-            raise FragmentError(f"{self.template}: {sorted(given.keys() ^ self._to_fill)} missing or not declared")
+        if given.keys() != self.names.to_fill:
+            unlike = sorted(given.keys() ^ self.names.to_fill)
+            raise FragmentError(f"{self.template}: {unlike} missing, or not in the template")
 
     def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
         """The fragment in this shape, whose names are removed from `given`."""
+        names = self.names
         try:
-            shape = map(given.pop, self._shape_names)
-            if self.numbers:
-                key = (language, *shape, *[_plural_form(language, given[name]) for name in self.numbers])
+            shape = map(given.pop, names.shape)
+            if names.numbers:
+                key = (language, *shape, *[_plural_form(language, given[name]) for name in names.numbers])
             else:
                 key = (language, *shape)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
-        return self._rendered.get(key) or self._render(key, given)
+        return self._rendered.get(key) or self._render(names, key, given)
 
     def load(self) -> None:
-        """Load the template and compare it with the declaration. Raises FragmentError."""
-        names = Declaration(self.template, self.slots, self.numbers, (*self._shape_names, *self.constants))
-        check(loader.get_template(self.template), names)
-        self._is_checked = True
+        """Load the template and read its names. Raises FragmentError."""
+        self.names = names_of(self.template, self._shape, self._constants)
 
     @classmethod
     def load_all(cls) -> None:
@@ -210,29 +251,30 @@ class Fragment:
         for fragment in cls.every:
             fragment._rendered.clear()
 
-    def _render(self, key: tuple[Hashable, ...], given: Mapping[str, Any]) -> Shaped:
+    def _render(self, names: Names, key: tuple[Hashable, ...], given: dict[str, Any]) -> Shaped:
         """Render the fragment in one language and shape. Raises FragmentError."""
-        if unknown := given.keys() - self._to_fill:
-            raise FragmentError(f"{self.template}: {sorted(unknown)} not declared")
         language, *values = key
-        shape = dict(zip(self._shape_names, values, strict=False))
-        for name, value in shape.items():
-            if value not in self.shape[name]:
-                raise FragmentError(f"{self.template}: {name}={value!r} is not in its shape")
-        if not self._is_checked:
+        if names is NOT_READ:
             self.load()
-        places = {name: f"{_SECRET}{number:03}" for number, name in enumerate(sorted(self._to_fill))}
-        context = {**self.constants, **shape, **{name: Html(places[name]) for name in self.slots}}
-        for name in self.numbers:
+            return self._shaped(str(language), given)
+        if unknown := given.keys() - names.to_fill:
+            raise FragmentError(f"{self.template}: {sorted(unknown)} not in the template")
+        shape = dict(zip(names.shape, values, strict=False))
+        for name, value in shape.items():
+            if value not in names.shape[name]:
+                raise FragmentError(f"{self.template}: {name}={value!r} is not in its shape")
+        to_fill = sorted(names.to_fill)
+        places = {name: f"{_SECRET}{number:03}" for number, name in enumerate(to_fill)}
+        context = {**self._constants, **shape, **{name: Html(places[name]) for name in names.slots}}
+        for name in names.numbers:
             context[name] = _Number(given[name])
             context[name].placeholder = places[name]
         with override(str(language)):
             html = _INDENTATION.sub("\n", loader.render_to_string(self.template, context))
-        names = sorted(self._to_fill)
         pieces = _PLACEHOLDER.split(html)
         if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")
-        shaped = Shaped(pieces, [(place, names[int(pieces[place])]) for place in range(1, len(pieces), 2)])
+        shaped = Shaped(pieces, [(place, to_fill[int(pieces[place])]) for place in range(1, len(pieces), 2)])
         if settings.DEBUG:
             return shaped
         if len(self._rendered) >= MOST_SHAPES:

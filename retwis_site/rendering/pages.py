@@ -18,14 +18,12 @@ from retwis_site.identity.site import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.theme import theme_of
 
-OF_SITE = ("site_name", "tagline", "colour", "announcement")  # the slots of the frame that `of_site` fills
-
-MESSAGE = Fragment("retwis_site/_message.html", slots=("text", "tags"))
+MESSAGE = Fragment("retwis_site/_message.html")
 
 
 def page(request: HttpRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
     """A page that is rendered now. Its template has the context, `request`, and what `base.html` needs: `here` (the
-    name of the view), `theme`, `messages`, `csrf_token`, OF_SITE."""
+    name of the view), `theme`, `messages`, `csrf_token`, and what `of_site` gives."""
     around = {
         "request": request,
         "here": request.resolver_match.view_name if request.resolver_match else "",
@@ -40,7 +38,7 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
 
 
 def of_site(site: Site) -> dict[str, str]:
-    """The slots OF_SITE. The announcement is empty: who sees one is up to the pages of accounts."""
+    """The site's own words in the frame. The announcement is empty: who sees one is up to the pages of accounts."""
     return {"site_name": site.name, "tagline": site.shown_tagline, "colour": site.colour, "announcement": NOTHING}
 
 

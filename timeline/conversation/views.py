@@ -1,32 +1,103 @@
 """The page of a post, with its thread; the posts that quote it; who likes it and who reposts it; the viewer's likes and
 bookmarks."""
 
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import quote
+
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import to_login
-from accounts.signing_in.html import rendering
+from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NotSignedIn
+from accounts.users.html import at
+from retwis_site.rendering.dates import iso
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.conversation import acting
-from timeline.conversation.html import acted_by_page, quotes_page, saved_page, thread_page
-from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
-from timeline.conversation.threads import Threads
-from timeline.people.lists import score_cursor
+from timeline.conversation.lists import ActedBy, ActedByPage, Quotes, SavedPage, SavedPosts
+from timeline.conversation.threads import Branch, InThread, Threads
+from timeline.people.html import listed
+from timeline.people.lists import ScoreCursor, score_cursor
+from timeline.posts.entities import DeletedBy, Post, Unavailable
+from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
+from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
+from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
+
+# ---- The pages of the people who like a post, and of those who have reposted it.
+
+
+ACTED_BY = {name: Page("timeline/conversation/acted_by.html", here=name) for name in ("likes_of", "reposts_of")}
 
 
 @require_safe
-def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    after = post_cursor(request.GET.get("after"))
-    found = Threads(connect()).page(request.viewer, username, pid, after)
-    if found.post.pid != pid:  # the address of a repost leads to the post
-        return redirect("post", found.author.username, found.post.pid)
-    return thread_page(request, rendering(request), found)
+def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    return _acted_by_page(request, ActedBy(connect()).likers(request.viewer, username, pid, before), "likes_of")
+
+
+@require_safe
+def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    before = score_cursor(request.GET.get("before"))
+    return _acted_by_page(request, ActedBy(connect()).reposters(request.viewer, username, pid, before), "reposts_of")
+
+
+def _acted_by_page(request: RetwisRequest, found: ActedByPage, which: str) -> HttpResponse:
+    """`which`: `likes_of` or `reposts_of`."""
+    by = rendering(request)
+    return ACTED_BY[which].answer(
+        request,
+        by,
+        has_rows=bool(found.people),
+        more=found.older is not None,
+        **about_post(found.author, found.pid),
+        rows=listed(found.people, by),
+        older=found.older or "",
+    )
+
+
+# ---- The pages of the posts that the viewer likes, and of the viewer's bookmarks.
+
+
+ReadSaved = Callable[[Viewer, ScoreCursor | None], SavedPage]
+SAVED = {
+    name: Page("timeline/conversation/saved.html", here=name, shape=listing.SHAPE) for name in ("likes", "bookmarks")
+}
+
+
+@require_safe
+def likes(request: RetwisRequest) -> HttpResponse:
+    return _saved_page(request, SavedPosts(connect()).likes, "likes")
+
+
+@require_safe
+def bookmarks(request: RetwisRequest) -> HttpResponse:
+    return _saved_page(request, SavedPosts(connect()).bookmarks, "bookmarks")
+
+
+def _saved_page(request: RetwisRequest, read: ReadSaved, which: str) -> HttpResponse:
+    """`which`: `likes` or `bookmarks`."""
+    try:
+        found = read(request.viewer, score_cursor(request.GET.get("before")))
+    except NotSignedIn:
+        return to_login(request.get_full_path())
+    by = rendering(request)
+    page = PostsPage(found.posts, found.older.uid if found.older else None)
+    shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
+    return SAVED[which].answer(request, by, composer=composer(request, by), **shown)
+
+
+# ---- The page of the posts that quote a post.
+
+
+QUOTES = Page("timeline/conversation/quotes.html", here="quotes", shape=listing.SHAPE)
 
 
 @require_safe
@@ -34,43 +105,100 @@ def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Quotes(connect()).page(request.viewer, username, pid, before)
     by = rendering(request)
-    return quotes_page(request, by, found, composer(request, by, quote=pid))
+    return QUOTES.answer(
+        request,
+        by,
+        **about_post(found.author, pid),
+        composer=composer(request, by, quote=pid),
+        **listing.listing(request, found.page, by),
+    )
+
+
+# ---- The page of a post, with its thread.
+
+
+IN_TITLE = 60  # characters of the text
+IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
+
+THREAD = Page("timeline/conversation/thread.html", here="post")
+BRANCH = Fragment("timeline/conversation/_branch.html", shape={"more": ("", "branch", "others")})
+KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
+NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
+UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"deleted_by": ("", *DeletedBy)})
 
 
 @require_safe
-def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    found = ActedBy(connect()).likers(request.viewer, username, pid, before)
-    return acted_by_page(request, rendering(request), found, "likes_of")
-
-
-@require_safe
-def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    found = ActedBy(connect()).reposters(request.viewer, username, pid, before)
-    return acted_by_page(request, rendering(request), found, "reposts_of")
-
-
-@require_safe
-def likes(request: RetwisRequest) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    try:
-        found = SavedPosts(connect()).likes(request.viewer, before)
-    except NotSignedIn:
-        return to_login(request.get_full_path())
+def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """Status 410 for a deleted post, which has replies."""
+    found = Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
+    if found.post.pid != pid:  # the address of a repost leads to the post
+        return redirect("post", found.author.username, found.post.pid)
     by = rendering(request)
-    return saved_page(request, by, found, "likes", composer(request, by))
+    post = found.post if isinstance(found.post, Post) else None
+    highest = found.above[0] if found.above else None
+    higher = highest if isinstance(highest, Post) and found.begins_higher else None
+    text = post.body if post else ""
+    return THREAD.answer(
+        request,
+        by,
+        status=410 if isinstance(found.post, Unavailable) and found.post.deleted_by else 200,
+        is_there=post is not None,
+        is_muted=found.is_muted,
+        later="after" in request.GET,
+        **about_post(found.author, pid),
+        title_text=beginning_of(text, IN_TITLE),
+        origin=origin_of(request),
+        description=shortened(text, IN_DESCRIPTION),
+        iso=iso(post.time) if post else "",
+        has_above=bool(found.above),
+        higher=higher is not None,
+        higher_at=at(higher.author.username) if higher else "",
+        higher_pid=higher.pid if higher else "",
+        above=_in_a_row(found.above, by),
+        post=card_alone(found.post, by) if isinstance(found.post, Post) else _unavailable(found.post, by),
+        numbers=_numbers(post, by) if post else NOTHING,
+        composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
+        next=quote(reverse("post", args=[found.author.username, pid])),
+        has_replies=bool(found.replies),
+        replies=_branches(found.replies, by),
+        ages=phrases(by.language),
+        has_more=found.after is not None,
+        after=found.after or "",
+    )
 
 
-@require_safe
-def bookmarks(request: RetwisRequest) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    try:
-        found = SavedPosts(connect()).bookmarks(request.viewer, before)
-    except NotSignedIn:
-        return to_login(request.get_full_path())
-    by = rendering(request)
-    return saved_page(request, by, found, "bookmarks", composer(request, by))
+def _numbers(post: Post, by: Rendering) -> Html:
+    """How often others have acted on a post, with links to who did."""
+    counted = [(kind, getattr(post.counts, kind)) for kind in KINDS]
+    place = {"at": at(post.author.username), "pid": post.pid}
+    return joined([NUMBER.fill(by.language, kind=kind, number=count, **place) for kind, count in counted if count])
+
+
+def _branches(branches: Iterable[Branch], by: Rendering) -> bytes:
+    return b"".join([_branch(branch, by) for branch in branches])
+
+
+def _branch(branch: Branch, by: Rendering) -> bytes:
+    """Where it continues elsewhere, it leads to the page of its last post that the viewer sees."""
+    seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), None)
+    more = ("others" if branch.forks else "branch") if branch.has_more and seen else ""
+    return BRANCH.fill_as_sent(
+        by.language,
+        posts=_in_a_row(branch.posts, by),
+        forks=bool(branch.forks),
+        branches=_branches(branch.forks, by),
+        more=more,
+        at=at(seen.author.username) if seen else "",
+        pid=seen.pid if seen else "",
+    )
+
+
+def _in_a_row(posts: Sequence[InThread], by: Rendering) -> bytes:
+    return b"".join([cards([post], by) if isinstance(post, Post) else _unavailable(post, by) for post in posts])
+
+
+def _unavailable(post: Unavailable, by: Rendering) -> bytes:
+    return UNAVAILABLE.fill_as_sent(by.language, pid=post.pid, deleted_by=post.deleted_by or "")
 
 
 # ---- Addresses

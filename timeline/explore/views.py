@@ -4,19 +4,48 @@ from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.html import rendering
+from accounts.signing_in.html import Page, rendering
 from accounts.signing_in.middleware import RetwisRequest
+from retwis_site.rendering.fragments import Fragment, Html, joined
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
-from timeline.explore.exploring import Explore
-from timeline.explore.html import explore_page
+from timeline.explore.exploring import Explore, TagOfTheWeek
+from timeline.people.html import suggestions
 from timeline.posts.html.composer import composer
+from timeline.posts.html.post_cards import cards, phrases, tag_in_path
+
+EXPLORE = Page("timeline/explore/explore.html", here="explore")
+TAG = Fragment("timeline/explore/_tag.html")
 
 
 @require_safe
 def explore(request: RetwisRequest) -> HttpResponse:
     found = Explore(connect()).page(request.viewer)
     by = rendering(request)
-    return explore_page(request, by, found, composer(request, by))
+    return EXPLORE.answer(
+        request,
+        by,
+        origin=origin_of(request),
+        has_tags=bool(found.tags),
+        tags=joined(_tag(one, by.language) for one in found.tags),
+        has_posts=bool(found.posts),
+        of_the_week=found.of_the_week,
+        posts=cards(found.posts, by),
+        people=suggestions(found.people, by),
+        composer=composer(request, by),
+        ages=phrases(by.language),
+    )
+
+
+def _tag(one: TagOfTheWeek, language: str) -> Html:
+    return TAG.fill(
+        language,
+        all_counted=one.all_counted,
+        tag=tag_in_path(one.tag.folded),
+        spelling=one.tag.spelling,
+        people=one.people,
+        posts=one.posts,
+    )
 
 
 # ---- Addresses

@@ -25,7 +25,7 @@ from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity.site import known_site
 from retwis_site.rendering.dates import moment_of
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, with_line_breaks
+from retwis_site.rendering.fragments import Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.posts.entities import Page, Post
@@ -38,11 +38,7 @@ from timeline.timelines.profile import Profiles
 # ---- A post as the HTML of an item in a feed: to whom it replies, its text, and the post that it quotes.
 
 
-FEED_TEXT = Fragment(
-    "timeline/feeds/_feed_text.html",
-    slots=("text", "answered", "answered_address", "quoted_name", "quoted_address", "quoted_text"),
-    shape={"replies": EITHER, "quotes": EITHER, "seen": EITHER},
-)
+FEED_TEXT = Fragment("timeline/feeds/_feed_text.html")
 
 
 def item_html(post: Post, language: str, origin: str) -> Html:

@@ -10,23 +10,14 @@ from accounts.signing_in.guards import to_login
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
-from accounts.users.html import PERSON, person
+from accounts.users.html import person
 from retwis_site.rendering.dates import day, moment
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, joined
+from retwis_site.rendering.fragments import Fragment, Html, joined
 from retwis_site.store.client import connect
 from timeline.people.hidden import HiddenPeople, HiddenPerson, Hides, hidden_people
 
-HIDDEN = Page(
-    "timeline/people/hidden/hidden.html",
-    here="hidden_people",
-    slots=tuple(Hides),
-    shape={f"has_{kind}": EITHER for kind in Hides},
-)
-ROW = Fragment(
-    "timeline/people/hidden/_row.html",
-    slots=(*PERSON, "username", "csrf_token", "iso", "exact", "day"),
-    shape={"kind": tuple(Hides), "ends": EITHER},
-)
+HIDDEN = Page("timeline/people/hidden/hidden.html", here="hidden_people")
+ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(Hides)})
 
 
 def hidden_page(request: HttpRequest, by: Rendering, found: HiddenPeople) -> HttpResponse:

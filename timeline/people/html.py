@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import PERSON, at, person
+from accounts.users.html import at, person
 from retwis_site.rendering.dates import day, moment, month
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
 from timeline.posts.html.post_cards import beginning_of
 from timeline.relations.html import follow_button
@@ -16,49 +16,16 @@ BIO_IN_LISTS = 80  # characters
 
 SIDES = ("followers", "following")
 FOLLOW_PAGES = {
-    side: Page(
-        "timeline/people/follow_page.html",
-        here=side,
-        slots=(*PERSON, "title_name", "shown_name", "rows", "newest_at", "here_at", "older"),
-        shape={
-            "side": (side,),
-            "show": tuple(Show),
-            "later": EITHER,
-            "has_rows": EITHER,
-            "further": EITHER,
-            "more": EITHER,
-        },
-    )
-    for side in SIDES
+    side: Page("timeline/people/follow_page.html", here=side, shape={"show": tuple(Show)}) for side in SIDES
 }
-PEOPLE = Page(
-    "timeline/people/people.html",
-    here="people",
-    slots=("q", "longest", "rows", "newest_at", "older"),
-    numbers=("number",),
-    shape={"searching": EITHER, "order": tuple(By), "later": EITHER, "has_rows": EITHER, "more": EITHER},
-)
-JOINED = Fragment("timeline/people/_joined.html", slots=("iso", "exact", "month"))
-LISTED = Fragment(
-    "timeline/people/_listed.html",
-    slots=(*PERSON, "bio", "joined", "button"),
-    numbers=("followers",),
-    shape={"has_bio": EITHER},
-)
-FOLLOW_ROW = Fragment(
-    "timeline/people/_follow_row.html",
-    slots=(*PERSON, "bio", "iso", "exact", "day", "button"),
-    shape={"follows_me": EITHER, "has_bio": EITHER},
-)
-SUGGESTED = Fragment(
-    "timeline/people/_suggested.html",
-    slots=(*PERSON, "voter", "button"),
-    numbers=("followers",),
-    shape={"has_voter": EITHER},
-)
-SUGGESTIONS = Fragment("timeline/people/_suggestions.html", slots=("rows",))
-NEWEST_USER = Fragment("timeline/people/_newest_user.html", slots=("at", "name"))
-NEWEST_USERS = Fragment("timeline/people/_newest_users.html", slots=("users",), shape={"has_users": EITHER})
+PEOPLE = Page("timeline/people/people.html", here="people", shape={"order": tuple(By)})
+JOINED = Fragment("timeline/people/_joined.html")
+LISTED = Fragment("timeline/people/_listed.html")
+FOLLOW_ROW = Fragment("timeline/people/_follow_row.html")
+SUGGESTED = Fragment("timeline/people/_suggested.html")
+SUGGESTIONS = Fragment("timeline/people/_suggestions.html")
+NEWEST_USER = Fragment("timeline/people/_newest_user.html")
+NEWEST_USERS = Fragment("timeline/people/_newest_users.html")
 
 
 def join_date(when: int | None, language: str) -> Html:

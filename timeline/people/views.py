@@ -1,7 +1,6 @@
 """The pages of people: followers, following, the directory, and search."""
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpResponse
@@ -10,8 +9,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.signing_in.html import rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.html import person
-from accounts.users.names import isolated
+from accounts.users.html import person, titled
 from retwis_site.store.client import connect
 from timeline.people import hidden_page, words
 from timeline.people.directory import LONGEST_QUERY, People, search_query
@@ -41,15 +39,13 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
     return FOLLOW_PAGES[side].answer(
         request,
         by,
-        side=side,
         show=which,
         later="before" in request.GET,
         has_rows=bool(found.edges),
         further=found.further,
         more=found.older is not None,
         **person(owner, by.language),
-        title_name=isolated(owner),
-        shown_name=owner.shown_name,
+        **titled(owner),
         rows=follow_rows(found.edges, by),
         newest_at=f"{request.path}?show={which}" if which else request.path,
         here_at=request.path,
@@ -71,39 +67,42 @@ def people(request: RetwisRequest) -> HttpResponse:
     else:
         found = directory.newest(request.viewer, name_cursor(before))
     return _people_page(
-        request,
-        found.people,
-        searching=False,
-        order=order,
-        later=before is not None,
-        more=found.older is not None,
-        q="",
-        newest_at=f"{request.path}?by={order}" if order else request.path,
-        older=quote(found.older or ""),
+        request, found.people, order=order, later=before is not None, older=found.older, more=found.older is not None
     )
 
 
 def _search(request: RetwisRequest, query: str) -> HttpResponse:
     found = People(connect()).search(request.viewer, query)
-    return _people_page(
-        request,
-        found.people,
-        searching=True,
-        order=By.NEWEST,
-        later=False,
-        more=found.more,
-        q=query,
-        newest_at="",
-        older="",
-    )
+    return _people_page(request, found.people, q=query, more=found.more)
 
 
-def _people_page(request: RetwisRequest, people: Sequence[ListedPerson], **given: Any) -> HttpResponse:
-    """The page of these people. `given`: what else PEOPLE shows."""
+def _people_page(
+    request: RetwisRequest,
+    people: Sequence[ListedPerson],
+    *,
+    more: bool,
+    q: str = "",
+    order: By = By.NEWEST,
+    later: bool = False,
+    older: str | None = None,
+) -> HttpResponse:
+    """The page of these people. `more`: there are others."""
     by = rendering(request)
-    rows = listed(people, by)
-    number = len(people)
-    return PEOPLE.answer(request, by, has_rows=number > 0, number=number, rows=rows, longest=LONGEST_QUERY, **given)
+    return PEOPLE.answer(
+        request,
+        by,
+        searching=bool(q),
+        q=q,
+        longest=LONGEST_QUERY,
+        order=order,
+        later=later,
+        newest_at=f"{request.path}?by={order}" if order else request.path,
+        has_rows=bool(people),
+        number=len(people),
+        rows=listed(people, by),
+        more=more,
+        older=quote(older or ""),
+    )
 
 
 # ---- Addresses

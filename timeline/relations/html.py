@@ -4,30 +4,17 @@ The counts and the button take the person: `people` builds on relations, not the
 
 from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
-from accounts.users.html import at
-from retwis_site.rendering.fragments import EITHER, Fragment, Html
+from accounts.users.html import at, first_two
+from retwis_site.rendering.fragments import Fragment, Html
 from timeline.relations.entities import Hiding, InCommon
 
-COUNTS = Fragment("timeline/relations/_counts.html", slots=("uid", "at"), numbers=("following", "followers"))
-FOLLOW = Fragment(
-    "timeline/relations/_follow.html", slots=("uid", "at", "username", "csrf_token"), shape={"following": EITHER}
-)
-KNOWN_FOLLOWERS = Fragment(
-    "timeline/relations/_known_followers.html",
-    slots=("first", "first_at", "second", "second_at", "others_text"),
-    numbers=("others",),
-    shape={"named": (0, 1, 2), "has_others": EITHER},
-)
-COMMON_FOLLOWERS = Fragment(
-    "timeline/relations/_common_followers.html", slots=("name",), numbers=("number",), shape={"exact": EITHER}
-)
-COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html", numbers=("number",), shape={"exact": EITHER})
+COUNTS = Fragment("timeline/relations/_counts.html")
+FOLLOW = Fragment("timeline/relations/_follow.html")
+KNOWN_FOLLOWERS = Fragment("timeline/relations/_known_followers.html", shape={"named": (0, 1, 2)})
+COMMON_FOLLOWERS = Fragment("timeline/relations/_common_followers.html")
+COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html")
 
-PERSON_MENU = Fragment(
-    "timeline/relations/_person_menu.html",
-    slots=("at", "username", "csrf_token"),
-    shape={"blocked": EITHER, "muted": EITHER, "reposts_muted": EITHER},
-)
+PERSON_MENU = Fragment("timeline/relations/_person_menu.html")
 
 
 def counts_of(person: User, following: int, followers: int, by: Rendering) -> Html:
@@ -62,15 +49,11 @@ def person_menu(person: User, hiding: Hiding, by: Rendering) -> Html:
 
 def known_followers(named: tuple[User, ...], others: InCommon, by: Rendering) -> Html:
     """The followers of a person whom the viewer follows: at most two by name, and the number of the others."""
-    first, second = (*named, None, None)[:2]
     return KNOWN_FOLLOWERS.fill(
         by.language,
         named=len(named),
         has_others=others.count > 0,
-        first=first.shown_name if first else "",
-        first_at=at(first.username) if first else "",
-        second=second.shown_name if second else "",
-        second_at=at(second.username) if second else "",
+        **first_two(named),
         others=others.count,
         others_text=str(others),
     )

@@ -1,5 +1,8 @@
 """The pages of tags, follow and unfollow, and what completes names and tags."""
 
+from collections.abc import Sequence
+from urllib.parse import quote
+
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import redirect
@@ -8,29 +11,76 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html import rendering
+from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
-from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import answer
+from accounts.users.names import FIRST_STRONG_ISOLATE, POP
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
+from retwis_site.rendering.pages import answer, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from timeline.people.entities import ListedPerson
+from timeline.posts.entities import Page as PostPage
 from timeline.posts.html.composer import composer
+from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.tag_follow import TagFollows
 from timeline.tags.completion import people_named, tags_named
 from timeline.tags.feature import COMPLETIONS
-from timeline.tags.html import (
-    completions,
-    people_options,
-    tag_options,
-    tag_page,
-    tags_page,
-    tags_page_of_visitor,
-)
-from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, TagPages, followed_tag
+from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, Tag, TagPages, UsedTag, followed_tag
+from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
+
+TAG = Page("timeline/tags/tag.html", here="tag", shape=listing.SHAPE)
+TAGS = Page("timeline/tags/tags.html", here="tags", shape=listing.SHAPE)
+OPTIONS = Fragment("timeline/tags/_completions.html")
+PERSON_OPTION = Fragment("timeline/tags/_person_option.html")
+TAG_OPTION = Fragment("timeline/tags/_tag_option.html")
+FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html")
+FOLLOW_TAG = Fragment("timeline/tags/_follow_tag.html")
+
+
+def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
+    """The button for a signed-in viewer."""
+    return FOLLOW_TAG.fill(
+        by.language,
+        following=following,
+        folded=tag.folded,
+        tag=tag_in_path(tag.folded),
+        spelling=tag.spelling,
+        csrf_token=by.token,
+    )
+
+
+def _in_title(tag: Tag) -> str:
+    """The tag for a title or an attribute. Its writing direction does not change the text around it."""
+    return f"{FIRST_STRONG_ISOLATE}#{tag.spelling}{POP}"
+
+
+def people_options(people: Sequence[ListedPerson], language: str) -> list[Html]:
+    return [
+        PERSON_OPTION.fill(
+            language,
+            has_name=bool(one.user.name),
+            following=one.following,
+            position=position,
+            username=one.user.username,
+            name=one.user.name,
+        )
+        for position, one in enumerate(people, start=1)
+    ]
+
+
+def tag_options(tags: Sequence[UsedTag], language: str) -> list[Html]:
+    return [
+        TAG_OPTION.fill(language, position=position, spelling=one.tag.spelling, posts=one.posts)
+        for position, one in enumerate(tags, start=1)
+    ]
+
+
+# ---- Views
+
 
 SIGNS = frozenset(("@", *HASH_SIGNS))  # of what `complete` completes
 
@@ -47,7 +97,18 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         return HttpResponsePermanentRedirect(f"{address}?{query}" if query else address)
     found = TagPages(connect()).page(request.viewer, tag, before)
     by = rendering(request)
-    return tag_page(request, by, found, composer(request, by))
+    return TAG.answer(
+        request,
+        by,
+        tag=tag_in_path(found.tag.folded),
+        spelling=found.tag.spelling,
+        title_tag=_in_title(found.tag),
+        origin=origin_of(request),
+        next=quote(f"/tags/{tag_in_path(found.tag.folded)}/"),
+        button=follow_tag_button(found.tag, found.following, by) if by.me is not None else NOTHING,
+        composer=composer(request, by),
+        **listing.listing(request, found.page, by),
+    )
 
 
 @require_safe
@@ -57,9 +118,24 @@ def tags(request: RetwisRequest) -> HttpResponse:
     try:
         found = TagPages(connect()).of_followed(request.viewer, before)
     except NotSignedIn:
-        return tags_page_of_visitor(request, rendering(request))
+        return _tags_page(request, [], PostPage([], None))
+    return _tags_page(request, found.tags, found.page)
+
+
+def _tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> HttpResponse:
+    """The posts of the tags that the viewer follows; a visitor follows none."""
     by = rendering(request)
-    return tags_page(request, by, found, composer(request, by))
+    rows = joined(
+        FOLLOWED_TAG.fill(
+            by.language,
+            tag=tag_in_path(tag.folded),
+            spelling=tag.spelling,
+            button=follow_tag_button(tag, following=True, by=by),
+        )
+        for tag in tags
+    )
+    shown = listing.listing(request, page, by)
+    return TAGS.answer(request, by, has_tags=bool(tags), tags=rows, composer=composer(request, by), **shown)
 
 
 @change
@@ -103,7 +179,9 @@ def complete(request: RetwisRequest) -> HttpResponse:
         options = people_options(people_named(connect(), request.viewer, name), language)
     else:
         options = tag_options(tags_named(connect(), request.viewer, name), language)
-    return answer(completions(options, language), language) if options else HttpResponse(status=204)
+    if not options:
+        return HttpResponse(status=204)
+    return answer(OPTIONS.fill_as_sent(language, options=joined(options)), language)
 
 
 # ---- Addresses

@@ -6,16 +6,18 @@ from urllib.parse import quote
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import PERSON, person
+from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.html import person, titled
 from accounts.users.names import isolated
 from retwis_site.http.url_converters import in_path
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
 from timeline.people.entities import Suggested
 from timeline.people.html import join_date, newest_users, suggestions
 from timeline.posts.entities import Page as PostsPage
+from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import card_pinned, cards, html_of, phrases
 from timeline.relations.html import (
     COMMON_FOLLOWERS,
@@ -31,8 +33,7 @@ from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
 
 
-SLOTS = ("posts", "older", "newest_at", "ages")
-SHAPE = {"later": EITHER, "has_posts": EITHER, "end": ("older", "cap", "beginning"), "is_empty": EITHER}
+SHAPE = {"end": ("older", "cap", "beginning")}
 
 STOPPED = Fragment("timeline/timelines/_stopped.html")
 
@@ -71,30 +72,18 @@ def _with_line(page: PostsPage, by: Rendering, last_read: int | None) -> bytes:
 # ---- The home page.
 
 
-HOME = Page(
-    "timeline/timelines/home.html",
-    here="home",
-    slots=(*PERSON, "counts", "composer", "newest", "unread", "suggestions", *SLOTS),
-    shape={"polls": EITHER, **SHAPE},
-)
+HOME = Page("timeline/timelines/home.html", here="home", shape=SHAPE)
 UNREAD = Fragment(
     "timeline/timelines/_unread.html",
-    slots=("resume_before",),
-    numbers=("number",),
-    shape={
-        "says": ("stopped_here", "new_posts", "all_read"),
-        "has_more": EITHER,
-        "leads": ("", "back", "down"),
-    },
+    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
 )
-ARRIVALS = Fragment("timeline/timelines/_arrivals.html", numbers=("count",), shape={"more": EITHER})
+ARRIVALS = Fragment("timeline/timelines/_arrivals.html")
 
 
 def home_page(
     request: HttpRequest,
     by: Rendering,
     found: HomePage,
-    composer: Html,
     *,
     said: Html = NOTHING,
     last_read: int | None = None,
@@ -112,7 +101,7 @@ def home_page(
         polls="before" not in request.GET,
         **person(user, by.language),
         counts=counts_of(user, found.counts.following, found.counts.followers, by),
-        composer=composer,
+        composer=composer(request, by),
         newest=newest,
         unread=said,
         suggestions=suggestions(suggested, by),
@@ -142,57 +131,23 @@ def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
     )
 
 
-def arrivals_html(count: int, more: bool, language: str) -> Html:
-    """The link that loads posts which have come since the page was opened."""
-    return ARRIVALS.fill(language, count=count, more=more)
-
-
 # ---- The pages that visitors see too: the global timeline, the welcome page, profiles.
 
 
-EVERYONE = Page(
-    "timeline/timelines/everyone.html",
-    here="timeline",
-    slots=("origin", "newest_users", "composer", *SLOTS),
-    shape=SHAPE,
-)
-WELCOME = Page("timeline/timelines/welcome.html", here="home", slots=("newest_users", *SLOTS), shape=SHAPE)
-PROFILE = Page(
-    "timeline/timelines/profile.html",
-    here="profile",
-    slots=(
-        *("uid", *PERSON, "username", "username_in_title", "title_name", "shown_name"),
-        *(
-            "origin",
-            "description",
-            "counts",
-            "bio",
-            "joined",
-            "next",
-            "button",
-            "menu",
-            "in_common",
-            "composer",
-            "pinned",
-        ),
-        *SLOTS,
-    ),
-    shape={
-        **dict.fromkeys(("is_me", "is_blocked", "follows_me", "has_bio", "has_pinned"), EITHER),
-        "tab": [tab.value for tab in Tab],
-        **SHAPE,
-    },
-)
+EVERYONE = Page("timeline/timelines/everyone.html", here="timeline", shape=SHAPE)
+WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
+PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
 
 
-def everyone_page(request: HttpRequest, by: Rendering, found: EveryonePage, composer: Html) -> HttpResponse:
+def everyone_page(request: RetwisRequest, found: EveryonePage) -> HttpResponse:
     """The global timeline."""
+    by = rendering(request)
     return EVERYONE.answer(
         request,
         by,
         origin=origin_of(request),
         newest_users=newest_users(found.newest_users, by.language),
-        composer=composer,
+        composer=composer(request, by),
         **listing(request, found.page, by, at_the_cap=found.at_the_cap),
     )
 
@@ -207,8 +162,9 @@ def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> Ht
     )
 
 
-def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, composer: Html) -> HttpResponse:
+def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     """A user's profile with their posts, or with their posts and replies."""
+    by = rendering(request)
     pinned = [found.pinned] if found.pinned else []
     others = [post for post in found.page.posts if post.pid not in {one.pid for one in pinned}]
     shown = listing(request, PostsPage(others, found.page.older), by)
@@ -228,8 +184,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         username=owner.username,
         username_in_title=owner.username.lower(),
         **person(owner, by.language),
-        title_name=isolated(owner),
-        shown_name=owner.shown_name,
+        **titled(owner),
         origin=origin_of(request),
         description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
         counts=counts_of(owner, found.counts.following, found.counts.followers, by),
@@ -240,7 +195,7 @@ def profile_page(request: HttpRequest, by: Rendering, found: ProfilePage, compos
         button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
         menu=person_menu(owner, relation.hiding, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
-        composer=composer,
+        composer=composer(request, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},
     )
 

@@ -17,12 +17,11 @@ from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
-from timeline.posts.html.composer import composer
 from timeline.timelines import unread
 from timeline.timelines.entities import HomePage
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.html import arrivals_html, everyone_page, home_page, profile_page, unread_html, welcome_page
+from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, unread_html, welcome_page
 from timeline.timelines.pagination import post_cursor
 from timeline.timelines.profile import Pins, Profiles
 
@@ -42,7 +41,6 @@ def home(request: RetwisRequest) -> HttpResponse:
         request,
         by,
         found,
-        composer(request, by),
         said=unread_html(found, before, last_read, by.language),
         last_read=last_read,
         suggested=_suggested(found, before),
@@ -62,7 +60,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
     except NotSignedIn:
         count = 0
     language = active_language()
-    html = arrivals_html(count, count >= FIRST_TRUSTED, language) if count else NOTHING
+    html = ARRIVALS.fill(language, count=count, more=count >= FIRST_TRUSTED) if count else NOTHING
     number = request.viewer.numbers.get("news", 0)
     if shown_number(number) != request.GET.get("known", ""):
         html = joined([html, news_number(number, language, "arrives")])
@@ -90,24 +88,21 @@ def _welcome(request: RetwisRequest) -> HttpResponse:
 def everyone(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = EveryoneTimeline(connect()).page(request.viewer, before, EVERYONE_POSTS)
-    by = rendering(request)
-    return everyone_page(request, by, found, composer(request, by))
+    return everyone_page(request, found)
 
 
 @require_safe
 def profile(request: RetwisRequest, username: str) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Profiles(connect()).page(request.viewer, username, before)
-    by = rendering(request)
-    return profile_page(request, by, found, composer(request, by))
+    return profile_page(request, found)
 
 
 @require_safe
 def replies(request: RetwisRequest, username: str) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Profiles(connect()).page_with_replies(request.viewer, username, before)
-    by = rendering(request)
-    return profile_page(request, by, found, composer(request, by))
+    return profile_page(request, found)
 
 
 @change

@@ -20,9 +20,8 @@ from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.dates import day
-from retwis_site.rendering.error_pages import error_page
+from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.kept_fields import kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 

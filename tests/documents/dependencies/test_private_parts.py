@@ -18,7 +18,7 @@ PRIVATE = {
     "django.core.management.commands.makemessages.Command": "`manage.py makemessages` changes its options",
     "django.http.request.split_domain_port": "the port of a host",
     "django.middleware.csrf.CSRF_ALLOWED_CHARS": "what a token may have",
-    "django.template.base.VariableNode": "a fragment checks the nodes of its template",
+    "django.template.base.VariableNode": "a fragment reads the nodes of its template",
     "django.template.defaulttags.IfNode": "the same",
     "django.template.loader_tags.ExtendsNode": "the same",
     "django.utils.functional.empty": "whether a lazy object has been made",

@@ -107,4 +107,4 @@ def test_an_overriding_template_may_extend_the_one_that_it_replaces(club, tmp_pa
     base = tmp_path / "club/templates/retwis_site/base.html"
     shown = "{% block own_head %}{{ block.super }}{{ unknown }}{% endblock %}"
     base.write_text('{% extends "retwis_site/base.html" %}' + shown)
-    assert "unknown is not declared" in manage("check", env=club).stderr
+    assert "unknown is not given" in manage("check", env=club).stderr

@@ -1,20 +1,24 @@
-"""Fragments: a template is rendered once for each language and shape, agrees with its declaration, escapes texts."""
+"""Fragments: a template is rendered once for each language and shape, says which names it takes, escapes texts."""
 
+import ast
 import math
 import random
 from enum import StrEnum
-from itertools import combinations, product
+from importlib import import_module
+from itertools import combinations, count, product
+from pathlib import Path
 
 import pytest
+from django.conf import settings as site
 from django.template import engines
 from django.utils.translation import gettext_lazy, override
 from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.rendering import fragments
-from retwis_site.rendering.fragment_checks import FragmentError
-from retwis_site.rendering.fragments import EITHER, Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
+from retwis_site.rendering.template_names import EITHER, FragmentError, names_of
 from tests.support.protocols.thoroughness import tries_all
 from tests.support.stored_keys import publish
 from timeline.relations.html import COUNTS
@@ -25,18 +29,28 @@ TRIED, MEET = (1500, 3) if tries_all() else (30, 2)
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """`made(source, slots=...)`: a fragment whose template has this source. It stays out of the list of all."""
+def folders(monkeypatch, settings, tmp_path):
+    """The templates of a site in `site`, and below them those of the code in `code`. New fragments stay out of the list
+    of all."""
     monkeypatch.setattr(Fragment, "every", [])
-    engine = engines["django"]
+    for name in ("site", "code"):
+        (tmp_path / name).mkdir()
+    dirs = [tmp_path / "site", tmp_path / "code", *settings.TEMPLATES[0]["DIRS"]]
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": dirs}]
+    return tmp_path
 
-    def make(source, **declared):
-        monkeypatch.setattr("django.template.loader.get_template", lambda name: engine.from_string(source))
-        fragment = Fragment("made.html", **declared)
-        monkeypatch.setattr(
-            "django.template.loader.render_to_string", lambda name, context: engine.from_string(source).render(context)
-        )
-        return fragment
+
+@pytest.fixture
+def made(folders):
+    """`made(source, shape=...)`: a fragment whose template has this source. `instead`: the template of a site."""
+    numbers = count(1)
+
+    def make(source, instead=None, **declared):
+        name = f"made{next(numbers)}.html"
+        (folders / "code" / name).write_text(source)
+        if instead is not None:
+            (folders / "site" / name).write_text(instead)
+        return Fragment(name, **declared)
 
     return make
 
@@ -45,7 +59,7 @@ def made(monkeypatch):
 
 
 def test_texts_are_escaped_and_html_is_not(made):
-    fragment = made("<p title='{{ a }}'>{{ b }}{{ c }}</p>", slots=("a", "b", "c"))
+    fragment = made("<p title='{{ a }}'>{{ b }}{{ c }}</p>")
     html = fragment.fill("en", a="'\"<&>", b=Html("<b>1</b>"), c=7)
     assert html == "<p title='&#x27;&quot;&lt;&amp;&gt;'><b>1</b>7</p>"
     assert type(html) is Html
@@ -57,7 +71,7 @@ class Colour(StrEnum):
 
 @pytest.mark.parametrize("value", [Colour.HOSTILE, gettext_lazy("<script>")])
 def test_other_kinds_of_text_are_escaped_too(made, value):
-    assert made("{{ a }}", slots=("a",)).fill("en", a=value) == "&lt;script&gt;"
+    assert made("{{ a }}").fill("en", a=value) == "&lt;script&gt;"
 
 
 @given(st.text())
@@ -67,7 +81,7 @@ def test_any_text_stands_where_it_was_filled_in(text):
 
 
 def test_a_percent_sign_in_a_template_stays(made):
-    assert made("100% {{ a }} %s %%", slots=("a",)).fill("en", a="%s") == "100% %s %s %%"
+    assert made("100% {{ a }} %s %%").fill("en", a="%s") == "100% %s %s %%"
 
 
 def test_parts_that_are_texts_are_escaped_when_they_are_joined():
@@ -75,9 +89,9 @@ def test_parts_that_are_texts_are_escaped_when_they_are_joined():
 
 
 @pytest.mark.parametrize("filled", [{}, {"a": "x"}, {"a": "x", "b": "y", "c": "z"}])
-def test_a_slot_left_empty_and_an_undeclared_one_are_errors(made, filled):
-    with pytest.raises(FragmentError, match=r"made\.html"):
-        made("{{ a }}{{ b }}", slots=("a", "b")).fill("en", **filled)
+def test_a_slot_left_out_and_an_unknown_one_are_errors(made, filled):
+    with pytest.raises(FragmentError, match=r"made1\.html"):
+        made("{{ a }}{{ b }}").fill("en", **filled)
 
 
 def test_a_shape_has_only_its_declared_values(made):
@@ -105,20 +119,25 @@ def test_the_arabic_forms_of_a_number_are_shown():
 
 
 def test_each_language_and_shape_is_rendered_once(made, monkeypatch):
-    fragment = made("{% if own %}mine {% endif %}{{ a }}", slots=("a",), shape={"own": EITHER})
+    fragment = made("{% if own %}mine {% endif %}{{ a }}")
+    fragment.load()
     rendered = []
     real = Fragment._render
-    monkeypatch.setattr(Fragment, "_render", lambda self, *rest: rendered.append(rest[0]) or real(self, *rest))
+    monkeypatch.setattr(Fragment, "_render", lambda self, *rest: rendered.append(rest[1]) or real(self, *rest))
     for language in LANGUAGES:
         for own in (True, False, True, False):
             fragment.fill(language, own=own, a=f"{language} {own}")
     assert sorted(rendered) == sorted((language, own) for language in LANGUAGES for own in EITHER)
 
 
-def test_with_debug_a_changed_template_shows_at_once(made, monkeypatch, settings):
+def test_with_debug_a_changed_template_shows_at_once(made, folders, settings):
     settings.DEBUG = True
-    assert made("old {{ a }}", slots=("a",)).fill("en", a=1) == "old 1"
-    assert made("new {{ a }}", slots=("a",)).fill("en", a=1) == "new 1"
+    fragment = made("old {{ a }}")
+    assert fragment.fill("en", a=1) == "old 1"
+    (folders / "code/made1.html").write_text("new {{ a }}")
+    for loader in engines["django"].engine.template_loaders:
+        loader.reset()  # as `runserver` does
+    assert fragment.fill("en", a=1) == "new 1"
 
 
 def test_with_debug_a_card_is_made_anew(browser, raw, store, alice, settings, monkeypatch):
@@ -137,7 +156,7 @@ def test_with_debug_a_card_is_made_anew(browser, raw, store, alice, settings, mo
 
 def test_a_fragment_keeps_a_bounded_number_of_shapes(made, monkeypatch):
     monkeypatch.setattr(fragments, "MOST_SHAPES", 2)
-    fragment = made("{{ a }}{% if b == 1 %}one{% endif %}", slots=("a",), shape={"b": (1, 2, 3)})
+    fragment = made("{{ a }}{% if b == 1 %}one{% endif %}", shape={"b": (1, 2, 3)})
     for value in (1, 2, 3, 1):
         assert fragment.fill("en", a="x", b=value) == ("xone" if value == 1 else "x")
         assert 1 <= len(fragment._rendered) <= 2
@@ -146,7 +165,7 @@ def test_a_fragment_keeps_a_bounded_number_of_shapes(made, monkeypatch):
 def test_the_shapes_of_a_fragment_share_what_they_have_in_common(made):
     """Else a visitor who asks for a page in all of its shapes fills the memory."""
     source = "<p>the same</p>{{ a }}{% if b == 1 %}one{% else %}another{% endif %}{{ c }}<p>the same</p>"
-    fragment = made(source, slots=("a", "c"), shape={"b": (1, 2)})
+    fragment = made(source, shape={"b": (1, 2)})
     for value in (1, 2):
         fragment.fill_as_sent("en", a="x", c="y", b=value)
     one, another = fragment._rendered.values()
@@ -156,26 +175,98 @@ def test_the_shapes_of_a_fragment_share_what_they_have_in_common(made):
         assert same == [True, True, False, True, True]
 
 
-# ---- templates and declarations
+# ---- the names of a template
 
 
-def test_every_template_agrees_with_its_declaration():
+def test_what_a_template_does_with_a_name_says_what_it_is(made):
+    source = """{% load i18n %}{% with alias=name %}{{ alias }}{% endwith %}{% url 'profile' at as place %}{{ place }}
+        {% if own and not alone %}{{ end }}{% elif end == 'cap' %}{{ fixed.word|upper }}{% endif %}{% csrf_token %}
+        {{ posts }}{% blocktranslate count n=posts with who=person %}{{ who }}{% plural %}{{ n }}{% endblocktranslate %}
+        {% include "timeline/timelines/_first_page.html" with text="Back" %}"""
+    fragment = made(source, shape={"end": ("", "cap")}, constants={"fixed": {"word": "x"}})
+    fragment.load()
+    assert set(fragment.names.slots) == {"name", "at", "csrf_token", "person", "newest_at"}
+    assert fragment.names.numbers == ("posts",)
+    assert fragment.names.shape == {"end": ("", "cap"), "own": EITHER, "alone": EITHER}
+
+
+def test_a_name_that_a_part_of_a_template_binds_is_a_slot_elsewhere(made):
+    source = (
+        "{% with name=person %}{{ name }}{% endwith %}{% for one in known %}{{ one }}{% endfor %}{{ name }}{{ one }}"
+    )
+    fragment = made(source, constants={"known": "ab"})
+    assert fragment.fill("en", person="p", name="n", one="o") == "pabno"
+
+
+def test_a_template_takes_what_it_shows_of_those_that_it_extends(made, folders):
+    base = "{% block a %}{{ in_a }}{% endblock %}{% block b %}{{ in_b }}{% endblock %}{{ around }}"
+    (folders / "code/base.html").write_text(base)
+    source = (
+        "{% extends 'base.html' %}{% block a %}{{ own }}{% endblock %}{% block b %}{{ block.super }}!{% endblock %}"
+    )
+    assert made(source).fill("en", own=1, in_b=2, around=3) == "12!3"
+
+
+def test_every_template_of_the_site_can_be_read():
     Fragment.load_all()
     assert len({fragment.template for fragment in Fragment.every}) >= 30
 
 
+def test_the_code_gives_each_fragment_the_names_that_it_takes():
+    """So a misspelled name is found, also where no page of a test comes by."""
+    calls = list(calls_of_fragments())
+    Fragment.load_all()
+    of_the_frame = names_of("retwis_site/base.html", {"theme": ("",)}, {"here": ""})
+    frame = {*of_the_frame.shape, *of_the_frame.to_fill}
+    checked = []
+    for module, call in calls:
+        fragment = fragment_of(module, call.func.value)
+        if fragment is None:
+            continue
+        given = {keyword.arg for keyword in call.keywords} - {"status"}
+        taken = {*fragment.names.shape, *fragment.names.to_fill} - (frame if call.func.attr == "answer" else set())
+        unknown = given - {None} - taken
+        missing = set() if None in given or call.func.attr == "prepare" else taken - given
+        assert (unknown, missing) == (set(), set()), f"{module.__name__}, line {call.lineno}"
+        checked.append(fragment.template)
+    assert len(set(checked)) >= 50
+
+
+def calls_of_fragments():
+    """Every call that fills a fragment, with its module."""
+    for folder in ("retwis_site", "accounts", "timeline"):
+        for path in sorted(Path(site.BASE_DIR, folder).rglob("*.py")):
+            text = path.read_text()
+            if "rendering.fragments import" not in text and "Page" not in text:
+                continue
+            for node in ast.walk(ast.parse(text)):
+                name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+                if name in {"fill", "fill_as_sent", "prepare", "answer"}:
+                    yield import_module(".".join(path.relative_to(site.BASE_DIR).with_suffix("").parts)), node
+
+
+def fragment_of(module, called):
+    """The fragment with this name, or the first one in a table with this name; None for anything else."""
+    name = called.value if isinstance(called, ast.Subscript) else called
+    found = getattr(module, name.id, None) if isinstance(name, ast.Name) else None
+    found = next(iter(found.values())) if isinstance(called, ast.Subscript) and found else found
+    return found if isinstance(found, Fragment) else None
+
+
 def filled(fragment, language, chosen):
-    values = {name: f"‹{name}›" for name in fragment.slots} | dict.fromkeys(fragment.numbers, 3)
-    return fragment.fill(language, **dict(zip(fragment.shape, chosen, strict=True)), **values)
+    names = fragment.names
+    values = {name: f"‹{name}›" for name in names.slots} | dict.fromkeys(names.numbers, 3)
+    return fragment.fill(language, **dict(zip(names.shape, chosen, strict=True)), **values)
 
 
 def shapes(fragment):
     """Every shape; of very many some, in which any few values meet. `load` has looked for mistakes on every path."""
-    every = list(product(*fragment.shape.values()))
+    values_of = fragment.names.shape
+    every = list(product(*values_of.values()))
     if len(every) <= TRIED:
         return every
-    together = list(combinations(range(len(fragment.shape)), MEET))
-    sizes = [len(values) for values in fragment.shape.values()]
+    together = list(combinations(range(len(values_of)), MEET))
+    sizes = [len(values) for values in values_of.values()]
     missing = sum(math.prod(sizes[place] for place in places) for places in together)
     some, met = [], set()
     for shape in random.Random(1).sample(every, len(every)):
@@ -203,88 +294,130 @@ def test_every_fragment_can_be_filled_in_every_shape():
                     assert "%(" not in filled(fragment, language, chosen)
 
 
+COUNTED = "{% load i18n %}{% blocktranslate count n=number %}one{% plural %}{{ n }}{% endblocktranslate %}"
+USED = "{{ slot }}{% if known == 'a' %}{% endif %}" + COUNTED
 MISTAKES = {
-    "{{ other }}": "other is not declared",
-    "{% if other %}{% endif %}": "other is not declared",
     "{% if slot %}1{% endif %}": "needs the value of slot",
     "{% if not slot %}1{% endif %}": "needs the value of slot",
     "{% if known and slot == 'a' %}1{% endif %}": "needs the value of slot",
     "{% if number %}1{% endif %}": "needs the value of number",
     "{% if number > 1 %}1{% endif %}": "needs the value of number",
+    "{% if other == 'a' %}1{% endif %}": 'other, which has no declared values. .* shape={"other"',
+    "{% if other %}{{ other }}{% endif %}": 'needs the value of other, which is also shown. .* shape={"other"',
+    "{{ other }}{% if other %}1{% endif %}": 'needs the value of other, which is a slot. .* shape={"other"',
     "{{ slot|upper }}": "needs the value of slot",
     "{{ slot|default:'' }}": "needs the value of slot",
     "{{ known|default:slot }}": "needs the value of slot",
     "{{ slot.part }}": "needs the value of slot",
-    "{% for one in slot %}{% endfor %}": "a loop over slot",
-    "{% with name=slot %}{{ name|lower }}{% endwith %}": "needs the value of name",
-    "{% with name=slot %}{% if name %}1{% endif %}{% endwith %}": "needs the value of name",
+    "{% for one in slot %}{% endfor %}": "needs the value of slot",
+    "{% with name=slot %}{{ name|lower }}{% endwith %}": "needs the value of slot",
+    "{% with name=slot %}{% if name %}1{% endif %}{% endwith %}": "needs the value of slot",
     "{% load i18n %}{% blocktranslate asvar text %}{{ slot }}!{% endblocktranslate %}{% if text %}1{% endif %}": "text",
-    "{% load i18n %}{% blocktranslate count n=slot %}one{% plural %}{{ n }}{% endblocktranslate %}": "must be a number",
-    "{% load i18n %}{% blocktranslate %}{{ other }}{% endblocktranslate %}": "other is not declared",
+    "{% load i18n %}{% url 'profile' slot as n %}{% blocktranslate count n=n %}{% plural %}{% endblocktranslate %}": (
+        "n counts, so it must be a number"
+    ),
     "{% url 'profile' slot as place %}{% if place %}1{% endif %}": "needs the value of place",
-    "{% url 'profile' other %}": "other is not declared",
-    "{% csrf_token %}": "csrf_token is not declared",
     "{% include slot %}": "names the templates",
     "{% now 'Y' %}": "cannot have the tag NowNode",
-    "": "known, number, slot declared but not used",
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_a_template_is_found_when_it_is_loaded(made, mistake):
-    used = "" if not mistake else "{{ slot }}{{ number }}{% if known %}{% endif %}"
-    fragment = made(mistake + used, slots=("slot",), numbers=("number",), shape={"known": ("", "a")})
-    with pytest.raises(FragmentError, match=MISTAKES[mistake]):
-        fragment.load()
+    for source in (USED + mistake, mistake + USED):
+        with pytest.raises(FragmentError, match=MISTAKES[mistake]):
+            made(source, shape={"known": ("", "a")}).load()
+
+
+def test_a_name_that_is_declared_and_not_used_is_found(made):
+    with pytest.raises(FragmentError, match="end, form declared but not used"):
+        made("{{ slot }}", shape={"end": ("", "cap")}, constants={"form": 1}).load()
 
 
 def test_a_mistake_on_a_path_that_no_page_takes_is_found(made):
-    fragment = made("{% if known %}{% if known %}{{ other }}{% endif %}{% endif %}", shape={"known": (False,)})
-    with pytest.raises(FragmentError, match="other is not declared"):
+    fragment = made("{% if known %}{% if known %}{{ known }}{% endif %}{% endif %}")
+    with pytest.raises(FragmentError, match="needs the value of known"):
         fragment.fill("en", known=False)
 
 
 def test_the_site_says_which_template_is_wrong_before_it_starts(monkeypatch):
-    from retwis_site.checks import templates_agree_with_their_declarations
+    from retwis_site.checks import templates_can_be_filled
 
-    assert templates_agree_with_their_declarations() == []
+    assert templates_can_be_filled() == []
     monkeypatch.setattr(Fragment, "every", [])
-    Fragment("timeline/timelines/_stopped.html", slots=("nothing",))
-    [error] = templates_agree_with_their_declarations()
+    Fragment("timeline/timelines/_stopped.html", shape={"nothing": EITHER})
+    [error] = templates_can_be_filled()
     assert (error.id, "nothing declared but not used" in error.msg) == ("retwis.E003", True)
+
+
+# ---- templates of a site
+
+
+REPLACING = {
+    "{{ other }}": "other is not given",
+    "{% if other %}{% endif %}": "other is not given",
+    "{% load i18n %}{% blocktranslate %}{{ other }}{% endblocktranslate %}": "other is not given",
+    "{% url 'profile' other %}": "other is not given",
+    "{% csrf_token %}": "csrf_token is not given",
+    "{% if slot %}1{% endif %}": "needs the value of slot",
+    "{{ slot|upper }}": "needs the value of slot",
+    "{% load i18n %}{% blocktranslate count n=slot %}one{% plural %}{{ n }}{% endblocktranslate %}": "must be a number",
+    "{% include 'retwis_site/_message.html' %}": "tags is not given",
+}
+
+
+@pytest.mark.parametrize("mistake", REPLACING)
+def test_a_template_of_a_site_has_no_other_names_than_ours(made, mistake):
+    fragment = made(USED + "{% if own %}{% endif %}", instead=mistake, shape={"known": ("", "a")})
+    with pytest.raises(FragmentError, match=REPLACING[mistake]):
+        fragment.load()
+
+
+def test_a_template_of_a_site_may_leave_names_out_and_ask_for_others_of_ours(made):
+    ours = USED + "{% if own %}{% endif %}"
+    fragment = made(ours, instead="{{ slot }}{{ own|yesno:'a,b' }}", shape={"known": ("", "a")})
+    assert fragment.fill("en", slot="x", own=True, number=2, known="a") == "xa"
+    with pytest.raises(FragmentError, match="misspelled"):
+        fragment.fill("en", slot="x", own=True, number=2, known="a", misspelled="y")
+
+
+def test_a_template_of_a_site_may_extend_the_one_that_it_replaces(made):
+    site_template = "{% extends 'made1.html' %}{% block a %}{{ block.super }}, {{ around }}{% endblock %}"
+    fragment = made("{% block a %}{{ in_a }}{% endblock %}; {{ around }}", instead=site_template)
+    assert fragment.fill("en", in_a=1, around=2) == "1, 2; 2"
+
+
+def test_a_template_of_a_site_may_replace_one_that_is_included(made, folders):
+    (folders / "code/part.html").write_text("{{ a }}{{ b }}")
+    (folders / "site/part.html").write_text("{{ a }}")
+    assert made("{% include 'part.html' %}").fill("en", a=1, b=2) == "1"
 
 
 # ---- faults of the pages before
 
 
-POST = {"slots": ("age", "csrf_token"), "shape": {"own": EITHER}}
-
-
 def test_a_form_may_stand_above_the_age_of_a_post(made):
     source = "{% if own %}<form>{% csrf_token %}</form>{% endif %}<time>{{ age }}</time>"
-    html = made(source, **POST).fill("en", own=True, age="1 minute", csrf_token="t")
+    html = made(source).fill("en", own=True, age="1 minute", csrf_token="t")
     assert html.index('value="t"') < html.index("<time>1 minute</time>")
 
 
-def test_a_state_of_the_viewer_that_is_not_declared_is_an_error_and_never_another_viewers(made):
-    source = "{% if liked %}liked{% endif %}{% if own %}{% csrf_token %}{% endif %}{{ age }}"
-    with pytest.raises(FragmentError, match="liked is not declared"):
-        made(source, **POST).fill("en", own=True, age="1 minute", csrf_token="t")
-    liked = made(source, slots=POST["slots"], shape={"own": EITHER, "liked": EITHER})
+def test_a_state_of_the_viewer_that_is_not_given_is_an_error_and_never_another_viewers(made):
+    liked = made("{% if liked %}liked{% endif %}{% if own %}{% csrf_token %}{% endif %}{{ age }}")
     for is_liked in (True, False, True):
         assert ("liked" in liked.fill("en", own=False, liked=is_liked, age="", csrf_token="")) is is_liked
+    with pytest.raises(FragmentError, match="'liked' is not given"):
+        liked.fill("en", own=True, age="1 minute", csrf_token="t")
 
 
 def test_the_name_of_a_slot_may_have_a_number(made):
     names = ("age2", "age", "h1_text", "text22")
-    html = made("".join(f"[{{{{ {name} }}}}]" for name in names), slots=names)
+    html = made("".join(f"[{{{{ {name} }}}}]" for name in names))
     assert html.fill("en", **{name: name for name in names}) == "[age2][age][h1_text][text22]"
 
 
 def test_a_kept_part_keeps_how_it_was_filled_last(made):
-    part = made("{{ who }} {{ age }}, {{ age }}{{ likes }}!", slots=("who", "age", "likes")).prepare(
-        "en", who="<alice>"
-    )
+    part = made("{{ who }} {{ age }}, {{ age }}{{ likes }}!").prepare("en", who="<alice>")
     kept = part.to_keep()
 
     def fill(age, likes):
@@ -300,14 +433,14 @@ def test_a_kept_part_keeps_how_it_was_filled_last(made):
 
 
 def test_a_kept_part_may_begin_and_end_with_a_slot(made):
-    kept = made("{{ who }}{{ age }}", slots=("who", "age")).prepare("en").to_keep()
+    kept = made("{{ who }}{{ age }}").prepare("en").to_keep()
     assert kept.fill(1, {"who": escaped("a"), "age": escaped("b")}) == b"ab"
     assert kept.fill(2, {"who": escaped(""), "age": escaped("ccc")}) == b"ccc"
     assert kept.fill(3, {"who": escaped("d"), "age": escaped("e")}) == b"de"
 
 
 def test_one_slot_of_a_kept_part_is_filled_anew_while_the_others_stay(made):
-    kept = made("{{ who }}: {{ text }}, {{ age }}", slots=("who", "text", "age")).prepare("en", who="alice").to_keep()
+    kept = made("{{ who }}: {{ text }}, {{ age }}").prepare("en", who="alice").to_keep()
     assert kept.filled_but("today", "text", escaped("tea")) is None
     kept.fill("today", {"text": escaped("a long text"), "age": escaped("1 h")})
     assert kept.filled_but("today", "text", escaped("tea & cake")) == b"alice: tea &amp; cake, 1 h"

@@ -15,8 +15,7 @@ from accounts.signing_in.html import form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.repository import Users
-from retwis_site.rendering.error_pages import error_page
-from retwis_site.rendering.kept_fields import kept_fields
+from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits

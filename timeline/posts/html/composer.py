@@ -6,30 +6,18 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from accounts.signing_in.html import Page, Rendering
-from accounts.users.html import at
-from accounts.users.names import isolated
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.posts.composing import drafts
 from timeline.posts.composing.forms import PostForm, new_token
 from timeline.posts.entities import Post
-from timeline.posts.html.post_cards import cards, html_of
+from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
-
-def _empty(form: PostForm) -> Fragment:
-    return Fragment(
-        "timeline/posts/_composer.html",
-        slots=("uid", "token", "csrf_token", "reply_to", "quote"),
-        shape={"quotes": EITHER},
-        constants={"form": form, "has_text": False},
-    )
-
-
-COMPOSER = _empty(PostForm())
-# Any ids: only their words differ.
-REPLY = _empty(PostForm(initial={"reply_to": 1}))
-QUOTE = _empty(PostForm(initial={"quote": 1}))
+COMPOSER, REPLY, QUOTE = (
+    Fragment("timeline/posts/_composer.html", constants={"form": PostForm(initial=named), "has_text": False})
+    for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
+)
 
 
 def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None, quote: int | None = None) -> Html:
@@ -71,7 +59,7 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
 # ---- The composer on a page of its own.
 
 
-COMPOSE = Page("timeline/posts/compose.html", here="compose", slots=("above", "composer"), shape={"has_above": EITHER})
+COMPOSE = Page("timeline/posts/compose.html", here="compose")
 
 
 def compose_page(
@@ -84,8 +72,8 @@ def compose_page(
 # ---- The page with all texts of a post.
 
 
-HISTORY = Page("timeline/posts/history.html", here="history", slots=("at", "pid", "title_name", "shown_name", "texts"))
-TEXT = Fragment("timeline/posts/_version.html", slots=("iso", "moment", "text"), shape={"is_latest": EITHER})
+HISTORY = Page("timeline/posts/history.html", here="history")
+TEXT = Fragment("timeline/posts/_version.html")
 
 
 def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequence[Version]) -> HttpResponse:
@@ -102,9 +90,6 @@ def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequenc
     return HISTORY.answer(
         request,
         by,
-        at=at(post.author.username),
-        pid=post.pid,
-        title_name=isolated(post.author),
-        shown_name=post.author.shown_name,
+        **about_post(post.author, post.pid),
         texts=joined(rows),
     )

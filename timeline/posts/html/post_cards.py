@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
@@ -15,10 +15,10 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext, override
 
 from accounts.signing_in.html import Rendering
-from accounts.users.html import PERSON, at, name_of, person
+from accounts.users.entities import User
+from accounts.users.html import at, first_two, name_of, person, titled
 from retwis_site.rendering.dates import A_DAY, moment, short_day
-from retwis_site.rendering.fragments import EITHER, NOTHING, Fragment, Html, escaped, halves, joined
-from retwis_site.rendering.refillable import Refillable
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Refillable, escaped, halves, joined
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
 from timeline.posts.links import Segment, folded, may_have_links, segments
@@ -113,10 +113,10 @@ _through_host = re.compile(r"(https?://)?[^/?#]*", re.IGNORECASE)
 
 LONGEST_ADDRESS = 30  # characters that are shown of an address; its host is always shown
 
-LINK = Fragment("timeline/posts/_link.html", slots=("address", "text", "rest"), shape={"is_long": EITHER})
-MENTION = Fragment("timeline/posts/_mention.html", slots=("origin", "at", "text"))
-TAG = Fragment("timeline/posts/_tag.html", slots=("origin", "tag", "text"))
-MARK = Fragment("timeline/posts/_mark.html", slots=("text",))
+LINK = Fragment("timeline/posts/_link.html")
+MENTION = Fragment("timeline/posts/_mention.html")
+TAG = Fragment("timeline/posts/_tag.html")
+MARK = Fragment("timeline/posts/_mark.html")
 
 Marks = Sequence[tuple[int, int]]  # parts of a text, from and to, in their order; none overlap
 # How a piece of a text is shown. Takes the piece, and where it begins in the text.
@@ -213,11 +213,7 @@ def shortened(text: str, length: int) -> str:
 # ---- The actions on a post, with how often others have done them.
 
 
-ACTIONS = Fragment(
-    "timeline/posts/_actions.html",
-    slots=("pid", "at", "replies", "reposts", "likes"),
-    shape={"can_act": EITHER, "liked": EITHER, "reposted": EITHER, "bookmarked": EITHER},
-)
+ACTIONS = Fragment("timeline/posts/_actions.html")
 
 
 def actions(post: Post, by: Rendering) -> Html:
@@ -242,26 +238,10 @@ def actions(post: Post, by: Rendering) -> Html:
 OWN = ("own", "pinned")  # the viewers that wrote the post
 BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
 
-CARD = Fragment(
-    "timeline/posts/_post.html",
-    slots=(
-        *("pid", "username", *PERSON, "text", "iso", "moment", "answered", "answered_at", "reply_to", "beginning"),
-        *("age", "short_age", "reposted", "quoted", "actions"),
-    ),
-    shape={"viewer": ("visitor", "other", "own", "pinned"), "alone": EITHER, "is_reply": EITHER, "edited": EITHER},
-)
-QUOTED = Fragment(
-    "timeline/posts/_quoted.html",
-    slots=("at", "pid", "name", "text", "iso", "moment", "age", "short_age"),
-    shape={"seen": EITHER},
-)
-REPOSTED = Fragment(
-    "timeline/posts/_reposted.html",
-    slots=("first", "first_at", "second", "second_at"),
-    numbers=("others",),
-    shape={"people": ("1", "2", "2+")},
-)
-MUTED = Fragment("timeline/posts/_muted.html", slots=("words", "post"))
+CARD = Fragment("timeline/posts/_post.html", shape={"viewer": ("visitor", "other", "own", "pinned")})
+QUOTED = Fragment("timeline/posts/_quoted.html")
+REPOSTED = Fragment("timeline/posts/_reposted.html", shape={"people": ("1", "2", "2+")})
+MUTED = Fragment("timeline/posts/_muted.html")
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
 CardKey = tuple[int, str, str, Place]  # pid, language, who looks at it, and where it stands
@@ -370,22 +350,23 @@ def _differing(post: Post, by: Rendering, its_age: Age, quoted: Html) -> dict[st
 
 
 def _reposted(context: Context, language: str) -> Html:
-    first, second = (*context.reposted_by, context.reposted_by[0])[:2]
     others = len(context.reposted_by) - 2
     return REPOSTED.fill(
         language,
         people="2+" if others > 0 else str(len(context.reposted_by)),
-        first=first.shown_name,
-        first_at=at(first.username),
-        second=second.shown_name,
-        second_at=at(second.username),
+        **first_two(context.reposted_by),
         others=max(others, 0),
     )
 
 
+def about_post(author: User, pid: int) -> dict[str, Any]:
+    """The slots of a page about a post."""
+    return {"at": at(author.username), "pid": pid, **titled(author)}
+
+
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
-        empty = dict.fromkeys(QUOTED.slots, NOTHING)
+        empty = dict.fromkeys(QUOTED.names.slots, NOTHING)
         return QUOTED.fill(language, seen=False, **empty)
     made_of = (post.author, post.body, post.context.mentioned, age(post.time, now, language))
     kept = _quotes.get((post.pid, language))
