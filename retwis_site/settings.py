@@ -1,5 +1,6 @@
 """Every setting of the site, read from the environment. docs/running.md lists those for operators."""
 
+import logging
 import os
 import re
 import secrets
@@ -9,8 +10,6 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv.parser import parse_stream
-
-from retwis_site.telemetry.log_settings import log_settings
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
@@ -290,4 +289,41 @@ CACHES: dict[str, dict[str, Any]] = {
 LOG_FORMAT = env_one_of("LOG_FORMAT", "line", "json")
 LOG_LEVEL = env_one_of("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")
 SLOW_REQUEST_MS = env_number("SLOW_REQUEST_MS", 1000)  # milliseconds from which a request is logged as slow; 0: never
-LOGGING = log_settings(LOG_FORMAT, LOG_LEVEL)
+_LINES = "retwis_site.telemetry.log_lines"
+
+
+def _at_least(lowest: str) -> str:
+    return max(lowest, LOG_LEVEL, key=logging.getLevelNamesMapping().__getitem__)
+
+
+def _lines_of(level: str, handler: str = "console") -> dict[str, Any]:
+    return {"handlers": [handler], "level": level, "propagate": False}
+
+
+_console = {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["of_request"]}
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {
+        "not_503": {"()": f"{_LINES}.NotStoreFailures"},
+        "without_traceback": {"()": f"{_LINES}.WithoutTraceback"},
+        "of_request": {"()": f"{_LINES}.OfRequest"},
+    },
+    "formatters": {
+        "line": {
+            "()": f"{_LINES}.BoundedLine",
+            "format": "{asctime} {levelname} {name}{of_request}: {message}",
+            "style": "{",
+        },
+        "json": {"()": f"{_LINES}.JsonLine"},
+    },
+    "handlers": {"console": _console, "security": _console | {"filters": ["of_request", "without_traceback"]}},
+    "loggers": {
+        "django": _lines_of(LOG_LEVEL),
+        "django.request": _lines_of(_at_least("ERROR")) | {"filters": ["not_503"]},
+        "django.security": _lines_of(_at_least("WARNING"), "security"),
+        # What `runserver` says of each request: retwis.access says more, and no query.
+        "django.server": _lines_of("CRITICAL"),
+        "retwis": _lines_of(LOG_LEVEL),
+    },
+}

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from granian.rsgi import ProtocolClosed
 
-from retwis_site.telemetry.request_ids import current_request_id
+from retwis_site.telemetry.log_lines import current_request_id
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
 from timeline.timelines.profile import Profiles
 
