@@ -133,7 +133,7 @@ CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"
 SECURITY_CONTACT = env_matching("SECURITY_CONTACT", CONTACT, "mailto:security@retwis.example")
 
 EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
-# Whether pages show what they send to Redis: on where a site is tried out. `inspector/audience.py` says to whom.
+# Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
 INSPECT = env_on("INSPECT", "" if PUBLIC or env("REDIS_URL") else "1")
 # Whether the book about the site's Redis, docs/book/, is at /book/.
 BOOK = env_on("BOOK", "1" if INSPECT or DEBUG else "")

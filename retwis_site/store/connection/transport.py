@@ -15,8 +15,7 @@ from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
 from retwis_site.store.connection import recorder
-from retwis_site.store.connection.recorder import Command
-from retwis_site.store.connection.watch import CountedSocket
+from retwis_site.store.connection.recorder import Command, CountedSocket
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 

@@ -12,9 +12,7 @@ from typing import Any, TypeVar
 
 import redis
 
-from retwis_site.inspector.keys.key_table import line_of
-from retwis_site.inspector.keys.one_key import NO_KEY, Found, OneKey, Row
-from retwis_site.inspector.keys.privacy import shown_key
+from retwis_site.inspector.one_key import NO_KEY, Found, OneKey, Row, line_of, shown_key
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import keys_of
 from retwis_site.store.connection.transport import Conversation, Queued, Transport
