@@ -278,9 +278,9 @@ DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; wi
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},  # Django needs one
     "store": {
-        "BACKEND": "retwis_site.store.connection.django_cache.StoreConnections",
+        "BACKEND": "retwis_site.store.connection.topology.StoreConnections",
         "LOCATION": REDIS_URL or "embedded",
-        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.connection.django_cache.ConnectionFactory"},
+        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.connection.topology.ConnectionFactory"},
     },
 }
 

@@ -15,7 +15,6 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import Watch, watching
 
-
 END = b"</body>"
 _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
 
