@@ -60,7 +60,7 @@ UNSET = (
 )
 HOLD = """
 import sys
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 with embedded.running():
     print(embedded.socket_path(), flush=True)
     sys.stdin.read()

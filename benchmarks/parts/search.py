@@ -38,7 +38,7 @@ import django
 django.setup()
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import connect
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 with embedded.running():
     began = time.perf_counter()
     print(drain(connect(), "measured"), time.perf_counter() - began)

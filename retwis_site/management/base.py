@@ -19,10 +19,10 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination
+from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import addresses
-from retwis_site.store.server import embedded
-from retwis_site.store.server.embedded import EmbeddedServerError
+from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -10,7 +10,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from retwis_site.store.server.embedded import find_binary
+from retwis_site.store.embedded import find_binary
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.maintenance.backups import complete
 from tests.support.maintenance.copied_sites import keys_to_copy

@@ -11,8 +11,8 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.filling import CannotFill
 from retwis_site.maintenance.site_copy import Copy, connect_source
 from retwis_site.management.copying import CopyingCommand
+from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect_exactly
-from retwis_site.store.server import embedded
 
 EMBEDDED = "embedded"
 

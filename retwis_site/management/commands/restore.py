@@ -11,10 +11,9 @@ from retwis_site.maintenance.backups.folders import BackupError, Manifest, Proof
 from retwis_site.maintenance.filling import CannotFill, is_used
 from retwis_site.maintenance.site_copy import Copy
 from retwis_site.management.copying import CopyingCommand
-from retwis_site.store import keys
+from retwis_site.store import embedded, keys
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.schema import State, examine
-from retwis_site.store.server import embedded
 
 
 class Command(CopyingCommand):

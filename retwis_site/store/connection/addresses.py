@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 
 Options = dict[str, Any]
 

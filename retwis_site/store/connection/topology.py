@@ -22,10 +22,10 @@ from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
 
+from retwis_site.store import embedded
 from retwis_site.store.connection.addresses import Options, parsed, require_named_store, urls
 from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
 from retwis_site.store.connection.transport import OneServer, Transport
-from retwis_site.store.server import embedded
 
 
 def transport(options: Options) -> Transport:

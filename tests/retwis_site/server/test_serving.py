@@ -10,8 +10,8 @@ import socket
 import pytest
 import redis
 
+from retwis_site.store import embedded
 from retwis_site.store.connection import addresses
-from retwis_site.store.server import embedded
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port

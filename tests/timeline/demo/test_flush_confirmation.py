@@ -43,7 +43,7 @@ def test_the_number_of_users_deletes_it(site, typed, answer):
 @pytest.mark.parametrize(("answer", "deletes"), [("yes\n", True), ("2\n", False), ("y\n", False), ("", False)])
 def test_yes_deletes_the_embedded_store(site, embedded, monkeypatch, typed, answer, deletes):
     """The command stays on the store of the test: without REDIS_URL it would start a server."""
-    monkeypatch.setattr("retwis_site.store.server.embedded.running", nothing)
+    monkeypatch.setattr("retwis_site.store.embedded.running", nothing)
     typed(answer)
     if deletes:
         seed("--flush")
