@@ -29,7 +29,7 @@ from accounts.users.entities import (
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import ask_waiting, viewer_numbers
-from retwis_site.identity.site import Site, ask_site, current_site, shown_site
+from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id

@@ -14,7 +14,7 @@ from django.utils.functional import SimpleLazyObject
 from retwis_site.http import flash_messages
 from retwis_site.http.csrf import csrf_token
 from retwis_site.http.language import headers_in
-from retwis_site.identity.site import Site, known_site
+from retwis_site.identity import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.theme import theme_of
 

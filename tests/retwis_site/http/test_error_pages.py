@@ -70,8 +70,8 @@ def test_a_page_is_never_shown_in_a_frame(browser, alice):
 
 def test_with_https_pages_are_redirected_and_cookies_are_bound_to_the_host():
     code = """
-from retwis_site.identity import site
-site.keep({})  # so the login page asks nothing of a store
+from retwis_site import identity
+identity.keep({})  # so the login page asks nothing of a store
 answer = Client().get("/login/", headers={"host": "localhost"})
 secure = Client().get("/login/", secure=True, headers={"host": "localhost"})
 print(answer.status_code, answer["Location"], settings.AUTH_COOKIE, settings.CSRF_COOKIE_SECURE)
