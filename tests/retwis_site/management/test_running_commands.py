@@ -10,7 +10,7 @@ import pytest
 import redis
 from django.core.management import call_command
 
-from retwis_site.management.commands.cleanup import Command as Cleanup
+from retwis_site.management.commands.db import Cleanup
 from retwis_site.store import embedded
 from tests.support.command_output import said
 from tests.support.http.http_browser import TIMEOUT

@@ -77,8 +77,7 @@ class Command(StoreCommand):
     def _confirm(self, store: Store) -> None:
         """Ask whether to delete everything. Standard input may be a pipe: then the answer is its first line."""
         census = Census(store)
-        for _ in self.progress("Counting", census):
-            pass
+        self.complete("Counting", census)
         wanted = str(census.users) if settings.REDIS_URL else "yes"
         word = "the number of users" if settings.REDIS_URL else "'yes'"
         numbers = f"users: {census.users}, posts: {census.posts}"
