@@ -207,7 +207,7 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
-MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # Django's default needs a sessions table
+MESSAGE_STORAGE = "retwis_site.http.cookies.FlashStorage"  # Django's default needs a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request body; a larger one gets a 413
 
 LANGUAGE_CODE = "en"

@@ -21,7 +21,7 @@ from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection import addresses
+from retwis_site.store.connection import topology
 from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
@@ -39,8 +39,8 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     failure: the command ends with one line that names the fix, and exit code 1.
     """
     try:
-        addresses.require_named_store()
-        announce(f"Store: {addresses.described()}")
+        topology.require_named_store()
+        announce(f"Store: {topology.described()}")
         with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
     except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
@@ -139,7 +139,7 @@ class NounCommand(BaseCommand):
 def urls_of(source: str) -> list[str]:
     """The addresses that --from names, with commas between them. `-`: the first line of standard input has them, since
     other users of the machine can read a password in an argument."""
-    return addresses.split(sys.stdin.readline() if source == "-" else source)
+    return topology.split(sys.stdin.readline() if source == "-" else source)
 
 
 def read_password() -> str:

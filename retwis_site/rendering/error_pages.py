@@ -18,7 +18,7 @@ from retwis_site.rendering.kept_fields import KeptField, kept_fields, kept_of
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
 from retwis_site.telemetry.log_lines import current_request_id, logged_path
-from retwis_site.telemetry.observation import FAILURE, Failure
+from retwis_site.telemetry.middleware import FAILURE, Failure
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")

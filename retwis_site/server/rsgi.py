@@ -34,8 +34,7 @@ from retwis_site.rendering.request_bodies import LATE
 from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.server.turns import Turns
 from retwis_site.telemetry.log_lines import HEADER, request_id_in
-from retwis_site.telemetry.middleware import observe_refusal
-from retwis_site.telemetry.observation import BEGAN, FAILURE
+from retwis_site.telemetry.middleware import BEGAN, FAILURE, observe_refusal
 from retwis_site.wsgi import application as site
 
 Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content

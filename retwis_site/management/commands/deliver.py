@@ -67,7 +67,7 @@ def _publisher(store: Store) -> Callable[[Mapping[str, int]], None]:
     if not settings.METRICS_PORT:
         return lambda finished: None
     try:
-        from retwis_site.telemetry.metrics_port import WorkerMetrics
+        from retwis_site.telemetry.metrics import WorkerMetrics
     except OSError as error:  # a full disk: the worker starts without metrics
         logging.getLogger("retwis.metrics").error("metrics are not served: %s", error)
         return lambda finished: None

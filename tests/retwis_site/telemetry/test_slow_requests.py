@@ -7,8 +7,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from retwis_site.telemetry.log_lines import LONGEST_LINE
-from retwis_site.telemetry.middleware import MOST_ROUND_TRIPS, ObservedRequests
-from retwis_site.telemetry.observation import BEGAN
+from retwis_site.telemetry.middleware import BEGAN, MOST_ROUND_TRIPS, ObservedRequests
 from retwis_site.telemetry.redaction import HIDDEN
 from tests.support.people import PASSWORD
 

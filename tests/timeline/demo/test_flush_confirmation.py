@@ -5,7 +5,7 @@ from contextlib import nullcontext as nothing
 import pytest
 from django.core.management import CommandError
 
-from retwis_site.store.connection import addresses
+from retwis_site.store.connection import topology
 from tests.support.demo_community import seed
 from tests.support.stored_keys import everything, publish
 
@@ -57,7 +57,7 @@ def test_the_question_names_the_store_and_the_numbers(site, typed, capsys):
     typed("2\n")
     seed("--flush")
     question = capsys.readouterr().out
-    assert f"This deletes the whole site ({addresses.described()}; users: 2, posts: 1)." in question
+    assert f"This deletes the whole site ({topology.described()}; users: 2, posts: 1)." in question
     assert "Type the number of users to continue: " in question
 
 
