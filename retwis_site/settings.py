@@ -300,6 +300,14 @@ def _lines_of(level: str, handler: str = "console") -> dict[str, Any]:
     return {"handlers": [handler], "level": level, "propagate": False}
 
 
+_FORMATTERS: dict[str, dict[str, str]] = {
+    "line": {
+        "()": f"{_LINES}.BoundedLine",
+        "format": "{asctime} {levelname} {name}{of_request}: {message}",
+        "style": "{",
+    },
+    "json": {"()": f"{_LINES}.JsonLine"},
+}
 _console = {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["of_request"]}
 LOGGING: dict[str, Any] = {
     "version": 1,
@@ -309,14 +317,7 @@ LOGGING: dict[str, Any] = {
         "without_traceback": {"()": f"{_LINES}.WithoutTraceback"},
         "of_request": {"()": f"{_LINES}.OfRequest"},
     },
-    "formatters": {
-        "line": {
-            "()": f"{_LINES}.BoundedLine",
-            "format": "{asctime} {levelname} {name}{of_request}: {message}",
-            "style": "{",
-        },
-        "json": {"()": f"{_LINES}.JsonLine"},
-    },
+    "formatters": {LOG_FORMAT: _FORMATTERS[LOG_FORMAT]},
     "handlers": {"console": _console, "security": _console | {"filters": ["of_request", "without_traceback"]}},
     "loggers": {
         "django": _lines_of(LOG_LEVEL),

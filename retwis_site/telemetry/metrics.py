@@ -163,7 +163,7 @@ _memory = Gauge(
     "retwis_process_resident_bytes", "Their memory, by role.", ["role"], registry=None, multiprocess_mode="livesum"
 )
 
-_complaints: Memory[str, bool] = Memory(size=1, seconds=60)  # logged at most once a minute
+_complaints: Memory[str, bool] = Memory(size=2, seconds=60)  # logged at most once a minute
 
 
 class Process:
