@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from retwis_site.store.server.embedded import find_binary, version_text
+from retwis_site.store.embedded import find_binary, version_text
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ FIXED = {
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
 HOLD = """
 import sys
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 with embedded.running():
     print(embedded.socket_path(), flush=True)
     sys.stdin.read()

@@ -14,7 +14,7 @@ from retwis_site.jobs.heartbeat import silence
 from retwis_site.rendering.error_pages import RETRY_AFTER
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect
-from retwis_site.telemetry.observation import FAILURE
+from retwis_site.telemetry.middleware import FAILURE
 
 logger = logging.getLogger("retwis.store")
 

@@ -1,5 +1,6 @@
 """Every setting of the site, read from the environment. docs/running.md lists those for operators."""
 
+import logging
 import os
 import re
 import secrets
@@ -9,8 +10,6 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from dotenv.parser import parse_stream
-
-from retwis_site.telemetry.log_settings import log_settings
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
@@ -134,7 +133,7 @@ CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"
 SECURITY_CONTACT = env_matching("SECURITY_CONTACT", CONTACT, "mailto:security@retwis.example")
 
 EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
-# Whether pages show what they send to Redis: on where a site is tried out. `inspector/audience.py` says to whom.
+# Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
 INSPECT = env_on("INSPECT", "" if PUBLIC or env("REDIS_URL") else "1")
 # Whether the book about the site's Redis, docs/book/, is at /book/.
 BOOK = env_on("BOOK", "1" if INSPECT or DEBUG else "")
@@ -208,7 +207,7 @@ TEMPLATES = [
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
-MESSAGE_STORAGE = "retwis_site.http.flash_messages.FlashStorage"  # Django's default needs a sessions table
+MESSAGE_STORAGE = "retwis_site.http.cookies.FlashStorage"  # Django's default needs a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request body; a larger one gets a 413
 
 LANGUAGE_CODE = "en"
@@ -279,9 +278,9 @@ DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; wi
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},  # Django needs one
     "store": {
-        "BACKEND": "retwis_site.store.connection.django_cache.StoreConnections",
+        "BACKEND": "retwis_site.store.connection.topology.StoreConnections",
         "LOCATION": REDIS_URL or "embedded",
-        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.connection.django_cache.ConnectionFactory"},
+        "OPTIONS": {"CONNECTION_FACTORY": "retwis_site.store.connection.topology.ConnectionFactory"},
     },
 }
 
@@ -290,4 +289,42 @@ CACHES: dict[str, dict[str, Any]] = {
 LOG_FORMAT = env_one_of("LOG_FORMAT", "line", "json")
 LOG_LEVEL = env_one_of("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")
 SLOW_REQUEST_MS = env_number("SLOW_REQUEST_MS", 1000)  # milliseconds from which a request is logged as slow; 0: never
-LOGGING = log_settings(LOG_FORMAT, LOG_LEVEL)
+_LINES = "retwis_site.telemetry.log_lines"
+
+
+def _at_least(lowest: str) -> str:
+    return max(lowest, LOG_LEVEL, key=logging.getLevelNamesMapping().__getitem__)
+
+
+def _lines_of(level: str, handler: str = "console") -> dict[str, Any]:
+    return {"handlers": [handler], "level": level, "propagate": False}
+
+
+_FORMATTERS: dict[str, dict[str, str]] = {
+    "line": {
+        "()": f"{_LINES}.BoundedLine",
+        "format": "{asctime} {levelname} {name}{of_request}: {message}",
+        "style": "{",
+    },
+    "json": {"()": f"{_LINES}.JsonLine"},
+}
+_console = {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["of_request"]}
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {
+        "not_503": {"()": f"{_LINES}.NotStoreFailures"},
+        "without_traceback": {"()": f"{_LINES}.WithoutTraceback"},
+        "of_request": {"()": f"{_LINES}.OfRequest"},
+    },
+    "formatters": {LOG_FORMAT: _FORMATTERS[LOG_FORMAT]},
+    "handlers": {"console": _console, "security": _console | {"filters": ["of_request", "without_traceback"]}},
+    "loggers": {
+        "django": _lines_of(LOG_LEVEL),
+        "django.request": _lines_of(_at_least("ERROR")) | {"filters": ["not_503"]},
+        "django.security": _lines_of(_at_least("WARNING"), "security"),
+        # What `runserver` says of each request: retwis.access says more, and no query.
+        "django.server": _lines_of("CRITICAL"),
+        "retwis": _lines_of(LOG_LEVEL),
+    },
+}

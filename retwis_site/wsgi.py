@@ -15,7 +15,7 @@ from django.utils.http import parse_header_parameters
 
 from retwis_site.features import require_known_limits
 from retwis_site.rendering.fragments import Fragment
-from retwis_site.store.connection.addresses import require_named_store
+from retwis_site.store.connection.topology import require_named_store
 
 _site = get_wsgi_application()
 require_named_store()

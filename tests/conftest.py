@@ -18,11 +18,10 @@ from django.test import Client
 
 from accounts.users.entities import Login
 from retwis_site.jobs import outbox
-from retwis_site.store import ids, local_cache, snowflake
+from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.server import embedded
 from tests.settings import static_files
 from tests.support.clock import Clock
 from tests.support.people import register

@@ -9,8 +9,7 @@ from django.urls import reverse
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
-from retwis_site.inspector.keys.key_table import address_of
-from retwis_site.inspector.keys.one_key import Cell
+from retwis_site.inspector.one_key import Cell, address_of
 from retwis_site.rendering.dates import moment
 from retwis_site.store import keys
 from retwis_site.store.client import Store

@@ -19,11 +19,9 @@ from accounts.inspector.links import Links
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
-from retwis_site.inspector.audience import is_at_home
-from retwis_site.inspector.keys.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
-from retwis_site.inspector.keys.key_table import address_of, line_of, spans
-from retwis_site.inspector.keys.one_key import NO_KEY, Cell, OneKey, beginning
-from retwis_site.inspector.keys.privacy import shown_key
+from retwis_site.inspector.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
+from retwis_site.inspector.middleware import is_at_home
+from retwis_site.inspector.one_key import NO_KEY, Cell, OneKey, address_of, beginning, line_of, shown_key, spans
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import connect
 from retwis_site.store.kinds import KINDS, Kind, What

@@ -11,7 +11,7 @@ from accounts.users.entities import Login, NameTaken
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.identity.site import Mode
+from retwis_site.identity import Mode
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number, stored_names

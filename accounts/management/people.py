@@ -1,10 +1,20 @@
-"""Users as commands name them."""
+"""Users as commands name them, the addresses that commands print, and the passwords that they read."""
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
+from django.urls import reverse
 
 from accounts.community.records import Record, Records
+from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
+from retwis_site.management.base import read_password
 from retwis_site.store.client import Store
+
+
+def address_of(view: str, *arguments: object) -> str:
+    """The address of a view, such as `https://retwis.example/invited/0-1/`: it begins with SITE_ADDRESS."""
+    return f"{settings.SITE_ADDRESS}{reverse(view, args=arguments)}"
 
 
 def record_of(store: Store, username: str) -> Record:
@@ -21,3 +31,13 @@ def uid_of(store: Store, username: str) -> int:
     if record.deleted is not None:
         raise CommandError(f"The account of {username!r} is deleted.")
     return record.user.uid
+
+
+def new_password(username: str) -> str:
+    """A password for this user, from a prompt or standard input. Raises CommandError for one that is too weak."""
+    password = read_password()
+    try:
+        check_new_password(password, username)
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from error
+    return password

@@ -13,8 +13,8 @@ from accounts.users.avatars import avatar
 from accounts.users.entities import Sanction, State, User, Visitor
 from accounts.users.html import at
 from accounts.users.names import isolated
-from retwis_site.http.csrf import csrf_token
-from retwis_site.identity.site import DEFAULT, Site
+from retwis_site.http.cookies import csrf_token
+from retwis_site.identity import DEFAULT, Site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped

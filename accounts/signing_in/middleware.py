@@ -14,7 +14,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
-from retwis_site.identity.site import forget
+from retwis_site.identity import forget
 from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
 

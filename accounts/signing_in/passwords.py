@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from retwis_site.fair_queue import FairQueue
 from retwis_site.http.form_fields import MaxLength
-from retwis_site.identity.site import site_name
+from retwis_site.identity import site_name
 from retwis_site.server.processes import run_anywhere
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from accounts.users.entities import (
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import ask_waiting, viewer_numbers
-from retwis_site.identity.site import Site, ask_site, current_site, shown_site
+from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
@@ -126,7 +126,7 @@ class Viewer:
 
     @cached_property
     def shown_site(self) -> Site:
-        """The same for the frame of a page, which must not fail because of them: as for `identity.site.shown_site`."""
+        """The same for the frame of a page, which must not fail because of them: as for `identity.shown_site`."""
         return self._site or shown_site(self._store)
 
     @property

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retwis_site.store.connection.recorder import Command, Recording
-from retwis_site.store.connection.watch import Asked
+from retwis_site.store.connection.recorder import Asked, Command, Recording
 from retwis_site.telemetry.redaction import shown_command
 
 # ---- The time complexity of each command that the site sends, as Redis documents it.

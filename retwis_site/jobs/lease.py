@@ -9,12 +9,10 @@ trip may last REDIS_TIMEOUT.
 """
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.client import Store
-from retwis_site.store.connection.transport import Conversation, Queued, Transport
+from retwis_site.store.connection.transport import Preceded
 
 
 class Lease:
@@ -37,7 +35,7 @@ class LeasedStore(Store):
     """A store for what is written for a job. After the lease each command raises LeaseEnded, and is not sent."""
 
     def __init__(self, store: Store, lease: Lease) -> None:
-        super().__init__(_Leased(store.transport, lease))
+        super().__init__(Preceded(store.transport, lambda queued: lease.require()))
         self.gate = store.gate
         self._whole = store
 
@@ -46,39 +44,3 @@ class LeasedStore(Store):
 
     def note_timeout(self) -> None:
         self._whole.note_timeout()
-
-
-class _Leased:
-    """A `Transport` that looks at the lease before it sends."""
-
-    def __init__(self, transport: Transport, lease: Lease) -> None:
-        self._transport = transport
-        self._lease = lease
-
-    def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        self._lease.require()
-        return self._transport.exchange(queued)
-
-    def conversation(self) -> Conversation:
-        return _LeasedConversation(self._transport.conversation(), self._lease)
-
-    def servers(self) -> list[Any]:
-        return self._transport.servers()
-
-
-class _LeasedConversation:
-    """A `Conversation` that looks at the lease before it sends."""
-
-    def __init__(self, conversation: Conversation, lease: Lease) -> None:
-        self._conversation = conversation
-        self._lease = lease
-
-    def write(self, queued: Sequence[Queued]) -> None:
-        self._lease.require()
-        self._conversation.write(queued)
-
-    def read(self) -> list[Any]:
-        return self._conversation.read()
-
-    def close(self) -> None:
-        self._conversation.close()

@@ -4,14 +4,14 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
 from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured, ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -19,10 +19,10 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination, passes
+from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection import addresses
-from retwis_site.store.server import embedded
-from retwis_site.store.server.embedded import EmbeddedServerError
+from retwis_site.store.connection import topology
+from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -39,8 +39,8 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     failure: the command ends with one line that names the fix, and exit code 1.
     """
     try:
-        addresses.require_named_store()
-        announce(f"Store: {addresses.described()}")
+        topology.require_named_store()
+        announce(f"Store: {topology.described()}")
         with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
     except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
@@ -58,12 +58,16 @@ class StoreCommand(BaseCommand):
     """A command that works on the store."""
 
     requires_system_checks: list[str] = []
+    refusals: tuple[type[Exception], ...] = ()  # what `run` may raise: its text is the error of the command
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
         features()  # they may declare kinds of keys
         with running_store(announcer(self, self.verbosity)) as store:
-            self.run(store, **options)
+            try:
+                self.run(store, **options)
+            except self.refusals as error:
+                raise CommandError(str(error)) from error
 
     @abstractmethod
     def run(self, store: Store, **options: Any) -> None:
@@ -82,11 +86,15 @@ class StoreCommand(BaseCommand):
         with _progress_bar() as bar:
             yield from bar.track(steps, total=max(len(steps), 1), description=label)
 
+    def complete(self, label: str, steps: "SizedIterable[object]") -> None:
+        """Take all `steps`, with a progress bar as in `progress`."""
+        for _ in self.progress(label, steps):
+            pass
+
     def examine(self, store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Examination]:
         """Run checks, with a progress bar for each pass. `repairs`: whether each finding is repaired at once."""
         for each in passes(store, checks, repairs=repairs):
-            for _ in self.progress(each.label, each):
-                pass
+            self.complete(each.label, each)
             yield from each.examinations
 
 
@@ -110,22 +118,39 @@ def _sigterm_exits() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class PasswordCommand(StoreCommand):
-    """A command that reads a password: a prompt on a terminal, else the first line of standard input. Never an
-    argument: other users of the machine can read arguments."""
+class NounCommand(BaseCommand):
+    """A command with verbs: `user create alice`. Each verb is a command, with all options of one."""
 
-    def read_password(self) -> str:
-        if not sys.stdin.isatty():
-            password = sys.stdin.readline().rstrip("\r\n")
-        else:
-            password = getpass("Password: ")
-            if getpass("Password again: ") != password:
-                raise CommandError("The two passwords differ. Nothing was changed.")
-        if not password:
-            raise CommandError("No password was given. Type one, or send it on standard input.")
-        return password
+    requires_system_checks: list[str] = []
+    verbs: Mapping[str, type[StoreCommand]]
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+        for name, verb in self.verbs.items():
+            options = verb().create_parser(parser.prog, name)
+            verbs.add_parser(name, parents=[options], add_help=False, help=verb.help, description=verb.help)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        verb = self.verbs[options.pop("verb")]()
+        verb.stdout, verb.stderr, verb.style = self.stdout, self.stderr, self.style
+        verb.handle(*args, **options)
 
 
-def validation_failed(error: ValidationError) -> CommandError:
-    """The messages of a form's validation error, as the error of a command."""
-    return CommandError(" ".join(error.messages))
+def urls_of(source: str) -> list[str]:
+    """The addresses that --from names, with commas between them. `-`: the first line of standard input has them, since
+    other users of the machine can read a password in an argument."""
+    return topology.split(sys.stdin.readline() if source == "-" else source)
+
+
+def read_password() -> str:
+    """A password: from a prompt on a terminal, else the first line of standard input. Never an argument: other users of
+    the machine can read arguments. Raises CommandError."""
+    if not sys.stdin.isatty():
+        password = sys.stdin.readline().rstrip("\r\n")
+    else:
+        password = getpass("Password: ")
+        if getpass("Password again: ") != password:
+            raise CommandError("The two passwords differ. Nothing was changed.")
+    if not password:
+        raise CommandError("No password was given. Type one, or send it on standard input.")
+    return password

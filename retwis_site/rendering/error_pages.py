@@ -20,9 +20,8 @@ from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
 from retwis_site.rendering.request_bodies import refusal_of_body
-from retwis_site.telemetry.log_lines import logged_path
-from retwis_site.telemetry.observation import FAILURE, Failure
-from retwis_site.telemetry.request_ids import current_request_id
+from retwis_site.telemetry.log_lines import current_request_id, logged_path
+from retwis_site.telemetry.middleware import FAILURE, Failure
 
 logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")

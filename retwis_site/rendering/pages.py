@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template import loader
 from django.utils.functional import SimpleLazyObject
 
-from retwis_site.http import flash_messages
-from retwis_site.http.csrf import csrf_token
+from retwis_site.http import cookies
+from retwis_site.http.cookies import csrf_token
 from retwis_site.http.language import headers_in
-from retwis_site.identity.site import Site, known_site
+from retwis_site.identity import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
 from retwis_site.rendering.theme import theme_of
 
@@ -49,7 +49,7 @@ def answer(html: bytes, language: str, status: int = 200) -> HttpResponse:
 
 def messages(request: HttpRequest) -> Html:
     """The messages for this page ("Posted."), as HTML. Then they count as shown."""
-    if not flash_messages.may_have_messages(request):
+    if not cookies.may_have_messages(request):
         return NOTHING
     stored, language = get_messages(request), active_language()
     if not stored:  # to go through the empty ones would set the cookie

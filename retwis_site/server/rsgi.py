@@ -29,7 +29,7 @@ from retwis_site.features import queue_of
 from retwis_site.http.client_ip import address_in
 from retwis_site.rendering.request_bodies import LATE
 from retwis_site.server.bodies import AwaitedBodies
-from retwis_site.telemetry.observation import BEGAN
+from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
 
 Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content

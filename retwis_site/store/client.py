@@ -25,8 +25,8 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
+from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.transport import Conversation, OneServer, Queued, Transport
-from retwis_site.store.connection.watch import asked
 from retwis_site.store.replies import Batch, Reply
 from retwis_site.store.schema import Gate
 

@@ -1,8 +1,11 @@
 """The lines of the log: each is bounded, and in one line except for tracebacks."""
 
 import logging
+import os
 import re
 import time
+from collections.abc import MutableMapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
@@ -13,7 +16,35 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 from pythonjsonlogger.json import JsonFormatter
 
-from retwis_site.telemetry.request_ids import current_request_id, request_id_in
+HEADER = "X-Request-ID"
+_KNOWN = "retwis.request_id"  # in a WSGI environment
+_is_id = re.compile(r"[A-Za-z0-9._-]{8,64}").fullmatch
+
+_current: ContextVar[str] = ContextVar("retwis_request_id", default="")
+current_request_id = _current.get  # of the request that this thread or task answers; empty when there is none
+
+
+def request_id_in(environ: MutableMapping[str, Any]) -> str:
+    """The id of the request with this WSGI environment: what the client sent, when it looks like an id."""
+    known: str | None = environ.get(_KNOWN)
+    if known is None:
+        sent = environ.get("HTTP_X_REQUEST_ID", "")
+        known = environ[_KNOWN] = sent if _is_id(sent) else os.urandom(8).hex()
+    return known
+
+
+class Answering:
+    """A block that answers the request with this id. It is a class, since a generator costs more."""
+
+    def __init__(self, request_id: str) -> None:
+        self._request_id = request_id
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._request_id)
+
+    def __exit__(self, *failure: object) -> None:
+        _current.reset(self._token)
+
 
 LONGEST_PIECE = 200  # characters without a space, such as a host or a path
 LONGEST_LINE = 2000  # characters

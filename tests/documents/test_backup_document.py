@@ -10,7 +10,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from retwis_site.store.server.embedded import find_binary
+from retwis_site.store.embedded import find_binary
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.maintenance.backups import complete
 from tests.support.maintenance.copied_sites import keys_to_copy
@@ -22,10 +22,10 @@ DOCUMENT = (Path(settings.BASE_DIR) / "docs/backup.md").read_text()
 CONSOLE = re.findall(r"^\$ (.*?)(?: +#.*)?$", DOCUMENT, re.MULTILINE)
 FOLDER = "/var/backups/retwis"
 SETTINGS = "/etc/retwis/backup.env"
-MAKE = f"retwis backup {FOLDER}"
-RESTORE = f"retwis restore {FOLDER}"
-OF_A_TIME = f"retwis restore {FOLDER}/2026-11-22T03-00-00Z"
-OF_A_FILE = "retwis restore dump.rdb"
+MAKE = f"retwis db backup {FOLDER}"
+RESTORE = f"retwis db restore {FOLDER}"
+OF_A_TIME = f"retwis db restore {FOLDER}/2026-11-22T03-00-00Z"
+OF_A_FILE = "retwis db restore dump.rdb"
 BY_THE_SERVER = ["redis-server /etc/redis/redis.conf --appendonly no", "redis-cli CONFIG SET appendonly yes"]
 
 
@@ -52,7 +52,7 @@ class Shell:
     def run(self, command):
         python = f"{sys.executable} {settings.BASE_DIR}/manage.py "
         command = command.replace(FOLDER, str(self.backups)).replace(SETTINGS, str(self.settings))
-        command = re.sub(r"\bretwis (?=backup|restore)", python, command)
+        command = re.sub(r"\bretwis (?=db )", python, command)
         env = {**self._env, "PYTHONPATH": str(settings.BASE_DIR)}
         if command.startswith("RETWIS_ENV_FILE="):
             del env["REDIS_URL"]  # the file has it

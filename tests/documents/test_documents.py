@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import ManagementUtility, get_commands
+from django.core.management import ManagementUtility, get_commands, load_command_class
 
 from retwis_site.store import commands
 from retwis_site.store.kinds import KINDS
 
 ROOT = Path(settings.BASE_DIR)
 RUNNING = (ROOT / "docs/running.md").read_text()
+FORMER = {name: ("db", name) for name in ("backup", "restore", "copy", "cleanup", "upgrade")}
+FORMER |= {name: ("user", name) for name in ("resetlink", "role", "sanction", "unthrottle")}
+FORMER |= {"createuser": ("user", "create"), "changepassword": ("user", "password")}
 
 
 def table_of(text: str) -> list[str]:
@@ -34,9 +37,25 @@ def test_every_setting_from_the_environment_is_documented():
 
 
 def test_every_management_command_of_the_site_is_documented():
-    own = {name for name, app in get_commands().items() if app in {"retwis_site", "accounts", "timeline"}}
+    apps = {name: app for name, app in get_commands().items() if app in {"retwis_site", "accounts", "timeline"}}
+    loaded = {name: load_command_class(app, name) for name, app in apps.items()}
+    own = {name for name, command in loaded.items() if type(command).__module__.endswith(f".{name}")}
     documented = set(re.findall(r"`manage.py (\w+)", "\n".join(table_of(RUNNING))))
     assert documented == own | {"check"}
+    verbs = {f"{noun} {verb}" for noun in own for verb in getattr(loaded[noun], "verbs", ())}
+    assert {f"{noun} {verb}" for noun, verb in re.findall(r"^\| `manage.py (user|db) (\w+)", RUNNING, re.M)} == verbs
+
+
+def test_every_former_name_of_a_command_is_documented_once():
+    assert [name for name in FORMER if f"`{name}`" not in RUNNING] == []
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_a_former_name_is_the_same_command(former):
+    noun, verb = FORMER[former]
+    commands = get_commands()
+    now = load_command_class(commands[noun], noun).verbs[verb]
+    assert type(load_command_class(commands[former], former)) is now
 
 
 def test_every_command_method_sends_the_command_with_its_name():
@@ -57,13 +76,13 @@ def test_every_command_method_sends_the_command_with_its_name():
 
 
 COMMANDS = ["seed", "deliver", "cleanup", "doctor", "copy", "backup", "restore", "upgrade"]
-COMMANDS += ["createuser", "changepassword", "serve", "runserver", "shell"]
+COMMANDS += ["createuser", "changepassword", "serve", "runserver", "shell", "user create", "db backup"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command):
     with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as answer:
-        ManagementUtility(["manage.py", command, "--help"]).execute()
+        ManagementUtility(["manage.py", *command.split(), "--help"]).execute()
     assert f"usage: manage.py {command}" in answer.getvalue()
     if command == "seed":
         for option in ("--users", "--posts", "--follows", "--seed", "--flush", "--noinput"):

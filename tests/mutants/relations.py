@@ -115,8 +115,8 @@ MUTANTS = [
     Mutant(
         "lease: what was claimed or added is written without it",
         "retwis_site/jobs/lease.py",
-        "        self._lease.require()\n        return self._transport.exchange(queued)\n",
-        "        return self._transport.exchange(queued)\n",
+        "Preceded(store.transport, lambda queued: lease.require())",
+        "store.transport",
         (LEASES,),
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 from django.core.management import call_command
 
-from retwis_site.store.connection import addresses
+from retwis_site.store.connection import topology
 
 
 def said(capsys, *command, **options):
@@ -10,5 +10,5 @@ def said(capsys, *command, **options):
     capsys.readouterr()
     call_command(*command, **options)
     printed = capsys.readouterr()
-    assert printed.err == ("" if options.get("verbosity") == 0 else f"Store: {addresses.described()}\n")
+    assert printed.err == ("" if options.get("verbosity") == 0 else f"Store: {topology.described()}\n")
     return printed.out

@@ -23,7 +23,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.public_cache import publicly_cached
-from retwis_site.identity.site import known_site
+from retwis_site.identity import known_site
 from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.fragments import Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of

@@ -14,8 +14,7 @@ def write_index(command: StoreCommand, store: Store) -> int:
     rebuilding = Rebuilding(store)
     try:
         rebuilding.begin()
-        for _ in command.progress("Writing the index", rebuilding):
-            pass
+        command.complete("Writing the index", rebuilding)
     except AlreadyReindexing:
         raise CommandError(
             f"Another process writes the index. If it was killed, run `manage.py reindex` in {LEASE} seconds."

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from retwis_site.inspector.keys.key_changes import Change
+from retwis_site.inspector.key_changes import Change
 from retwis_site.inspector.steps import SentCommand, recorded_steps
 from retwis_site.store.connection.recorder import Watch
 

@@ -22,7 +22,7 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import MaxLength
-from retwis_site.identity.site import COLOURS, Site, stored_site
+from retwis_site.identity import COLOURS, Site, stored_site
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from accounts.community.log import OPERATOR, Act, Log
+from retwis_site import identity
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Line, SiteLines
-from retwis_site.identity import site
-from retwis_site.identity.site import FIELDS, forget
+from retwis_site.identity import FIELDS, forget
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.lines import TEXT
 from retwis_site.store import keys
@@ -30,14 +30,14 @@ class SiteWords:
         remove it would remove what another change has written meanwhile.
         """
         stored = self._store.hgetall(keys.site())
-        before, after = site.read(stored), site.read({**stored, **fields})
+        before, after = identity.read(stored), identity.read({**stored, **fields})
         fields = {name: text for name, text in fields.items() if getattr(before, name) != getattr(after, name)}
         if not fields:
             return
         act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
         job = Outbox(self._store).add(f"site:{act.id}")
         job.store.hset(keys.site(), {**fields, **act.evidence()})
-        site.forget()
+        identity.forget()
         with suppress(LeaseEnded):
             Log(job.store).copy(keys.site(), act.id)
             job.done()

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations
-from accounts.management.addresses import address_of
+from accounts.management.people import address_of
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.community.site.views import checked
 from accounts.community.site.words import SiteWords
-from retwis_site.identity.site import FIELDS, stored_site
+from retwis_site.identity import FIELDS, stored_site
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 

@@ -1,22 +1,48 @@
-"""`manage.py user alice`"""
+"""`manage.py user create alice`, `manage.py user role alice moderator`: what operators do about one user.
 
+Each verb is a command of its own too, under an older name: `createuser`, `changepassword`, `resetlink`, `role`,
+`sanction`, `unthrottle`. `manage.py user alice` shows the user.
+"""
+
+import time
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.log import Act, Log
+from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import Record
-from accounts.management.people import record_of
-from retwis_site.management.base import StoreCommand
+from accounts.community.refusals import Refused
+from accounts.community.roles import Roles
+from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
+from accounts.management.people import address_of, new_password, record_of, uid_of
+from accounts.recovery.codes import LIVES, ResetLinks
+from accounts.signing_in.feature import LOGINS, login_subject
+from accounts.signing_in.forms import valid_username
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import NameTaken, Role, State
+from accounts.users.registration import Registration
+from retwis_site.features import features
+from retwis_site.http.client_ip import network_of
+from retwis_site.management.base import NounCommand, StoreCommand
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
+from retwis_site.store.rate_limits import RateLimits
 
 
-class Command(StoreCommand):
-    help = "Print what staff may know of a user: no password, no session, nothing that the user keeps private."
+class UserCommand(StoreCommand):
+    """A verb about one user, whom its first argument names."""
+
+    refusals = (Refused,)
+    username_help = ""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("username", help=self.username_help)
+
+
+class Show(UserCommand):
+    help = "Print what staff may know of a user: no password, no session, nothing that the user keeps private."
 
     def run(self, store: Store, **options: Any) -> None:
         record = record_of(store, options["username"])
@@ -24,6 +50,136 @@ class Command(StoreCommand):
             self.say(f"{what}: {value}")
         for act in Log(store).about(record.user.uid).acts:
             self.say(_line_of(act))
+
+
+class Create(UserCommand):
+    help = "Create a user. The password is read from a prompt, or as one line from standard input."
+    username_help = "1 to 30 letters, digits and underscores"
+
+    def run(self, store: Store, **options: Any) -> None:
+        username: str = options["username"]
+        try:
+            valid_username(username)
+        except ValidationError as error:
+            raise CommandError(f"{username!r} cannot be a username: {' '.join(error.messages)}") from error
+        password = new_password(username)
+        try:
+            login = Registration(store).register(username, make_password(password))
+        except NameTaken as error:
+            raise CommandError(f"The name {username!r} is taken. Upper and lower case count as the same.") from error
+        self.say(f"User {username} created with the id {login.user.uid}.")
+
+
+class Password(UserCommand):
+    help = (
+        "Set a user's password, and log the user out on every device. "
+        "The password is read from a prompt, or as one line from standard input."
+    )
+
+    def run(self, store: Store, **options: Any) -> None:
+        username: str = options["username"]
+        uid = uid_of(store, username)
+        Sessions(store).change_password(uid, make_password(new_password(username)))
+        self.say(f"{username} has a new password and is logged out on every device.")
+
+
+class ResetLink(UserCommand):
+    help = (
+        f"Print the address where a user can set a new password, once and within {LIVES // 3600} hours. "
+        "Make sure that you hand it to that person: it opens the account."
+    )
+
+    def run(self, store: Store, **options: Any) -> None:
+        username: str = options["username"]
+        uid = uid_of(store, username)
+        self.stdout.write(address_of("reset", ResetLinks(store).make(uid)))
+
+
+class ChangeRole(UserCommand):
+    help = "Make a user a moderator or an admin, or take the role away (member). The site keeps its last admin."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("role", choices=[role.value for role in Role])
+
+    def run(self, store: Store, **options: Any) -> None:
+        uid = uid_of(store, options["username"])
+        Roles(store).give(uid, Role(options["role"]))
+        self.say(f"{options['username']} is now: {options['role']}.")
+
+
+class Sanction(UserCommand):
+    help = (
+        "Freeze, hide or suspend a user, or lift what is imposed (none). The user is told the reason. A suspension "
+        "without --days becomes a deletion after 30 days."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("state", choices=[state.value or "none" for state in State])
+        parser.add_argument("--reason", required=True, help="a sentence that the user sees")
+        parser.add_argument("--days", type=int, help="it ends by itself after so many days")
+
+    def run(self, store: Store, **options: Any) -> None:
+        username, reason, days = options["username"], options["reason"].strip(), options["days"]
+        if not 0 < len(reason) <= LONGEST_REASON:
+            raise CommandError(f"The reason has 1 to {LONGEST_REASON} characters.")
+        if days is not None and not 0 < days <= MOST_DAYS:
+            raise CommandError(f"--days is a number from 1 to {MOST_DAYS}.")
+        uid = uid_of(store, username)
+        if options["state"] == "none":
+            Sanctions(store).lift(uid, reason=reason)
+            self.say(f"Nothing is imposed on {username} any more.")
+            return
+        until = 0 if days is None else int(time.time()) + days * DAY
+        Sanctions(store).impose(uid, State(options["state"]), reason, until)
+        self.say(f"{username} is {options['state']}" + ("." if days is None else f" for {days} days."))
+
+
+class Unthrottle(UserCommand):
+    help = (
+        "Forget all that the rate limits have counted of a user. With --address also of that address, and the wrong "
+        "passwords for this user from there."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--address", help="the user's IP address")
+
+    def run(self, store: Store, **options: Any) -> None:
+        username, address = options["username"], options["address"]
+        subjects = [str(uid_of(store, username))]
+        limits = RateLimits(store)
+        if address is not None:
+            network = network_of(address)
+            if not network:
+                raise CommandError(f"{address!r} is no IP address.")
+            subjects.append(network)
+            limits.forget(LOGINS, login_subject(username, network))
+        for limit in (limit for feature in features() for limit in feature.limits):
+            for subject in subjects:
+                limits.forget(limit, subject)
+        self.say(f"Nothing is counted of {username} any more.")
+
+
+class Command(NounCommand):
+    help = "Show, create or change a user. Without a verb: show."
+    verbs = {
+        "show": Show,
+        "create": Create,
+        "password": Password,
+        "resetlink": ResetLink,
+        "role": ChangeRole,
+        "sanction": Sanction,
+        "unthrottle": Unthrottle,
+    }
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """`user alice` shows alice. A user may have the name of a verb: a verb is followed by a name."""
+        is_verb = len(argv) > 3 and argv[2] in self.verbs and not argv[3].startswith("-v")
+        if argv[2:] and argv[2] not in {"-h", "--help"} and not is_verb:
+            argv = [*argv[:2], "show", *argv[2:]]
+        super().run_from_argv(argv)
 
 
 def _lines(record: Record) -> list[tuple[str, object]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from retwis_site.maintenance.site_copy import Copy, connect_source
 from retwis_site.store.client import Store
-from retwis_site.store.server.temporary import empty_server, servers_on
+from retwis_site.store.embedded import empty_server, servers_on
 
 # ---- The data of a backup as a store: temporary servers load its RDB files.
 

@@ -62,8 +62,7 @@ class Command(StoreCommand):
 
     def _count(self, store: Store) -> Census:
         census = Census(store)
-        for _ in self.progress("counts", census):
-            pass
+        self.complete("counts", census)
         return census
 
 

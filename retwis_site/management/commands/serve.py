@@ -22,10 +22,9 @@ from retwis_site.features import features
 from retwis_site.management.base import StoreCommand
 from retwis_site.server.processes import CannotStart, Processes, end_with_parent
 from retwis_site.server.worker import work
-from retwis_site.store import schema
+from retwis_site.store import embedded, schema
 from retwis_site.store.client import Store
-from retwis_site.store.server import embedded
-from retwis_site.store.server.embedded import EmbeddedServerError
+from retwis_site.store.embedded import EmbeddedServerError
 
 logger = logging.getLogger("retwis.store")
 

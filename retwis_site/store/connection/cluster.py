@@ -4,16 +4,190 @@ A command is not sent again after a lost reply. When a server refuses a command 
 run it: so the command is sent once more, to the server that the refusal names.
 """
 
+import time
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 import redis
+from redis.crc import key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
-from retwis_site.store.connection.cluster_slots import Address, SlotMap, address_of
 from retwis_site.store.connection.recorder import KEY_IS_SECOND
-from retwis_site.store.connection.transport import BorrowedConnection, Queued
+from retwis_site.store.connection.transport import BorrowedConnection, Queued, borrow
+
+SLOTS = 16384
+REFRESH_EVERY = 0.5  # seconds between two questions for the map
+GIVES_UP = 1.0  # seconds after which no other server is asked for the map
+HANGS_FOR = 0.5  # seconds after a timeout in which a server gets no command
+CLUSTER_SLOTS: Queued = (("CLUSTER", "SLOTS"), {})
+
+Address = tuple[str, int]  # host and port
+
+
+class SlotMap:
+    """The slot map of a cluster: which server has which slot, and a connection pool for each server. Threads share it.
+
+    The servers are asked for it at the first use, and again when a server does not answer or a slot has moved.
+    redis-py's own map asks for more than it needs, forgets the servers in REDIS_URL, and hides refusals.
+
+    `seeds`: the servers in REDIS_URL. `new_client(host, port)` makes a client and sends nothing.
+    """
+
+    def __init__(self, seeds: Sequence[Address], new_client: Callable[[str, int], "redis.Redis"]) -> None:
+        self.seeds = seeds
+        self.holders: dict[int, Address] = {}  # slot -> server; empty before the first use
+        self._new_client = new_client
+        self._clients: dict[Address, redis.Redis] = {}
+        self._failed: dict[Address, float] = {}  # when (monotonic) a server last failed
+        self._hangs: dict[Address, float] = {}  # until when (monotonic) a server gets no command
+        self._refreshing = Lock()
+        self._refreshed = -REFRESH_EVERY  # when (monotonic) the servers were last asked for the map
+        self._failure: redis.RedisError | None = None  # of the last refresh
+
+    def holder(self, key: str) -> Address:
+        """The server that has the key's slot. Raises redis.RedisError when it is not known."""
+        if not self.holders:
+            self._load()
+        slot = key_slot(key.encode(errors="replace"))
+        if slot not in self.holders:
+            self.refresh()
+        address = self.holders.get(slot)
+        if address is None:
+            raise redis.ConnectionError("no server of the cluster has that slot")
+        return address
+
+    def primaries(self) -> list["redis.Redis"]:
+        """Every server that has slots. Raises redis.RedisError when the map cannot be loaded."""
+        if not self.holders:
+            self._load()
+        return [self.client(address) for address in dict.fromkeys(self.holders.values())]
+
+    def move(self, slot: int, address: Address) -> None:
+        self.holders[slot] = address
+
+    def client(self, address: Address) -> "redis.Redis":
+        """The client of a server. It need not be on the map: a new server gets keys before it has its first slot."""
+        return self._clients.get(address) or self._clients.setdefault(address, self._new_client(*address))
+
+    @contextmanager
+    def watching(self, address: Address) -> Iterator[None]:
+        """A block that uses a server. When it fails, the others are asked for the map: another may have replaced it.
+
+        The raised error names the server."""
+        try:
+            yield
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            self.note_failure(address)
+            if isinstance(error, redis.TimeoutError):
+                self._hangs[address] = time.monotonic() + HANGS_FOR
+            self.refresh()
+            if isinstance(error, redis.TimeoutError):  # TimeoutError would stop the whole store; the others answer
+                raise redis.ConnectionError(str(_with_address(address, error))) from error
+            raise _with_address(address, error) from error
+
+    def connection(self, address: Address) -> BorrowedConnection:
+        """A connection to a server. Raises redis.RedisError; at once when the server hangs."""
+        if time.monotonic() < self._hangs.get(address, 0.0):
+            raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
+        return borrow(self.client(address))
+
+    def note_failure(self, address: Address) -> None:
+        """From now on this server is the last to be asked for the map."""
+        self._failed[address] = time.monotonic()
+
+    def refresh(self) -> None:
+        """Ask for the map again, unless another thread is asking or REFRESH_EVERY seconds have not passed."""
+        if not self._refreshing.acquire(blocking=False):
+            return
+        try:
+            if time.monotonic() >= self._refreshed + REFRESH_EVERY:
+                with suppress(redis.RedisError):  # the caller reports the failure that made it refresh
+                    self._refresh()
+        finally:
+            self._refreshing.release()
+
+    def _load(self) -> None:
+        """The first refresh. Threads that come meanwhile wait for its result."""
+        with self._refreshing:
+            if self.holders:
+                return
+            if self._failure and time.monotonic() < self._refreshed + REFRESH_EVERY:
+                raise type(self._failure)(*self._failure.args)
+            self._refresh()
+
+    def _refresh(self) -> None:
+        try:
+            self.holders = self._ask_servers()
+            self._failure = None
+        except redis.RedisError as error:
+            self._failure = error
+            raise
+        finally:
+            self._refreshed = time.monotonic()
+        known = {*self.holders.values(), *self.seeds}
+        for address in {*self._clients} - known:
+            del self._clients[address]  # its connections are closed with it
+
+    def _ask_servers(self) -> dict[int, Address]:
+        """The first map that has all slots, else the largest."""
+        largest: dict[int, Address] = {}
+        failures: list[redis.RedisError] = []
+        begun = time.monotonic()
+        known = dict.fromkeys([*self.holders.values(), *self.seeds])
+        for address in sorted(known, key=lambda server: self._failed.get(server, 0.0)):
+            try:
+                largest = max(largest, self._ask_server(address), key=len)
+            except redis.RedisError as error:
+                self.note_failure(address)
+                failures.append(_with_address(address, error))
+            if len(largest) == SLOTS or time.monotonic() > begun + GIVES_UP:
+                break
+        if not largest:
+            raise _most_informative(failures)
+        return largest
+
+    def _ask_server(self, address: Address) -> dict[int, Address]:
+        return {
+            slot: address_of(primary, address)
+            for first, last, primary, *_ in self.slot_ranges(address)
+            for slot in range(first, last + 1)
+        }
+
+    def slot_ranges(self, address: Address) -> list[Any]:
+        """A server's reply to CLUSTER SLOTS. One round trip. Raises redis.RedisError."""
+        [reply] = self.connection(address).exchange([CLUSTER_SLOTS])
+        if isinstance(reply, redis.ResponseError):
+            raise reply
+        return list(reply)
+
+
+def address_of(node: Sequence[Any], asked: Address) -> Address:
+    """The address of a server from the reply of another one: host, port; in CLUSTER SLOTS also id and metadata.
+
+    An empty host means the host of the server that was asked. `?` means that no host name is known."""
+    host, port, *more = node
+    if host == "?" and len(more) > 1:
+        pairs = more[1]
+        host = dict(zip(pairs[::2], pairs[1::2], strict=True)).get("ip")
+    return host or asked[0], int(port)
+
+
+def _with_address(address: Address, error: redis.RedisError) -> redis.RedisError:
+    """The same error, with the address of the server in its text."""
+    name = f"{address[0]}:{address[1]}"
+    return type(error)(str(error) if name in str(error) else f"{name}: {error}")
+
+
+def _most_informative(failures: Sequence[redis.RedisError]) -> redis.RedisError:
+    """A refusal says more than a server that did not answer."""
+    if not failures:
+        return redis.ConnectionError("the servers of the cluster have no slots")
+    refused = [error for error in failures if isinstance(error, redis.ResponseError | redis.AuthenticationError)]
+    return [*refused, *failures][0]
+
 
 REDIRECTIONS = 8  # a slot moves once; more often only while the servers themselves disagree
 ASKING: Queued = (("ASKING",), {})

@@ -8,7 +8,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, NoPermissio
 from redis.sentinel import MasterNotFoundError
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
-from retwis_site.store.connection.sentinel import NoSuchService, SentinelRefused
+from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
 from retwis_site.store.connection.transport import Queued
 
 # The beginnings of the errors of a server that accepts no writes.

@@ -3,15 +3,20 @@
 `with recording() as recorded:` records this thread or asyncio task, `with recording_process() as recorded:` all of
 them. Tests check with it how many round trips a page makes, and that each command names one key. Without a recording
 it costs one lookup a round trip. `with watching() as watch:` also notes who asked for each command and how many bytes
-travelled (`watch.py`).
+travelled: the inspector shows both at the end of every page, so they are noted in little time.
 """
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
 Command = tuple[object, ...]  # such as ("HGET", "users", "alice")
 
@@ -193,3 +198,55 @@ def keys_of(command: Command) -> tuple[str, ...]:
     if name in _ALL_ARGUMENTS:
         return tuple(str(key) for key in command[1:])
     return (str(command[2 if name in KEY_IS_SECOND else 1]),)
+
+
+# ---- What a watch notes beside the commands. Commands that nobody watches are plain tuples.
+
+_STORE = str(Path(__file__).parents[1])  # the code of this folder asks for somebody else
+
+
+class Asked(tuple[object, ...]):
+    """A command that is watched. `code`: of the method that asked for it."""
+
+    code: CodeType | None = None
+
+    @property
+    def asker(self) -> str:
+        """Such as `HomeTimelines.page`."""
+        return _name(self.code) if self.code is not None else ""
+
+
+def asked(command: Command) -> Asked:
+    """This command, asked for by the first caller outside of the store: of a method of `Commands`, of `Pipe` or
+    `Store`."""
+    watched = Asked(command)
+    frame = sys._getframe(2)
+    code = frame.f_code
+    while code.co_filename.startswith(_STORE) and frame.f_back is not None:
+        frame = frame.f_back
+        code = frame.f_code
+    watched.code = code
+    return watched
+
+
+class CountedSocket:
+    """The socket of a connection while replies are read from it. `received`: their bytes."""
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+        self.received = 0
+
+    def recv_into(self, buffer: bytearray) -> int:
+        length: int = self._socket.recv_into(buffer)
+        self.received += length
+        return length
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+
+@cache
+def _name(code: CodeType) -> str:
+    """`HomeTimelines.page` for a method, `news.ask_new` for a function of news.py."""
+    name = code.co_qualname.partition(".<locals>")[0]
+    return name if "." in name else f"{Path(code.co_filename).stem}.{name}"

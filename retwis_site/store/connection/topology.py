@@ -4,24 +4,108 @@ Each becomes a `Transport`; nothing else in the site knows which. Nothing is sen
 server is down.
 """
 
+import os
+import time
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import redis
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django_redis import pool as django_redis_pool
+from django_redis.cache import RedisCache
 from redis.backoff import NoBackoff
-from redis.connection import SSLConnection
+from redis.connection import SSLConnection, parse_url
+from redis.exceptions import NoPermissionError
 from redis.retry import Retry
+from redis.sentinel import MasterNotFoundError, Sentinel
 
-from retwis_site.store.connection.addresses import Options, parsed, require_named_store, urls
-from retwis_site.store.connection.cluster import ClusterTransport
-from retwis_site.store.connection.cluster_slots import SlotMap
-from retwis_site.store.connection.pool import Pool
-from retwis_site.store.connection.sentinel import Sentinels
+from retwis_site.store import embedded
+from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
 from retwis_site.store.connection.transport import OneServer, Transport
-from retwis_site.store.server import embedded
+
+Options = dict[str, Any]
+
+
+# ---- The addresses in REDIS_URL: parsed for a connection, or as a text for people, without passwords.
+
+
+def urls() -> list[str]:
+    """The addresses in REDIS_URL; none means the embedded server."""
+    return split(settings.REDIS_URL)
+
+
+def split(addresses: str) -> list[str]:
+    """The addresses in a text with commas between them."""
+    return [url.strip() for url in addresses.split(",") if url.strip()]
+
+
+def parsed(url: str, where: str) -> Options:
+    """What redis-py reads from an address: host, port, user and so on. Raises ImproperlyConfigured."""
+    try:
+        return dict(parse_url(url))
+    except ValueError:  # its text may contain the password
+        fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
+        raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None
+
+
+def require_named_store() -> None:
+    """Refuse a public site without REDIS_URL: it would work on an embedded store of its own, which is empty. EMBEDDED=1
+    says that this store is meant. Raises ImproperlyConfigured."""
+    if settings.PUBLIC and not settings.REDIS_URL and not settings.EMBEDDED:
+        raise ImproperlyConfigured(
+            "HTTPS or ALLOWED_HOSTS is set, but not REDIS_URL. Set REDIS_URL to the site's Redis server, or set "
+            "EMBEDDED=1 to use the embedded server."
+        )
+
+
+def described() -> str:
+    """Which store the settings name, in one line without passwords. No round trip. Raises ImproperlyConfigured."""
+    prefix = f", keys with the prefix {settings.REDIS_KEY_PREFIX!r}" if settings.REDIS_KEY_PREFIX else ""
+    return _servers() + prefix
+
+
+def _servers() -> str:
+    if not settings.REDIS_URL:
+        return f"embedded, in {embedded.folder()}"
+    named = described_urls(urls(), "REDIS_URL")
+    if settings.REDIS_TOPOLOGY == "sentinel":
+        return f"the primary {settings.REDIS_SENTINEL_SERVICE} of the sentinels {named}"
+    if settings.REDIS_TOPOLOGY == "cluster":
+        return f"the cluster of {named}"
+    if settings.REDIS_TOPOLOGY == "twemproxy":
+        return f"the proxy {named} before {described_urls(settings.REDIS_NODES, 'REDIS_NODES')}"
+    return named
+
+
+def described_urls(addresses: Sequence[str], where: str) -> str:
+    """Addresses with commas between them, without passwords. Raises ImproperlyConfigured."""
+    return ", ".join(_without_password(url, where) for url in addresses)
+
+
+def _without_password(url: str, where: str) -> str:
+    """An address made again of its scheme, user, host, port and database.
+
+    A password with a character that should be quoted, such as `/` or `#`, ends the host too early: then a part of the
+    password would be taken for the port. An `@` behind the host shows it, and only the scheme is returned."""
+    options = parsed(url, where)
+    scheme, _, behind_host, query, fragment = urlsplit(url)
+    if "@" in f"{behind_host}{query}{fragment}":
+        return f"{scheme}://..."
+    user = f"{quote(options['username'], safe='')}@" if options.get("username") else ""
+    database = options.get("db", 0)
+    if "path" in options:
+        return f"unix://{user}{options['path']}" + (f"?db={database}" if database else "")
+    host = options.get("host", "localhost")
+    host = f"[{host}]" if ":" in host else host
+    port = f":{options['port']}" if "port" in options else ""
+    return f"{scheme}://{user}{host}{port}/{database}"
+
+
+# ---- Transports
 
 
 def transport(options: Options) -> Transport:
@@ -153,3 +237,146 @@ def _addresses(urls: Sequence[str], default_port: int, where: str) -> tuple[list
     common: Options = {"ssl": True} if first.pop("connection_class", None) is SSLConnection else {}
     common |= {name: value for name, value in first.items() if name not in {"host", "port"}}
     return [(options.get("host", "localhost"), options.get("port", default_port)) for options in each], common
+
+
+class ConnectionFactory(django_redis_pool.ConnectionFactory):  # type: ignore[misc]
+    """How django-redis gets the site's connections: the transport for REDIS_TOPOLOGY."""
+
+    def connect(self, url: str) -> Transport:
+        return transport(self.pool_cls_kwargs)
+
+
+class StoreConnections(RedisCache):  # type: ignore[misc]
+    """The backend of `CACHES["store"]`. It gives `get_redis_connection` its connections; it is never a cache."""
+
+    def clear(self) -> bool:
+        raise NotImplementedError("CACHES['store'] holds the site itself: clear() would be FLUSHDB")
+
+
+# ---- Connections to one address
+
+# A connection that was used in the last so many seconds is lent without a look at it. A server takes longer to start
+# again (valkey: 40 ms).
+FRESH = 0.01
+
+_pid = os.getpid()
+
+
+def _note_fork() -> None:
+    global _pid
+    _pid = os.getpid()
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
+class Pool(redis.ConnectionPool):
+    """Connections to one address, with a short way for a connection that was used before. Threads share it.
+
+    redis-py's own pool counts every loan, and asks the system twice for the number of the process. A page makes one or
+    two round trips, and all that took a tenth of its time (2026-11-22). redis-py still makes each connection, and
+    replaces a broken one. A connection that is given back stays here; to redis-py it is in use. The newest one is lent
+    first."""
+
+    def get_connection(self, *_: Any, **__: Any) -> Any:
+        """A connection that is open and has no unread reply. Raises redis.RedisError."""
+        if self.pid != _pid or not self._idle:
+            return super().get_connection()
+        try:
+            connection, used_at = self._idle.pop()
+        except IndexError:  # another thread was faster
+            return super().get_connection()
+        if connection.is_connected and (self._is_fresh(used_at) or not _has_data(connection)):
+            return connection
+        super().release(connection)
+        return super().get_connection()
+
+    def release(self, connection: Any) -> None:
+        """Keep a connection for its next use. A connection of the parent process is not kept: two processes must not
+        share one."""
+        if not self.pid == connection.pid == _pid:
+            super().release(connection)
+            return
+        now = time.monotonic()
+        if not connection.is_connected:
+            self._broke_at = now
+        self._idle.append((connection, now))
+
+    def _is_fresh(self, used_at: float) -> bool:
+        """When one connection broke, the others may be broken too."""
+        return used_at > self._broke_at and time.monotonic() < used_at + FRESH
+
+    def reset(self) -> None:
+        """Forget all connections: in a new pool, and after a fork."""
+        self._idle: deque[tuple[Any, float]] = deque()
+        self._broke_at = 0.0  # monotonic seconds
+        super().reset()
+
+
+def _has_data(connection: Any) -> bool:
+    """Whether something has arrived since the last reply: then the server has closed the connection, or a reply was not
+    read."""
+    try:
+        return bool(connection.can_read())
+    except (redis.RedisError, OSError):
+        return True
+
+
+# ---- Sentinels
+
+
+class SentinelRefused(redis.AuthenticationError):
+    """A sentinel does not accept REDIS_SENTINEL_USERNAME and REDIS_SENTINEL_PASSWORD."""
+
+
+class NoSuchService(MasterNotFoundError):
+    """A sentinel knows no primary with the name in REDIS_SENTINEL_SERVICE."""
+
+
+class Sentinels(Sentinel):
+    """The sentinels in REDIS_URL. They are asked for the primary one after another, each once, first that which knew it
+    last that knew it. redis-py's own method asks a silent sentinel ten times more, and repeats the replies in its
+    errors. Threads share it."""
+
+    _last_to_know: Any = None
+
+    def discover_master(self, service_name: str) -> tuple[str, int]:
+        """Host and port of the primary. Raises redis.RedisError when no sentinel answers or knows a running primary."""
+        failures: list[redis.RedisError] = []
+        sentinels: list[Any] = self.sentinels
+        for sentinel in sorted(sentinels, key=lambda sentinel: sentinel is not self._last_to_know):
+            try:
+                state = sentinel.sentinel_masters().get(service_name)
+            except redis.RedisError as error:
+                failures.append(_failure(sentinel, error))
+                continue
+            if state is None:
+                failures.append(NoSuchService(f"{_address(sentinel)} knows no primary named {service_name!r}"))
+            elif not self.check_master_state(state, service_name):  # type: ignore[no-untyped-call]
+                failures.append(MasterNotFoundError(f"{_address(sentinel)} says that the primary is down"))
+            else:
+                self._last_to_know = sentinel
+                return state["ip"], state["port"]
+        raise _most_informative(failures)
+
+
+def _failure(sentinel: Any, error: redis.RedisError) -> redis.RedisError:
+    if isinstance(error, redis.AuthenticationError | NoPermissionError):
+        return SentinelRefused(f"sentinel {_address(sentinel)}: {error}")
+    if isinstance(error, redis.ResponseError):
+        return redis.ConnectionError(f"{_address(sentinel)} is no sentinel: {error}")
+    return type(error)(f"sentinel {_address(sentinel)}: {error}")
+
+
+def _most_informative(failures: list[redis.RedisError]) -> redis.RedisError:
+    """A reply about the primary says more than a refusal, and a refusal says more than no answer."""
+    for kind in (MasterNotFoundError, SentinelRefused):
+        for error in failures:
+            if isinstance(error, kind):
+                return error
+    return failures[0]
+
+
+def _address(sentinel: Any) -> str:
+    options = sentinel.connection_pool.connection_kwargs
+    return f"{options['host']}:{options['port']}"

@@ -15,8 +15,7 @@ from redis._parsers.hiredis import NOT_ENOUGH_DATA
 from redis.client import NEVER_DECODE
 
 from retwis_site.store.connection import recorder
-from retwis_site.store.connection.recorder import Command
-from retwis_site.store.connection.watch import CountedSocket
+from retwis_site.store.connection.recorder import Command, CountedSocket
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
 
@@ -49,6 +48,37 @@ class Conversation(Protocol):
 
     def close(self) -> None:
         """End the conversation; unread replies are dropped."""
+
+
+class Preceded:
+    """A `Transport` that calls `before` with the commands right before it sends them. If that raises, it sends nothing.
+    The single servers of `servers` are without it."""
+
+    def __init__(self, transport: Transport, before: Callable[[Sequence[Queued]], object]) -> None:
+        self._transport = transport
+        self._before = before
+
+    def exchange(self, queued: Sequence[Queued]) -> list[Any]:
+        self._before(queued)
+        return self._transport.exchange(queued)
+
+    def conversation(self) -> Conversation:
+        return _PrecededConversation(self._transport.conversation(), self._before)
+
+    def servers(self) -> list["redis.Redis"]:
+        return self._transport.servers()
+
+
+class _PrecededConversation:
+    def __init__(self, conversation: Conversation, before: Callable[[Sequence[Queued]], object]) -> None:
+        self._conversation = conversation
+        self._before = before
+        self.read = conversation.read
+        self.close = conversation.close
+
+    def write(self, queued: Sequence[Queued]) -> None:
+        self._before(queued)
+        self._conversation.write(queued)
 
 
 class BorrowedConnection:

@@ -3,13 +3,14 @@
 import time
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, ManagementUtility, call_command
 
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, Sanctions
 from accounts.signing_in.feature import LOGINS, login_subject
 from accounts.users.entities import Role, State
+from accounts.users.registration import Registration
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import said
 from tests.support.stored_keys import everything
@@ -71,13 +72,30 @@ def test_a_deleted_user_gets_no_role(raw):
 def test_user_prints_what_staff_may_know_and_nothing_secret(store, raw, bob, capsys):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam", by=ALICE)
     Sanctions(store).appeal(BOB, "It was not me.")
-    printed = said(capsys, "user", "BOB")
+    printed = said(capsys, "user", "show", "BOB")
     for line in ("username: bob", "id: 2", "role: member", "state: suspended", "reason: spam", "posts: 0"):
         assert f"{line}\n" in printed
     assert "appeal: It was not me.\n" in printed
     assert "suspended by user 1: spam\n" in printed
     for secret in (bob.secret, raw.hget("user:2", "auth"), raw.hget("user:2", "password")):
         assert secret not in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [(["bob"], "bob"), (["show", "bob"], "bob"), (["-v", "1", "bob"], "bob"), (["role"], "role"), (["show"], "show")],
+)
+def test_user_without_a_verb_shows_the_user_whatever_the_name_is(words, shown, store, capsys):
+    for name in ("role", "show"):
+        Registration(store).register(name, "!")
+    ManagementUtility(["manage.py", "user", *words]).execute()
+    assert f"username: {shown}\n" in capsys.readouterr().out
+
+
+def test_a_verb_of_user_takes_the_options_of_every_command(raw, capsys):
+    ManagementUtility(["manage.py", "user", "role", "alice", "admin", "--verbosity", "0"]).execute()
+    assert capsys.readouterr() == ("", "")
+    assert raw.hget("user:1", "role") == "admin"
 
 
 def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):

@@ -7,7 +7,7 @@ import pytest
 from accounts.community.roles import Roles
 from accounts.users.entities import Role
 from retwis_site.exceptions import StoreRefused
-from retwis_site.inspector.keys import families, one_key
+from retwis_site.inspector import families, one_key
 from retwis_site.store.kinds import KINDS
 from tests.support.http import page_text
 from tests.support.maintenance.copied_sites import make_site_with_every_key

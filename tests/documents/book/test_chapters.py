@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from redis.crc import key_slot
 
-from retwis_site.store.connection.cluster_slots import SLOTS
+from retwis_site.store.connection.cluster import SLOTS
 from tests.support.book import pages
 from timeline.book import chapters
 from timeline.book.chapters import FOLDER

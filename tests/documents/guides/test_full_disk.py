@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import redis
 
-from retwis_site.store.server.embedded import find_binary
+from retwis_site.store.embedded import find_binary
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import wait_until
 from tests.support.texts import guides

@@ -37,7 +37,7 @@ def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_pa
         publish(raw, store, eve, f"Buy {number}")
     said, folder = {}, tmp_path
     for number, command in enumerate(guides.commands(GUIDE)):
-        if "retwis backup" in command or command.startswith(EMPTIES):
+        if "retwis db backup" in command or command.startswith(EMPTIES):
             folder = tmp_path / str(number)  # two backups of one second have the same name
         program, *arguments = guides.words(command.replace(BACKUPS, str(folder)))
         if program == "redis-cli":
@@ -49,13 +49,13 @@ def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_pa
             said[command] = capsys.readouterr().out
         if command.startswith(EMPTIES):
             call_command("backup", folder)
-        if command.startswith(EMPTIES) or ("--verify" not in arguments and arguments[:1] == ["backup"]):
+        if command.startswith(EMPTIES) or ("--verify" not in arguments and arguments[:2] == ["db", "backup"]):
             before = keys_to_copy(raw)
             raw.flushall()
-        if arguments[:1] == ["restore"]:
+        if arguments[:2] == ["db", "restore"]:
             assert keys_to_copy(raw) == before
-    assert "The store has schema 1." in said["retwis upgrade"]
-    assert "/reset/" in said["retwis resetlink alice"]
+    assert "The store has schema 1." in said["retwis db upgrade"]
+    assert "/reset/" in said["retwis user resetlink alice"]
     assert raw.hget("staff", "2") == "admin"
     assert raw.hget("site", "registration") == "approval"
     assert raw.hget("post:4", "deleted").endswith(":staff")

@@ -50,7 +50,7 @@ def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, 
             raw.flushall()
         if program != "retwis":
             continue
-        run.append(arguments[0])
+        run.append(arguments[arguments[0] == "db"])
         try:
             call_command(*arguments)
         except (CommandError, SystemExit):

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 from accounts.signing_in.html import Rendering
 from accounts.users.entities import Visitor
-from retwis_site.http.flash_messages import may_have_messages
+from retwis_site.http.cookies import may_have_messages
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
 from timeline.timelines.entities import EveryonePage

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.contrib.messages import constants
 
-from retwis_site.http.flash_messages import FlashStorage
+from retwis_site.http.cookies import FlashStorage
 from tests.support.http.security_headers import HEADERS, POLICY
 from tests.support.people import PASSWORD
 from tests.support.processes.fake_store import FAKE

@@ -10,8 +10,8 @@ import pytest
 import redis
 from django.core.management import call_command
 
-from retwis_site.management.commands.cleanup import Command as Cleanup
-from retwis_site.store.server import embedded
+from retwis_site.management.commands.db import Cleanup
+from retwis_site.store import embedded
 from tests.support.command_output import said
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, register

@@ -11,7 +11,7 @@ from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retwis_site.store.connection.addresses import described
+from retwis_site.store.connection.topology import described
 from tests.support.processes.processes import environment, manage
 
 

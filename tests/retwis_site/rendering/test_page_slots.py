@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.exceptions import StoreError
-from retwis_site.http import csrf
+from retwis_site.http import cookies
 from retwis_site.rendering import fragments
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
@@ -43,14 +43,14 @@ def tokens(text):
 
 @given(st.text(CSRF_ALLOWED_CHARS, min_size=32, max_size=32))
 def test_a_masked_secret_is_the_secret_once_django_unmasks_it(secret):
-    token = csrf.masked(secret)
+    token = cookies.masked(secret)
     assert len(token) == 64
     assert set(token) <= set(CSRF_ALLOWED_CHARS)
     assert _unmask_cipher_token(token) == secret
 
 
 def test_each_mask_is_new():
-    assert len({csrf.masked(SECRET) for _ in range(100)}) == 100
+    assert len({cookies.masked(SECRET) for _ in range(100)}) == 100
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_malformed_cookie_gets_a_new_one(browser, alice, malformed):
 
 def test_a_masked_cookie_of_an_old_django_is_accepted(browser, alice):
     client = browser(alice, csrf=True)
-    client.cookies[COOKIE] = csrf.masked(SECRET)
+    client.cookies[COOKIE] = cookies.masked(SECRET)
     found = tokens(page(client))
     assert {_unmask_cipher_token(token) for token in found} == {SECRET}
     assert client.post("/logout/", {"csrfmiddlewaretoken": found[0]}).status_code == 302

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.identity.site import COLOURS
+from retwis_site.identity import COLOURS
 from tests.support.contrast import contrast
 
 FILE = Path(settings.BASE_DIR) / "retwis_site/static/retwis.css"

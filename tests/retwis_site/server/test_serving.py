@@ -10,8 +10,8 @@ import socket
 import pytest
 import redis
 
-from retwis_site.store.connection import addresses
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
+from retwis_site.store.connection import topology
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
@@ -173,7 +173,7 @@ def test_it_says_which_store_it_serves_and_when_that_needs_an_upgrade(serve, set
     raw.delete("schema")
     with serve(REDIS_URL=settings.REDIS_URL) as site:
         site.wait_until_it_serves()
-        assert site.printed().startswith(f"Store: {addresses.described()}\n")
+        assert site.printed().startswith(f"Store: {topology.described()}\n")
         assert "Stop the site and run: manage.py upgrade" in site.printed()
         assert site.browser.open("/@Alice/")[0] == 200
     assert not raw.exists("schema")

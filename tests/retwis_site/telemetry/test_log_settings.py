@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from retwis_site.telemetry.log_settings import log_settings
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.processes.processes import environment, manage
 
@@ -38,7 +37,7 @@ def test_json_from_error_on():
     [("DEBUG", "DEBUG", "ERROR", "WARNING"), ("ERROR", "ERROR", "ERROR", "ERROR"), ("CRITICAL",) + ("CRITICAL",) * 3],
 )
 def test_a_level_makes_no_logger_say_more_than_before_except_those_of_the_site(level, django, requests, security):
-    loggers = log_settings("line", level)["loggers"]
+    loggers = json.loads(in_a_process("import json; print(json.dumps(settings.LOGGING['loggers']))", LOG_LEVEL=level))
     assert loggers["retwis"]["level"] == level
     assert loggers["django"]["level"] == django
     assert loggers["django.request"]["level"] == requests

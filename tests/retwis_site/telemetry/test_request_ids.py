@@ -5,7 +5,7 @@ import re
 import pytest
 from granian.rsgi import ProtocolClosed
 
-from retwis_site.telemetry.request_ids import current_request_id
+from retwis_site.telemetry.log_lines import current_request_id
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
 
 MADE = re.compile(r"[0-9a-f]{16}")

@@ -7,10 +7,8 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from retwis_site.telemetry.log_lines import LONGEST_LINE
-from retwis_site.telemetry.middleware import ObservedRequests
-from retwis_site.telemetry.observation import BEGAN
+from retwis_site.telemetry.middleware import BEGAN, MOST_ROUND_TRIPS, ObservedRequests
 from retwis_site.telemetry.redaction import HIDDEN
-from retwis_site.telemetry.slow_log import MOST_ROUND_TRIPS
 from tests.support.people import PASSWORD
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from accounts.signing_in.middleware import SITE_CHANGED
 from accounts.users import avatars
-from retwis_site.http.flash_messages import FlashStorage
+from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
 from retwis_site.rendering.just_changed import COOKIE as CHANGED

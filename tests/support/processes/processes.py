@@ -13,7 +13,7 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.fresh_process import PATIENT, run_code
 from tests.support.stores import acl_users
@@ -138,7 +138,7 @@ def contents(folder):
 
 OTHER_PROCESS = """
 import sys
-from retwis_site.store.server import embedded
+from retwis_site.store import embedded
 with embedded.running():
     print((embedded.folder() / "server.pid").read_text().strip(), flush=True)
     sys.stdin.read()

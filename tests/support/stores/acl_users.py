@@ -63,7 +63,7 @@ def cluster_only() -> list[str]:
 
 def backup_only() -> list[str]:
     """The additional commands that `backup` sends."""
-    (listed,) = re.findall(r"^For `manage.py backup`, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
+    (listed,) = re.findall(r"^For `manage.py db backup`, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
     return [word.removeprefix("+") for word in listed.split()]
 
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext as nothing
 import pytest
 from django.core.management import CommandError
 
-from retwis_site.store.connection import addresses
+from retwis_site.store.connection import topology
 from tests.support.demo_community import seed
 from tests.support.stored_keys import everything, publish
 
@@ -43,7 +43,7 @@ def test_the_number_of_users_deletes_it(site, typed, answer):
 @pytest.mark.parametrize(("answer", "deletes"), [("yes\n", True), ("2\n", False), ("y\n", False), ("", False)])
 def test_yes_deletes_the_embedded_store(site, embedded, monkeypatch, typed, answer, deletes):
     """The command stays on the store of the test: without REDIS_URL it would start a server."""
-    monkeypatch.setattr("retwis_site.store.server.embedded.running", nothing)
+    monkeypatch.setattr("retwis_site.store.embedded.running", nothing)
     typed(answer)
     if deletes:
         seed("--flush")
@@ -57,7 +57,7 @@ def test_the_question_names_the_store_and_the_numbers(site, typed, capsys):
     typed("2\n")
     seed("--flush")
     question = capsys.readouterr().out
-    assert f"This deletes the whole site ({addresses.described()}; users: 2, posts: 1)." in question
+    assert f"This deletes the whole site ({topology.described()}; users: 2, posts: 1)." in question
     assert "Type the number of users to continue: " in question
 
 

@@ -140,7 +140,7 @@ def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
 EXPECTED_POST = """\
 alice posts 'hello': 13 round trips, 30 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
-   2  HGETALL site                                                              O(N)         site.ask_site
+   2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
       HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
@@ -196,7 +196,7 @@ The keys before and after
 EXPECTED_FOLLOW = """\
 alice follows bob: 12 round trips, 45 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
-   2  HGETALL site                                                              O(N)         site.ask_site
+   2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
       HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new

@@ -64,7 +64,7 @@ from timeline.conversation.threads import ThreadPage
 from timeline.posts.entities import Post
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from retwis_site.identity.site import DEFAULT
+from retwis_site.identity import DEFAULT
 alice = User(1, "Alice")
 page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
 views.Threads.page = lambda self, viewer, name, pid, after: page

@@ -15,6 +15,7 @@ PIPE = "-"
 
 
 class Command(StoreCommand):
+    refusals = (CannotExport, NoFile)
     help = (
         "Write the whole site into a file, while the site is in use: people with their password hashes, follows, posts "
         "and likes, as JSON lines. `import` reads it. docs/export.md describes it."
@@ -37,8 +38,6 @@ class Command(StoreCommand):
                 path = Path(options["file"])
                 with replacing(path) as file:
                     counts = self._write(store, file, path.name)
-        except (CannotExport, NoFile) as error:
-            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file could not be written: {error}") from error
         if self.verbosity:
@@ -51,6 +50,5 @@ class Command(StoreCommand):
         """Returns the number of lines of each type."""
         with compressing(file, name) as content:
             export = Export(store, content)
-            for _ in self.progress("Exporting", export):
-                pass
+            self.complete("Exporting", export)
         return export.counts

@@ -19,6 +19,7 @@ PIPE = "-"
 
 
 class Command(StoreCommand):
+    refusals = (BadFile, CannotFill)
     help = (
         "Read a whole site, which `export` has written, into an empty store. Nothing is written before all of the file "
         "is verified. After a crash, run the command again: it starts from the beginning."
@@ -33,16 +34,13 @@ class Command(StoreCommand):
             refuse_people(store)
             with _opened(options["file"]) as file:
                 self._import(store, file, Path(options["file"]).name)
-        except (BadFile, CannotFill) as error:
-            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file could not be read: {error}") from error
 
     def _import(self, store: Store, file: IO[bytes], name: str) -> None:
         content = partial(decompressed, file, name)
         verification = Verification(content, os.fstat(file.fileno()).st_size)
-        for _ in self.progress("Verifying", verification):
-            pass
+        self.complete("Verifying", verification)
         filling = Filling(store)
         filling.begin()
         for lines in self.progress("Importing", Chunks(content, verification.counts.total())):

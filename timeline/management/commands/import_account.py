@@ -8,8 +8,8 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.management.people import new_password
 from accounts.signing_in.forms import valid_username
-from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NameTaken, User
 from accounts.users.name_index import NameIndex
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
@@ -17,7 +17,7 @@ from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line
 from retwis_site.maintenance.site_files.importing import BadFile
-from retwis_site.management.base import PasswordCommand, validation_failed
+from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.account_data.download_file import Download, read
@@ -25,7 +25,8 @@ from timeline.account_data.restoring import RestoredRelations, Restoring
 from timeline.relations.follow import Follows
 
 
-class Command(PasswordCommand):
+class Command(StoreCommand):
+    refusals = (BadFile,)
     help = (
         "Bring back a personal download: the posts, the profile, the follows, likes and other relations. The account "
         "is made; its password is read from a prompt, or as one line from standard input. The site may be in use. To "
@@ -42,8 +43,6 @@ class Command(PasswordCommand):
                 download = read(file)
                 user = self._existing(store, download) if options["into_existing"] else self._new(store, download)
                 self._import(store, user, download)
-        except BadFile as error:
-            raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"The file could not be read: {error}") from error
 
@@ -60,11 +59,9 @@ class Command(PasswordCommand):
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing")
         try:
             valid_username(name)
-            password = self.read_password()
-            check_new_password(password, name)
-            return Registration(store).register(name, make_password(password)).user
+            return Registration(store).register(name, make_password(new_password(name))).user
         except ValidationError as error:
-            raise validation_failed(error) from error
+            raise CommandError(" ".join(error.messages)) from error
         except NameTaken as error:
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing") from error
 

@@ -1,12 +1,11 @@
 """`manage.py import_retwis --from URL`"""
 
-import sys
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import CannotFill, Filling
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.base import StoreCommand, urls_of
 from retwis_site.store.client import Store, without_gate
 from timeline.management.indexing import write_index
 from timeline.other_retwises.conversion import Conversion
@@ -20,6 +19,7 @@ AUTO = "auto"
 
 
 class Command(StoreCommand):
+    refusals = (CannotImport, CannotFill)
     help = (
         "Import people, follows, posts, replies, likes and passwords from the database of another Retwis into the "
         "empty store at REDIS_URL. The other database is only read. After a crash, run the command again: it starts "
@@ -41,16 +41,9 @@ class Command(StoreCommand):
         parser.add_argument("--dry-run", action="store_true", help="read everything and write nothing")
 
     def run(self, store: Store, **options: Any) -> None:
-        addresses = sys.stdin.readline().strip() if options["source"] == "-" else options["source"]
-        urls = [url.strip() for url in addresses.split(",") if url.strip()]
+        urls = urls_of(options["source"])
         if not urls:
             raise CommandError("--from names no server: --from redis://host:6379")
-        try:
-            self._import(urls, options)
-        except (CannotImport, CannotFill) as error:
-            raise CommandError(str(error)) from error
-
-    def _import(self, urls: list[str], options: dict[str, Any]) -> None:
         source = connect_to(urls)
         refuse_own(source)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
@@ -58,8 +51,7 @@ class Command(StoreCommand):
         encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(without_gate()))
         conversion = Conversion(layout.reader(source), source.problems, encode)
         work = Import(source, conversion, target)
-        for _ in self.progress("Importing", work):
-            pass
+        self.complete("Importing", work)
         if not options["dry_run"]:
             write_index(self, without_gate())
         for line in work.summary():

@@ -12,7 +12,7 @@ from retwis_site.management.base import StoreCommand
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
-from retwis_site.store.connection import addresses
+from retwis_site.store.connection import topology
 from retwis_site.store.local_cache import Memory
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
@@ -77,14 +77,13 @@ class Command(StoreCommand):
     def _confirm(self, store: Store) -> None:
         """Ask whether to delete everything. Standard input may be a pipe: then the answer is its first line."""
         census = Census(store)
-        for _ in self.progress("Counting", census):
-            pass
+        self.complete("Counting", census)
         wanted = str(census.users) if settings.REDIS_URL else "yes"
         word = "the number of users" if settings.REDIS_URL else "'yes'"
         numbers = f"users: {census.users}, posts: {census.posts}"
         try:
             answer = input(
-                f"This deletes the whole site ({addresses.described()}; {numbers}). Type {word} to continue: "
+                f"This deletes the whole site ({topology.described()}; {numbers}). Type {word} to continue: "
             )
         except EOFError:
             raise CommandError("Nothing was deleted: there was no answer. Without a question: --noinput") from None

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from accounts.community.log import Log
-from retwis_site.identity import site
+from retwis_site import identity
 from retwis_site.store.local_cache import Memory
 
 
@@ -52,7 +52,7 @@ def test_an_empty_value_removes_a_word(store, raw):
     call_command("site", "name=Ravens", verbosity=0)
     call_command("site", "name=", verbosity=0)
     assert not any(raw.hgetall("site").values())
-    assert site.stored_site(store) == site.DEFAULT
+    assert identity.stored_site(store) == identity.DEFAULT
 
 
 def test_the_command_prints_all_words(raw):
@@ -72,7 +72,9 @@ def test_a_word_that_the_form_would_refuse_is_refused(raw, word):
 
 
 def test_a_bad_stored_value_counts_as_absent_and_an_unknown_mode_as_closed():
-    assert site.read({"colour": "pink", "invites": "x", "registration": "?"}) == site.Site(registration="closed")
+    assert identity.read({"colour": "pink", "invites": "x", "registration": "?"}) == identity.Site(
+        registration="closed"
+    )
 
 
 def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
@@ -80,7 +82,7 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     page = answer.content.decode()
     assert "The site was changed." in page
     assert "Ravens</title>" in page
-    assert site.stored_site(store).numbered_rules == ["Be kind", "No spam"]
+    assert identity.stored_site(store).numbered_rules == ["Be kind", "No spam"]
     [act] = Log(store).page().acts
     assert (act.by, act.what) == (1, "site:name,rules")
     assert "Site changed: Name of the site, Rules" in admin.get("/moderation/log/").content.decode()

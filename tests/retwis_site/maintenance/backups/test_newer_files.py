@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from retwis_site.store.server.embedded import EmbeddedServerError
-from retwis_site.store.server.temporary import servers_on
+from retwis_site.store.embedded import EmbeddedServerError, servers_on
 
 
 @pytest.fixture

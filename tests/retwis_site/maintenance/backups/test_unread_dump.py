@@ -8,9 +8,9 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import server_advice
 from retwis_site.maintenance.server_advice import advice
+from retwis_site.store import embedded
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
-from retwis_site.store.server import embedded
 from tests.support.command_output import said
 from tests.support.maintenance.backups import restore
 from tests.support.processes.processes import embedded_client

@@ -13,8 +13,8 @@ from redis.cluster import ClusterNode
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import connect
-from retwis_site.store.connection import cluster_slots
-from retwis_site.store.connection.cluster_slots import SLOTS, SlotMap, address_of
+from retwis_site.store.connection import cluster
+from retwis_site.store.connection.cluster import SLOTS, SlotMap, address_of
 from tests.support.clock import Clock
 from tests.support.processes.ports import connections_to
 from tests.support.processes.processes import wait_until
@@ -54,7 +54,7 @@ class FakeSlotMap(SlotMap):
 def clock(monkeypatch):
     """`clock(1.0)` lets a second pass."""
     clock = Clock()
-    monkeypatch.setattr(cluster_slots, "time", clock)
+    monkeypatch.setattr(cluster, "time", clock)
     return clock.sleep
 
 
@@ -89,7 +89,7 @@ def test_the_first_map_with_all_slots_is_used():
 def test_a_slot_without_a_server_is_an_error_and_the_other_slots_work(clock):
     slot_map = FakeSlotMap([A], {A: [[0, 8000, [*A, "id"]]]})
     present, missing = "c", "a"
-    assert cluster_slots.key_slot(present.encode()) <= 8000 < cluster_slots.key_slot(missing.encode())
+    assert cluster.key_slot(present.encode()) <= 8000 < cluster.key_slot(missing.encode())
     assert slot_map.holder(present) == A
     with pytest.raises(redis.ConnectionError, match="no server of the cluster has that slot"):
         slot_map.holder(missing)
@@ -126,7 +126,7 @@ def test_the_map_is_refreshed_at_most_twice_a_second(clock):
     for _ in range(10):
         slot_map.refresh()
     assert len(slot_map.asked) == 1
-    clock(cluster_slots.REFRESH_EVERY)
+    clock(cluster.REFRESH_EVERY)
     for _ in range(10):
         slot_map.refresh()
     assert len(slot_map.asked) == 2
@@ -147,7 +147,7 @@ def test_after_a_first_load_that_fails_no_server_is_asked_for_half_a_second(cloc
         with pytest.raises(redis.AuthenticationError, match="a:1: no"):
             slot_map.holder("x")
     assert len(slot_map.asked) == 1
-    clock(cluster_slots.REFRESH_EVERY)
+    clock(cluster.REFRESH_EVERY)
     slot_map.replies[A] = ALL_AT_A
     assert slot_map.holder("x") == A
 
@@ -294,7 +294,7 @@ def test_keys_are_found_on_a_new_server_while_its_first_slot_moves(alone, moved)
             wait_until(lambda: all(len(one.cluster("nodes")) == 2 for one in both), "both to meet")
             wait_until(lambda: all(one.cluster("info")["cluster_state"] == "ok" for one in both), "the cluster")
             ids = [one.cluster("myid") for one in both]
-            slot = cluster_slots.key_slot(b"user:7")
+            slot = cluster.key_slot(b"user:7")
             new.client.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
             old.client.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
             migrate(old.client, ClusterNode("127.0.0.1", new.port), "user:7")
@@ -335,7 +335,7 @@ def test_a_server_that_replies_clusterdown_makes_the_map_refresh(alone, moved, m
     assert store.get("health") is None
     server.client.execute_command("CLUSTER", "DELSLOTS", 0)
     wait_until(lambda: server.client.cluster("info")["cluster_state"] == "fail", "the cluster")
-    monkeypatch.setattr(cluster_slots, "REFRESH_EVERY", 0.0)
+    monkeypatch.setattr(cluster, "REFRESH_EVERY", 0.0)
     with pytest.raises(StoreError, match="redis-cli --cluster check"):
         store.get("health")
     assert len(store.transport.slots.holders) == SLOTS - 1
@@ -347,8 +347,8 @@ def test_after_a_failover_the_whole_map_is_loaded_once_and_not_slot_by_slot(stor
     slot_map = store.transport.slots
     store.hget("user:1", "username")
     holders = dict(slot_map.holders)
-    wrong = next(address for address in holders.values() if address != holders[cluster_slots.key_slot(b"user:1")])
+    wrong = next(address for address in holders.values() if address != holders[cluster.key_slot(b"user:1")])
     slot_map.holders = dict.fromkeys(holders, wrong)
-    monkeypatch.setattr(cluster_slots, "REFRESH_EVERY", 0.0)
+    monkeypatch.setattr(cluster, "REFRESH_EVERY", 0.0)
     store.hget("user:1", "username")
     assert slot_map.holders == holders

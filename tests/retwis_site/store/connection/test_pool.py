@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from retwis_site.store.connection import pool as pool_module
-from retwis_site.store.connection.pool import FRESH, Pool
+from retwis_site.store.connection import topology
+from retwis_site.store.connection.topology import FRESH, Pool
 from tests.support.clock import Clock
 
 
@@ -45,7 +45,7 @@ def pool():
 def later(monkeypatch):
     """`later(2)`: two seconds pass."""
     clock = Clock()
-    monkeypatch.setattr(pool_module, "time", clock)
+    monkeypatch.setattr(topology, "time", clock)
     return clock.sleep
 
 

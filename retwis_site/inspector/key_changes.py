@@ -4,23 +4,16 @@ Between the store and its transport, it looks at each key before the first comma
 are not recorded.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-import redis
-
-from retwis_site.inspector.keys.key_table import line_of
-from retwis_site.inspector.keys.one_key import NO_KEY, Found, OneKey, Row
-from retwis_site.inspector.keys.privacy import shown_key
+from retwis_site.inspector.one_key import NO_KEY, Found, OneKey, Row, line_of, shown_key
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import keys_of
-from retwis_site.store.connection.transport import Conversation, Queued, Transport
+from retwis_site.store.connection.transport import Preceded, Queued
 from retwis_site.store.schema import READS
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,7 @@ class WatchedKeys:
     def _look(self, key: str) -> Found | None:
         """None for a key that is not in the key table. In a context of its own no recording sees the commands."""
         line = line_of(key)
-        return _unrecorded(lambda: OneKey(self.store, key, line).look(0, self.viewer)) if line else None
+        return Context().run(OneKey(self.store, key, line).look, 0, self.viewer) if line else None
 
 
 @contextmanager
@@ -72,47 +65,11 @@ def watched_keys(store: Store, viewer: int) -> Iterator[WatchedKeys]:
     """For the time of the block, the keys that `store` writes are noted. Its stores of single servers are not."""
     transport = store.transport
     watched = WatchedKeys(Store(transport), viewer)
-    store.transport = _WatchedTransport(transport, watched)
+    store.transport = Preceded(transport, watched.note)
     try:
         yield watched
     finally:
         store.transport = transport
-
-
-class _WatchedTransport:
-    def __init__(self, transport: Transport, watched: WatchedKeys) -> None:
-        self._transport = transport
-        self._watched = watched
-
-    def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        self._watched.note(queued)
-        return self._transport.exchange(queued)
-
-    def conversation(self) -> Conversation:
-        return _WatchedConversation(self._transport.conversation(), self._watched)
-
-    def servers(self) -> list["redis.Redis"]:
-        return self._transport.servers()
-
-
-class _WatchedConversation:
-    def __init__(self, conversation: Conversation, watched: WatchedKeys) -> None:
-        self._conversation = conversation
-        self._watched = watched
-
-    def write(self, queued: Sequence[Queued]) -> None:
-        self._watched.note(queued)
-        self._conversation.write(queued)
-
-    def read(self) -> list[Any]:
-        return self._conversation.read()
-
-    def close(self) -> None:
-        self._conversation.close()
-
-
-def _unrecorded(call: Callable[[], T]) -> T:
-    return Context().run(call)
 
 
 def _change(key: str, before: Found, after: Found) -> Change:

@@ -5,7 +5,7 @@ import time
 import pytest
 import redis
 
-from retwis_site.telemetry.metrics.store_figures import StoreFigures
+from retwis_site.telemetry.metrics import StoreFigures
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from tests.support.stores.seam import failing_store

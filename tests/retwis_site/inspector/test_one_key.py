@@ -3,9 +3,8 @@
 import pytest
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.inspector.keys import one_key
-from retwis_site.inspector.keys.key_table import line_of
-from retwis_site.inspector.keys.one_key import NO_KEY, Cell, OneKey, Row, beginning
+from retwis_site.inspector import one_key
+from retwis_site.inspector.one_key import NO_KEY, Cell, OneKey, Row, beginning, line_of
 from retwis_site.store.kinds import What
 from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_posts import write_posts

@@ -9,9 +9,9 @@ from tests.support.processes.fresh_process import in_a_process
 COUNT_AND_DIE = """
 import json, os, signal
 from retwis_site.store.connection.recorder import Watch
-from retwis_site.telemetry.metrics.processes import Process
-from retwis_site.telemetry.metrics.port import AllProcesses
-from retwis_site.telemetry.observation import Observation
+from retwis_site.telemetry.metrics import Process
+from retwis_site.telemetry.metrics import AllProcesses
+from retwis_site.telemetry.middleware import Observation
 
 SEEN = Observation("GET", "home", 200, 10, 0.002, 1, 0.001, "12345678", "127.0.0.1", None, None, Watch())
 process = Process("web")
@@ -61,7 +61,7 @@ def test_thirty_killed_workers_leave_their_numbers_and_no_more_files_than_one(tm
 
 
 READ_DAMAGED = """
-from retwis_site.telemetry.metrics.port import AllProcesses, Process
+from retwis_site.telemetry.metrics import AllProcesses, Process
 Process("web")
 samples = [sample for metric in AllProcesses().collect() for sample in metric.samples]
 print([sample.value for sample in samples if sample.name in {"retwis_processes", "retwis_requests_total"}])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.store.server import embedded
-from retwis_site.store.server.embedded import EmbeddedServerError
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
 from tests.support.processes.processes import (
     alive,
     contents,

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from retwis_site.exceptions import BadCursor, StoreRefused
-from retwis_site.inspector.keys.key_table import line_of
-from retwis_site.inspector.keys.one_key import ask_memory, asked_about_keys, scan
+from retwis_site.inspector.one_key import NO_KEY, ask_memory, asked_about_keys, line_of, scan
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.kinds import KINDS
@@ -22,7 +21,6 @@ MEASURED = 10  # keys of a family whose memory a page asks for
 EXAMPLES = 3  # keys of a family that a page names
 LARGEST_CURSOR = 2**64 - 1
 ALONE = "alone"  # counts the keys of all families that are one key
-NO_KEY = "none"  # the type of a key that is not there
 OTHERS = "others"  # counts what is not in the key table
 
 

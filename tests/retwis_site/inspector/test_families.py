@@ -3,8 +3,8 @@
 import pytest
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.inspector.keys import families
-from retwis_site.inspector.keys.families import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
+from retwis_site.inspector import families
+from retwis_site.inspector.families import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
 from tests.support.stored_posts import write_posts
 
 

@@ -8,7 +8,7 @@ from tests.support.processes.ports import free_port
 SECOND_WORKER = """
 import json, logging, socket
 from retwis_site.store.client import connect
-from retwis_site.telemetry.metrics import port
+from retwis_site.telemetry import metrics
 from tests.support.clock import Clock
 from tests.support.processes.scrapes import scrape, total
 
@@ -19,11 +19,11 @@ class Lines(logging.Handler):
         lines.append(f"{record.levelname} {record.getMessage()}")
 
 logging.getLogger("retwis.metrics").handlers = [Lines()]
-clock = port.time = Clock()
+clock = metrics.time = Clock()
 with socket.socket() as first_worker:
     first_worker.bind(("127.0.0.1", settings.METRICS_PORT))
     first_worker.listen()
-    worker = port.WorkerMetrics(connect())
+    worker = metrics.WorkerMetrics(connect())
     for _ in range(3):
         worker.publish({"fan": 2})
         clock.sleep(11)

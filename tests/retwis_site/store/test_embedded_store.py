@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import redis
 
-from retwis_site.store.server import embedded
-from retwis_site.store.server.embedded import EmbeddedServerError
+from retwis_site.store import embedded
+from retwis_site.store.embedded import EmbeddedServerError
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.processes import (
     alive,

@@ -1,17 +1,82 @@
-"""One key: what the server says about it, and its first members."""
+"""One key in the key browser: its line of the key table, what the server says about it, and its first members."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from django.conf import settings
+from django.urls import reverse
 
 from retwis_site.exceptions import BadCursor, StoreRefused
-from retwis_site.inspector.keys.privacy import cut, may_read, may_read_field, shown_field, shown_member
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, parse_number
-from retwis_site.store.keys import postings
-from retwis_site.store.kinds import Kind, What
+from retwis_site.store.keys import damaged, postings, throttle
+from retwis_site.store.kinds import EVERYONE, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
 from retwis_site.store.replies import Answer, Reply
+from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job
+from retwis_site.telemetry.redaction import shown_key as key_without_secret
+
+LONGEST = 200  # characters of one value
+A_PAGE = 50  # members of a key; a small hash comes as a whole
+NO_KEY = "none"  # the type of a key that is not there
+
+
+def line_of(key: str) -> Kind | None:
+    """The line of a key; None for a key that is not in the table."""
+    return kind_of(key) or (damaged if is_ours(key) else None)
+
+
+def address_of(key: str) -> str:
+    """The address of a key in the key browser."""
+    return f"{reverse('inspect')}{quote(key, safe=':')}"
+
+
+def spans(text: str) -> list[tuple[bool, str]]:
+    """The parts of a text with backquotes: whether each is code, and the part."""
+    return [(number % 2 == 1, part) for number, part in enumerate(text.split("`")) if part]
+
+
+# ---- What of a key is shown to whom, as `shown` in the key table says. `redaction.py` hides what is secret; this hides
+# what is private. Of all else only the size is shown.
+
+
+def _may_read(key: str, viewer: int | None) -> bool:
+    """Whether the members, fields or text of this key may be shown to the user with the uid `viewer`, all or some."""
+    kind = kind_of(key)
+    return kind is not None and (kind.shown is EVERYONE or (kind.shown >= OWNER and _is_own(kind, key, viewer)))
+
+
+def _may_read_field(key: str, field: str, viewer: int | None) -> bool:
+    """Whether the value of this field of a hash that `_may_read` allows may be shown to the user `viewer`."""
+    kind = kind_of(key)
+    return kind is not None and kind.shows_field(field, OWNER if _is_own(kind, key, viewer) else EVERYONE)
+
+
+def _is_own(kind: Kind, key: str, viewer: int | None) -> bool:
+    return kind.of_users and viewer is not None and id_in(key) == viewer
+
+
+def shown_key(key: str) -> str:
+    """The key, without the secret or the address in its name: `reset:…`."""
+    word, colon, rest = unprefixed(key).partition(":")
+    is_hidden = colon and word in {throttle.word, damaged.word}
+    return f"{key.removesuffix(rest)}{HIDDEN}" if is_hidden else key_without_secret(key)
+
+
+def _shown_member(kind: Kind, member: str) -> str:
+    """A member of a sorted set, an entry of a list, or a string, of a key of this kind that `_may_read` allows."""
+    return _cut(shown_job(member) if kind.named.of_job else member)
+
+
+def _shown_field(kind: Kind, field: str) -> str:
+    """The name of a field of a hash of this kind that `_may_read` allows."""
+    return _shown_member(kind, shown_field(kind, field) if kind.fields else field)
+
+
+def _cut(text: str) -> str:
+    """The text, at most LONGEST characters of it."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
 
 # ---- The commands that only the key browser sends: they ask a server about its keys. All of them read.
 #
@@ -59,8 +124,6 @@ def asked_about_keys(store: Store) -> list[Store]:
 
 Page = tuple[list["Row"], int]
 
-A_PAGE = 50  # members of a key; a small hash comes as a whole
-NO_KEY = "none"  # the type of a key that is not there
 NOTHING_SHOWN: Answer[Page] = Answer(lambda: ([], 0))
 
 
@@ -122,7 +185,7 @@ class OneKey:
         if type_.value == NO_KEY:
             return Found(NO_KEY, None)
         encoding, memory, refusal = self._about()
-        is_shown = type_.value == self._line.type and self._line is not postings and may_read(self._key, viewer)
+        is_shown = type_.value == self._line.type and self._line is not postings and _may_read(self._key, viewer)
         pipe = self._store.pipeline()
         length = ask_length(pipe, type_.value, self._key)
         page = self._ask_page(pipe, type_.value, begin, viewer) if is_shown else NOTHING_SHOWN
@@ -168,27 +231,27 @@ class OneKey:
                 return Answer(lambda: ([Row(self._member(one)) for one in entries.value], begin + len(entries.value)))
             case _:
                 text = pipe.get(self._key)
-                return Answer(lambda: ([Row(self._value(cut(text.value or "")))], 0))
+                return Answer(lambda: ([Row(self._value(_cut(text.value or "")))], 0))
 
     def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[Row]:
         return [
             Row(
-                Cell(shown_field(self._line, field), self._line.named.what),
+                Cell(_shown_field(self._line, field), self._line.named.what),
                 self._field_value(field, value, viewer),
             )
             for field, value in sorted(fields.items())
         ]
 
     def _field_value(self, field: str, value: str, viewer: int | None) -> Cell:
-        if not may_read_field(self._key, field, viewer):
+        if not _may_read_field(self._key, field, viewer):
             return Cell(None, size=len(value.encode()))
-        return Cell(cut(value), self._line.what_of(field))
+        return Cell(_cut(value), self._line.what_of(field))
 
     def _scored(self, member: str, score: float) -> Row:
         return Row(self._member(member), self._value(f"{score:.17g}"))
 
     def _member(self, member: str) -> Cell:
-        return Cell(shown_member(self._line, member), self._line.named.what)
+        return Cell(_shown_member(self._line, member), self._line.named.what)
 
     def _value(self, text: str) -> Cell:
         return Cell(text, self._line.what_of(""))

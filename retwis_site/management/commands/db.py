@@ -1,0 +1,300 @@
+"""`manage.py db backup DIR`, `manage.py db copy --from URL`: what operators do to the whole store.
+
+Each verb is a command of its own too, under its older name: `manage.py backup DIR`.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+
+from retwis_site.maintenance.backups.download import Download, describe
+from retwis_site.maintenance.backups.folders import (
+    BackupError,
+    Manifest,
+    Proof,
+    loaded,
+    loaded_in_one_server,
+    newest,
+    read_manifest,
+    unfinished,
+)
+from retwis_site.maintenance.census import Census, examine_all
+from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
+from retwis_site.maintenance.filling import CannotFill, is_used
+from retwis_site.maintenance.report import FOREIGN
+from retwis_site.maintenance.site_copy import Copy, connect_source
+from retwis_site.management.base import NounCommand, StoreCommand, urls_of
+from retwis_site.store import embedded, keys, schema
+from retwis_site.store.client import Store, connect_exactly
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.schema import State, examine
+
+EMBEDDED = "embedded"
+
+
+class CopyingCommand(StoreCommand):
+    """A command that fills the site's store with the site of another store."""
+
+    refusals = (BackupError, CannotFill)
+
+    def copy_site(self, copy: Copy) -> None:
+        """Run the copy from its beginning to its commit. Raises CannotFill; CommandError when keys are missing."""
+        copy.begin()
+        self.complete("Copying", copy)
+        comparison = copy.comparison()
+        self.complete("Comparing", comparison)
+        for kind, counts in sorted(comparison.kinds.items()):
+            self.say(f"{kind}: {counts.keys} keys, {counts.entries} entries; {counts.complete} keys arrived")
+        if any(counts.complete < counts.keys for counts in comparison.kinds.values()):
+            raise CommandError(
+                "The copy is incomplete. Stop the site and every other program that writes, and run this again."
+            )
+        copy.finish()
+        self.say(f"{sum(counts.keys for counts in comparison.kinds.values())} keys copied.")
+
+
+class Backup(StoreCommand):
+    refusals = (BackupError, CannotFill)
+    help = (
+        "Write a backup of the whole store into a new folder in DIR, while the site runs. The folder holds everyone's "
+        "sessions and password hashes: only you can read it. `restore` brings it back: docs/backup.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", metavar="DIR", type=Path, help="where the folders of the backups are")
+        parser.add_argument(
+            "--verify",
+            action="store_true",
+            help="start a temporary server on the backup and run the checks of `doctor` in it; exit code 1 with errors",
+        )
+
+    def run(self, store: Store, **options: Any) -> None:
+        with unfinished(options["folder"]) as folder:
+            manifest = self._download(store, folder.path)
+            if options["verify"]:
+                manifest = replace(manifest, errors=self._verify(folder.path, manifest))
+            complete = folder.complete(manifest)
+        size = sum(file.bytes for file in manifest.files)
+        self.say(f"{complete}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
+        if manifest.errors:
+            raise CommandError(
+                f"{complete} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
+            )
+
+    def _download(self, store: Store, folder: Path) -> Manifest:
+        about = describe(store)
+        if not about.users:
+            raise BackupError("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
+        download = Download(store, folder)
+        self.complete("Reading the snapshot", download)
+        return replace(about, files=download.files)
+
+    def _verify(self, folder: Path, manifest: Manifest) -> int:
+        """Print the errors in the backup; returns their number."""
+        with loaded_in_one_server([folder / file.name for file in manifest.files], manifest.database) as copy:
+            census = Census(copy)
+            self.complete("counts", census)
+            counted = f"A server has loaded the backup: {census.users} users, {census.posts} posts"
+            if census.certain(examine(copy)) is State.FOREIGN:  # it has not what the checks expect
+                self.say(f"{counted}. The official Retwis has written them: `doctor` can check them after `adopt`.")
+                return 0
+            errors = sum(map(self._told, self.examine(copy, inconsistencies(copy), repairs=False)))
+        self.say(f"{counted}. `doctor` finds {errors} errors in it.")
+        return errors
+
+    def _told(self, examination: Examination) -> int:
+        """Print what a check has found; returns the number. A check that could not run counts as one."""
+        errors = examination.left + bool(examination.refused)
+        if errors:
+            self.say(f"error: {examination.check.label}: {errors}")
+        return errors
+
+
+class Restore(CopyingCommand):
+    help = (
+        "Fill the store with a backup. Refuses a store that has users. Stop the site first: its web processes and "
+        "`deliver`. After a crash, run the command again: it starts from the beginning."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "source",
+            metavar="DIR",
+            type=Path,
+            help="a backup; or the folder of all backups, for the newest one; or an RDB file of any server",
+        )
+        parser.add_argument(
+            "--database", type=int, default=0, help="the number of the database in an RDB file (default: 0)"
+        )
+
+    def run(self, store: Store, **options: Any) -> None:
+        _refuse_used()
+        source: Path = options["source"]
+        if source.is_file():
+            self._restore([source], options["database"])
+        else:
+            self._restore_backup(newest(source))
+
+    def _restore_backup(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        _refuse_other_settings(manifest)
+        self.complete("Comparing checksums", Proof(folder, manifest))
+        self.say(f"Restoring {folder}, {manifest.users} users.")
+        self._restore([folder / file.name for file in manifest.files], manifest.database)
+        if len(manifest.files) > 1:
+            self.say("Its servers were not saved at the very same moment: run `manage.py doctor --fix` now.")
+
+    def _restore(self, files: Sequence[Path], database: int) -> None:
+        target = connect_exactly()
+        with loaded(files, database) as source:
+            _refuse_unsuitable(source, files, database)
+            self.copy_site(Copy(source, target))
+        if examine(target) is State.FOREIGN:
+            self.say("The official Retwis has written this database. Next: `manage.py adopt`, docs/adopting.md.")
+
+
+def _refuse_used() -> None:
+    if is_used(connect_exactly()):
+        fix = (
+            "Name an empty one in REDIS_URL."
+            if settings.REDIS_URL
+            else f"Stop the site, and move {embedded.folder()} away."
+        )
+        raise BackupError(f"The store has users, and `restore` fills only an empty one. {fix}")
+
+
+def _refuse_other_settings(manifest: Manifest) -> None:
+    if manifest.key_prefix != keys.PREFIX:
+        raise BackupError(
+            f"The backup was made with REDIS_KEY_PREFIX={manifest.key_prefix!r}, and now it is {keys.PREFIX!r}. Set "
+            "it as it was."
+        )
+    if manifest.post_ids == "snowflake" and settings.POST_IDS != "snowflake":
+        raise BackupError("The backup was made with POST_IDS=snowflake, which cannot be changed back. Set it.")
+
+
+def _refuse_unsuitable(source: Store, files: Sequence[Path], database: int) -> None:
+    holders = [server for server in source.servers() if server.hlen(keys.users())]
+    if not holders:
+        raise BackupError(
+            f"{files[0]} has no users in database {database} with REDIS_KEY_PREFIX={keys.PREFIX!r}. Set the prefix "
+            "and, for an RDB file, --database as they were, or take another file."
+        )
+    if any(server.get(keys.schema()) is not None and examine(server) is State.NEWER for server in source.servers()):
+        raise BackupError("A newer version of the site made this backup. Install that version.")
+
+
+class CopySite(CopyingCommand):
+    help = (
+        "Copy the whole site from another store into the store at REDIS_URL. Each of the two can be one server, a "
+        "cluster or the embedded server. Stop the site first: its web processes and `deliver`. After a crash, run the "
+        "command again: it starts from the beginning. Refuses a store that has users."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--from",
+            dest="source",
+            required=True,
+            metavar="URL[,URL...]",
+            help=(
+                "where the site is now: the server or the current primary; some servers of a cluster; all servers "
+                "behind a Twemproxy; `embedded`: the embedded server of VAR_DIR; `-`: read the addresses from standard "
+                "input, since other users of the machine can read a password in an argument"
+            ),
+        )
+
+    def run(self, store: Store, **options: Any) -> None:
+        with _source(urls_of(options["source"])) as source:
+            self.copy_site(Copy(source, connect_exactly()))
+
+
+@contextmanager
+def _source(urls: Sequence[str]) -> Iterator[Store]:
+    """The store that --from names, for the time of the block."""
+    if not urls:
+        raise CommandError("--from names no server: --from redis://host:6379, or --from embedded")
+    if urls != [EMBEDDED]:
+        yield connect_source(urls)
+        return
+    if not settings.REDIS_URL:
+        raise CommandError("Source and target are both the embedded server. Set REDIS_URL to the store to copy into.")
+    with embedded.running():
+        yield connect_source([embedded.url()])
+
+
+class Cleanup(StoreCommand):
+    help = (
+        "Remove orphans, which crashes leave behind: stale entries of auths, unreferenced user: and post: hashes, "
+        "dead ids in home and global timelines, temporary keys without an expiry. Safe while the site runs."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be removed")
+
+    def run(self, store: Store, **options: Any) -> None:
+        if examine_all(store) is State.FOREIGN:
+            self.say(FOREIGN)
+            return
+        total = 0
+        for examination in self.examine(store, orphans(store), repairs=not options["dry_run"]):
+            label = examination.check.label
+            total += examination.found
+            removed = "none removed (dry run)" if options["dry_run"] else f"{examination.repaired} removed"
+            self.say(f"{label}: {examination.found} found, {removed}")
+            if examination.refused:
+                self.stderr.write(f"{label}: stopped, {examination.refused}. Find out why with: manage.py doctor")
+                sys.exit(1)
+            if self.verbosity > 1:
+                for example in examination.examples:
+                    self.say(f"  {example}")
+        if not total:
+            self.say("Nothing to clean up.")
+
+
+class Upgrade(StoreCommand):
+    help = (
+        "Do what this version of the site needs of a store that an older version has written, and note the new version "
+        "in the key `schema`. Stop the site first. After a crash, run it again. A second run changes nothing."
+    )
+
+    def run(self, store: Store, **options: Any) -> None:
+        state = examine_all(store)
+        if state is State.FOREIGN:
+            raise CommandError(FOREIGN)
+        if state is State.OLDER:
+            self._repair(store)
+        if state in {State.OLDER, State.EMPTY}:
+            schema.mark(store)
+        self.say(f"The store has schema {schema.VERSION}.")
+
+    def _repair(self, store: Store) -> None:
+        """Version 1 needs what older versions did not write: the index of names, the ranking. `doctor` finds it missing
+        and makes it, so all of its repairs run once."""
+        unfinished = []
+        for examination in self.examine(store, inconsistencies(store), repairs=True):
+            label = examination.check.label
+            if examination.repaired:
+                self.say(f"{label}: {examination.repaired} repaired")
+            if examination.left or examination.refused:
+                unfinished.append(f"{label} ({examination.refused})")
+        Memory.clear_all()
+        if unfinished:
+            raise CommandError(f"The upgrade is not finished: {'; '.join(unfinished)}. Then run this again.")
+
+
+class Command(NounCommand):
+    help = "Back up, restore, copy, clean up or upgrade the store."
+    verbs = {
+        "backup": Backup,
+        "restore": Restore,
+        "copy": CopySite,
+        "cleanup": Cleanup,
+        "upgrade": Upgrade,
+    }
