@@ -1,4 +1,4 @@
-"""Profiles, single posts, and the pages of followers and following."""
+"""Profiles and their two tabs, single posts, and the pages of followers and following."""
 
 import html
 import re
@@ -8,9 +8,9 @@ import pytest
 
 from retwis_site.store import local_cache
 from tests.support.clock import Clock
-from tests.support.http.page_text import text_of
+from tests.support.http.page_text import CANONICAL, text_of
 from tests.support.people import register
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_answer, write_posts
 from timeline.relations.follow import Follows, compare
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -175,7 +175,7 @@ def test_when_the_last_row_of_a_page_is_removed_the_next_page_lacks_no_one(brows
 
 
 def test_an_unknown_username_is_not_found(browser):
-    for page in ("", "followers/", "following/"):
+    for page in ("", "replies/", "followers/", "following/"):
         assert browser().get(f"/@nobody/{page}").status_code == 404
 
 
@@ -184,3 +184,64 @@ def test_the_login_leads_back_to_a_profile_whose_name_needs_escaping(browser, ra
     raw.hset("user:7", "username", "a&b'c")
     page = browser().get("/@a&b'c/").content.decode()
     assert f'href="/login/?next={quote("/@a&b")}%27c/"' in page
+
+
+# ---- The two tabs of a profile: posts to everyone, and these with the answers to others.
+
+
+@pytest.fixture
+def shown(browser, alice, bob):
+    return lambda path: [int(pid) for pid in POST.findall(browser().get(path).content.decode())]
+
+
+def test_posts_are_those_to_everyone_and_a_thread_of_ones_own(shown, raw):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    write_answer(raw, 1, 3, parent=1)
+    write_answer(raw, 1, 4, parent=2)
+    assert shown("/@Alice/") == [4, 2]
+    assert shown("/@Alice/replies/") == [4, 3, 2]
+
+
+def test_the_tab_that_is_open_is_marked(browser, alice, raw):
+    for path, name in (("/@Alice/", "Posts"), ("/@Alice/replies/", "Posts and replies")):
+        page = browser().get(path).content.decode()
+        assert re.search(rf'<a href="{path}" aria-current="page">{name}</a>', page)
+        assert CANONICAL.findall(page) == [f"http://testserver{path}"]
+
+
+@pytest.mark.parametrize("path", ["/@Alice/", "/@Alice/replies/"])
+def test_each_tab_has_pages_down_to_the_first_post(shown, browser, raw, path):
+    write_posts(raw, 2, [1])
+    for pid in range(2, 302):
+        write_posts(raw, 1, [pid]) if pid % 7 == 0 else write_answer(raw, 1, pid, parent=1)
+    seen, asked = [], path
+    while asked:
+        seen += shown(asked)
+        older = re.search(r'href="(\?before=\d+)"', browser().get(asked).content.decode())
+        asked = older and path + older[1]
+    assert seen == [pid for pid in range(301, 1, -1) if "replies" in path or pid % 7 == 0]
+
+
+def test_a_profile_full_of_answers_to_others_costs_one_round_trip_more(browser, alice, bob, raw, round_trips):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, range(2, 42))
+    client = browser(bob)
+
+    def cost():
+        client.get("/@Alice/")
+        return len(round_trips(lambda: client.get("/@Alice/")).round_trips)
+
+    before = cost()
+    for pid in range(42, 142):
+        write_answer(raw, 1, pid, parent=1)
+    assert cost() <= before + 1
+
+
+def test_the_feed_of_a_profile_has_the_posts_to_everyone(browser, alice, bob, raw):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    write_answer(raw, 1, 3, parent=1)
+    feed = browser().get("/@Alice/atom/").content.decode()
+    assert "/@Alice/2/" in feed
+    assert "/@Alice/3/" not in feed
