@@ -41,7 +41,7 @@ MUTANTS = [
         "accounts/signing_in/sessions/repository.py",
         "            Sessions(job.store).settle(uid, old, stored.value)\n            job.done()\n",
         "            job.done()\n            Sessions(job.store).settle(uid, old, stored.value)\n",
-        ("tests/protocols/test_crashed_sessions.py::test_the_end_of_all_sessions",),
+        ("tests/protocols/test_crashes.py::test_the_end_of_all_sessions",),
     ),
     Mutant(
         "password: a change writes no generation, and ends the sessions one by one",
