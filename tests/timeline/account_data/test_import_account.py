@@ -54,7 +54,7 @@ TWO = [(12, "2023-11-14T22:13:22Z", "later"), (11, "2023-11-14T22:13:21Z", "soon
 
 
 def import_account(path, *options):
-    call_command("import_account", path, *options, verbosity=0)
+    call_command("import_account", path, *options)
 
 
 def posts_of(raw, uid):
