@@ -117,7 +117,7 @@ def test_they_are_kept_in_one_line_without_colons(browser, alice, raw, typed, st
 def test_a_wrong_form_comes_back_with_what_was_typed(browser, alice, raw, wrong):
     response = browser(alice).post(WORDS, NEW_WORDS | wrong)
     assert response.status_code == 422
-    assert f'value="{(FORM | wrong)["words"]}"' in response.content.decode() or not (NEW_WORDS | wrong)["words"]
+    assert f'value="{(NEW_WORDS | wrong)["words"]}"' in response.content.decode() or not (NEW_WORDS | wrong)["words"]
     assert not raw.exists("muted_words:1")
 
 
