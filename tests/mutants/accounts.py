@@ -5,8 +5,7 @@ from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, Mutant
 INTERLEAVINGS = "tests/protocols/test_interleavings.py"
 NAMES = f"{INTERLEAVINGS}::test_the_name_index_agrees_with_the_display_names"
 DELETED = (
-    "tests/protocols/accounts/test_deletions_in_the_middle.py"
-    "::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
+    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 REMOVAL = "tests/accounts/users/test_removal.py::test_after_a_kill_at_any_step_another_worker_finishes"
 JOINING = "tests/protocols/joining/test_interleaved_joining.py"
@@ -42,7 +41,7 @@ MUTANTS = [
         "accounts/signing_in/sessions/repository.py",
         "            Sessions(job.store).settle(uid, old, stored.value)\n            job.done()\n",
         "            job.done()\n            Sessions(job.store).settle(uid, old, stored.value)\n",
-        ("tests/protocols/test_crashed_sessions.py::test_the_end_of_all_sessions",),
+        ("tests/protocols/test_crashes.py::test_the_end_of_all_sessions",),
     ),
     Mutant(
         "password: a change writes no generation, and ends the sessions one by one",

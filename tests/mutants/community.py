@@ -2,15 +2,25 @@
 
 from tests.mutants.mutant import EARLY, JOB_FIRST, JOINS, LEFT_OUT, Mutant
 
-SANCTIONS = "tests/protocols/moderation/test_interleaved_sanctions.py"
-ROLES = "tests/protocols/moderation/test_interleaved_roles.py"
+INTERLEAVED = "tests/protocols/moderation/test_interleaved_moderation.py"
+SANCTIONS = (
+    f"{INTERLEAVED}::test_what_is_imposed_agrees_with_the_log",
+    f"{INTERLEAVED}::test_nobody_is_deleted_whose_appeal_waits_or_is_granted",
+)
+ROLES = (
+    f"{INTERLEAVED}::test_an_admin_is_left_and_pages_read_the_role_in_staff",
+    f"{INTERLEAVED}::test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands",
+)
+REPORTS = (
+    f"{INTERLEAVED}::test_the_queue_has_the_open_reports_and_each_decision_is_carried_out",
+    f"{INTERLEAVED}::test_a_post_that_staff_has_deleted_is_in_the_log",
+)
 ACTS = "tests/protocols/moderation/test_acts_in_the_middle.py"
 MIDDLE, KILLED = (
     f"{ACTS}::test_an_act_in_the_middle_of_another_agrees_with_it",
     f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
 )
 DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
-REPORTS = "tests/protocols/moderation/test_interleaved_reports.py"
 
 MUTANTS = [
     Mutant(
@@ -18,14 +28,14 @@ MUTANTS = [
         "accounts/community/sanctions.py",
         "        is_admin = self._is_admin(uid)  # read after the write",
         "        is_admin = False  # read after the write",
-        (MIDDLE, SANCTIONS),
+        (MIDDLE, *SANCTIONS),
     ),
     Mutant(
         "sanction: the commit has no lease",
         "accounts/community/sanctions.py",
         "        if not Users(job.store).write(act.whom, fields | act.evidence()):\n",
         "        if not Users(self._store).write(act.whom, fields | act.evidence()):\n",
-        (SANCTIONS,),
+        SANCTIONS,
     ),
     Mutant(
         f"appeal: {JOINS}",
@@ -39,7 +49,7 @@ MUTANTS = [
         pipe.execute()
         answer, act_id = asked.value
 """,
-        (MIDDLE, SANCTIONS),
+        (MIDDLE, *SANCTIONS),
     ),
     Mutant(
         f"answer to an appeal: {JOB_FIRST}",
@@ -62,7 +72,7 @@ MUTANTS = [
         """    waits = store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
     due = int(time.time()) + DAY if waits else present.imposed.deleted_at + GRACE
 """,
-        (f"{SANCTIONS}::test_nobody_is_deleted_whose_appeal_waits_or_is_granted",),
+        SANCTIONS[1:],
     ),
     Mutant(
         f"role: {EARLY}",
@@ -76,7 +86,7 @@ MUTANTS = [
         pipe.hset(keys.staff(), {mark: str(uid)})
         pipe.execute()
 """,
-        (MIDDLE, ROLES),
+        (MIDDLE, *ROLES),
     ),
     Mutant(
         "role: the mark is removed before the work",
@@ -84,14 +94,14 @@ MUTANTS = [
         "        self.follow(uid)\n        Log(",
         '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        self._outbox.done(job)\n'
         "        self.follow(uid)\n        Log(",
-        (ROLES,),
+        ROLES,
     ),
     Mutant(
         f"log: {LEFT_OUT}",
         "accounts/community/log.py",
         '        if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):\n',
         "        if act.whom and is_deleted(None):\n",
-        (ROLES, SANCTIONS),
+        (*ROLES, *SANCTIONS),
     ),
     Mutant(
         "the site's words: an emptied field is removed",
@@ -101,14 +111,14 @@ MUTANTS = [
                 job.store.hdel(keys.site(), name)
             Log(job.store).copy(keys.site(), act.id)
 """,
-        (ROLES,),
+        ROLES,
     ),
     Mutant(
         f"the site's words: {JOB_FIRST}",
         "accounts/community/site/words.py",
         "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n",
         "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n        job.done()\n",
-        (ROLES,),
+        ROLES,
     ),
     Mutant(
         f"report: {EARLY}",
@@ -123,7 +133,7 @@ MUTANTS = [
         pipe.execute()
         self.list_open(rid, whom)
 """,
-        (REPORTS,),
+        REPORTS,
     ),
     Mutant(
         f"report in the queue: {JOINS}",
@@ -137,7 +147,7 @@ MUTANTS = [
         pipe.execute()
         if decision.value is not None:
 """,
-        (MIDDLE, REPORTS),
+        (MIDDLE, *REPORTS),
     ),
     Mutant(
         "report about a deleted account: what leads to it goes before it",
@@ -145,7 +155,7 @@ MUTANTS = [
         "            forget_all_but_member(store, report.rid, report.who)",
         """            store.zrem(key, str(report.rid))
             forget_all_but_member(store, report.rid, report.who)""",
-        (REPORTS,),
+        REPORTS,
     ),
     Mutant(
         "report of a deleted account: the claim goes in the round trip that takes it out of the queue",
@@ -160,7 +170,7 @@ MUTANTS = [
         pipe.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
     pipe.execute()
     store.unlink""",
-        (DELETED_MEANWHILE, REPORTS),
+        (DELETED_MEANWHILE, *REPORTS),
     ),
     Mutant(
         f"decision: {JOB_FIRST}",

@@ -7,8 +7,7 @@ AGREE = f"{CONVERSATIONS}::test_interleaved_changes_agree_with_the_posts"
 MIDDLE = f"{CONVERSATIONS}::test_a_change_between_two_parts_of_another_agrees_with_it"
 KILLED = f"{CONVERSATIONS}::test_a_killed_change_has_no_effect_or_its_full_effect"
 DELETED = (
-    "tests/protocols/accounts/test_deletions_in_the_middle.py"
-    "::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
+    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 INDEXING = "tests/protocols/test_interleaved_indexing.py"
 REINDEX = (

@@ -1,21 +1,24 @@
-"""An action that is killed between any two round trips has no effect, or its full effect once a worker has run."""
+"""An action that is killed between any two round trips has no effect, or its full effect once a worker has run.
+Logins, logouts and password changes too."""
 
 import io
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
+from accounts.signing_in.sessions.entities import MOST_SESSIONS, Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NameTaken, User
+from accounts.users.entities import NameTaken, User, Verified
 from accounts.users.name_index import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
-from tests.support.people import LONG_AGO, PASSWORD, give_old_password, register
+from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
@@ -254,3 +257,83 @@ def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, m
     Follows(store).follow(2, 1)
     finish_jobs(store, raw)
     assert raw.zscore("followers:1", "2") == raw.zscore("following:2", "1") > LONG_AGO
+
+
+# ---- Logins, logouts and password changes that are killed between any two round trips.
+
+
+SESSION_STEPS = range(10)
+
+
+def signed_in(store, login):
+    return Viewer(store, login.secret).user.is_authenticated
+
+
+def sessions_of(raw):
+    return {name.partition(":")[2] for name in raw.hkeys("user:1") if name.startswith("session:")}
+
+
+def check_the_keys(raw):
+    """What is left is harmless, and `cleanup` removes it."""
+    call_command("doctor", stdout=io.StringIO())
+    call_command("cleanup", stdout=io.StringIO())
+    assert raw.hgetall("auths") == dict.fromkeys([raw.hget("user:1", "auth"), *sessions_of(raw)], "1")
+    used = {name.partition(":")[2] for name in raw.hkeys("user:1") if name.startswith("used:")}
+    assert used <= sessions_of(raw)
+
+
+@pytest.mark.parametrize("verb", ["end_all", "change_password"])
+@pytest.mark.parametrize("step", SESSION_STEPS)
+def test_the_end_of_all_sessions(store, alice, raw, step, verb):
+    phone = log_in(store)
+    arguments = () if verb == "end_all" else (make_password(NEW_PASSWORD),)
+    killed = killed_before_round_trip(step, lambda: getattr(Sessions(store), verb)(1, *arguments))
+    changed = raw.hget("user:1", "auth") != alice.secret
+    assert changed or killed
+    assert changed == (step > 2)
+    assert signed_in(store, phone) == signed_in(store, alice) == (not changed)  # at once
+    finish_jobs(store, raw)
+    assert sessions_of(raw) == (set() if changed else {phone.secret})
+    check_the_keys(raw)
+    new = NEW_PASSWORD if changed and verb == "change_password" else PASSWORD
+    assert signed_in(store, log_in(store, password=new))
+    assert (log_in(store, password=NEW_PASSWORD) is not None) == (new == NEW_PASSWORD)
+
+
+@pytest.mark.parametrize("step", SESSION_STEPS)
+def test_the_end_of_one_session(store, alice, raw, step):
+    phone, desktop = log_in(store), log_in(store)
+    raw.hset("user:1", f"used:{phone.secret}", "3600")
+    killed = killed_before_round_trip(step, lambda: Sessions(store).end(1, phone.secret))
+    assert killed == (step < 2)
+    assert signed_in(store, phone) == (step == 0)
+    assert signed_in(store, desktop)
+    assert signed_in(store, alice)
+    check_the_keys(raw)
+
+
+@pytest.mark.parametrize("step", SESSION_STEPS)
+def test_a_logout_with_the_official_secret(store, alice, raw, step):
+    phone = log_in(store)
+    killed_before_round_trip(step, lambda: Sessions(store).end(1, alice.secret))
+    assert signed_in(store, alice) == (step < 4)
+    assert signed_in(store, phone)
+    finish_jobs(store, raw)
+    assert signed_in(store, phone)
+    check_the_keys(raw)
+
+
+@pytest.mark.parametrize("step", SESSION_STEPS)
+def test_a_login(store, alice, raw, step):
+    for _ in range(MOST_SESSIONS):
+        log_in(store)
+    raw.hset("user:1", mapping={"session:ended": "1:earlier:Firefox:Linux", "used:ended": "3600"})
+    raw.hset("auths", "ended", "1")
+    before = sessions_of(raw)
+    killed = killed_before_round_trip(step, lambda: Sessions(store).open(Verified(alice.user), Device()))
+    assert killed == (step < 4)
+    assert len(sessions_of(raw) - before) == (step > 1)
+    if killed and step > 1:  # one more than there may be, until a login or `doctor --fix`
+        call_command("doctor", "--fix", stdout=io.StringIO())
+    check_the_keys(raw)
+    assert len(sessions_of(raw)) == MOST_SESSIONS

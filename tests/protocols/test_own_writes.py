@@ -4,14 +4,38 @@ Each test reads the pages on the second worker, so its caches have the old state
 and reads the pages on the second one. No time passes in between.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import pytest
 
-from retwis_site.store.local_cache import Memory
+from retwis_site.store.local_cache import Hints, Memory
 from tests.support.stored_keys import publish
-from tests.support.two_workers import OtherWorker
 from timeline.relations.follow import Follows
 
 pytestmark = pytest.mark.usefixtures("clock")
+
+
+class OtherWorker:
+    """A second web process, as far as its caches matter: both have one store, and each has its own memory.
+    `with other.running():` runs a block in the second process, with the caches that it has had there before."""
+
+    def __init__(self) -> None:
+        self._caches: dict[Memory | Hints, dict[str, Any]] = {}
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        here = {cache: vars(cache).copy() for cache in Memory.every}
+        Memory.clear_all()
+        for cache, state in self._caches.items():
+            vars(cache).update(state)
+        try:
+            yield
+        finally:
+            self._caches = {cache: vars(cache).copy() for cache in Memory.every}
+            for cache, state in here.items():
+                vars(cache).update(state)
 
 
 @pytest.fixture

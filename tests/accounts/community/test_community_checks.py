@@ -1,15 +1,22 @@
-"""What `doctor` and `cleanup` find about roles, sanctions and appeals, and that the repairs are right."""
+"""What `doctor` and `cleanup` find about roles, sanctions, appeals, applications and invitations, and that the repairs
+are right."""
 
 import io
+import json
 
 import pytest
 from django.core.management import call_command
 
+from accounts.community.joining.answers import APPROVED, answer_of
 from accounts.community.log import Act, Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, open_appeals
+from accounts.joining.applications import Applications
+from accounts.joining.invitations import DAY, KEPT, MOST_DAYS, Invitations, uses_of
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
+from retwis_site.store import keys
+from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_account, doctor_findings
 from tests.support.stores.key_layouts import noted
 
@@ -82,3 +89,124 @@ def test_a_deleted_account_leaves_its_lines_in_the_log_alone(site, store, bob, c
     assert site.zcard("appeals") == 0
     assert BOB in {act.whom for act in Log(store).page().acts}
     assert doctor_findings(capsys)[0] == {}
+
+
+# ---- What `doctor` and `cleanup` find about applications and invitations, and that the repairs are right.
+
+
+DAMAGED = "applications that cannot be read"
+ANSWERS = "answers to applications that nothing carries out"
+USES = "uses of invitations without an account"
+REFUSALS = "refusals that are over"
+ENDED = "invitations that have ended"
+OWNERLESS = "invitations by users who are gone"
+WITHOUT_EXPIRY = "temporary keys without an expiry"
+
+
+@pytest.fixture
+def joining_site(store, raw, alice, bob):
+    """Dora asks to join. The operator's invitation has let bob in, alice has an open one."""
+    Applications(store).apply("Dora", "argon2$hash", "why")
+    made = Invitations(store).make(uses=2)
+    Invitations(store).use(made, 2).done()
+    Invitations(store).make(by=1)
+    return raw
+
+
+@pytest.fixture
+def code(joining_site):
+    [code] = joining_site.hkeys("invites:0")
+    return code
+
+
+def test_a_site_with_applications_and_invitations_is_sound(joining_site, capsys):
+    assert doctor_findings(capsys) == ({}, {})
+
+
+def test_what_is_no_application_keeps_no_name(joining_site, capsys):
+    joining_site.hset("applications", "erik", "{}")
+    assert doctor_findings(capsys, "--fix")[0] == {DAMAGED: 1}
+    assert joining_site.hkeys("applications") == ["dora"]
+    assert joining_site.hgetall("damaged:applications:values") == {"erik": "{}"}
+
+
+def test_an_answer_that_lost_its_job_is_carried_out(joining_site, store, capsys):
+    [asked] = Applications(store).all()
+    act = Act(what=APPROVED, by=1)
+    joining_site.hset("applications", answer_of("dora", asked.at), act.line())
+    assert doctor_findings(capsys, "--fix")[0] == {ANSWERS: 1}
+    assert joining_site.hget("users", "dora") == "3"
+    assert [one.id for one in Log(store).about(3).acts] == [act.id]
+    assert not joining_site.exists("applications")
+    assert doctor_findings(capsys)[0] == {}
+
+
+@pytest.mark.parametrize("field", ["answer:dora:1", "answer:dora", "answer:dora:x", "answer:gone:5", "answer:"])
+@pytest.mark.parametrize("line", ["{}", Act(what=APPROVED, by=1).line()])
+def test_an_answer_to_nothing_goes(joining_site, capsys, field, line):
+    joining_site.hset("applications", field, line)
+    assert doctor_findings(capsys, "--fix")[0] == {ANSWERS: 1}
+    assert joining_site.hkeys("applications") == ["dora"]
+
+
+def test_an_answer_with_a_job_is_no_finding(joining_site, store, capsys):
+    [asked] = Applications(store).all()
+    joining_site.hset("applications", answer_of("dora", asked.at), Act(what=APPROVED, by=1, id="abc").line())
+    joining_site.zadd("outbox", {f"application:dora:{asked.at}:abc": 4_000_000_000})
+    assert doctor_findings(capsys)[0] == {}
+
+
+def test_a_use_without_an_account_is_given_back(joining_site, store, code, capsys):
+    joining_site.zadd(uses_of(code), {"99": LONG_AGO})
+    assert Invitations(store).of(0) == []
+    assert doctor_findings(capsys, "--fix")[0] == {USES: 1}
+    assert joining_site.zrange(uses_of(code), 0, -1) == ["2"]
+    assert Invitations(store).of(0)[0].left == 1
+
+
+def test_a_use_of_a_deleted_account_stays_used(joining_site, store, code, bob, capsys):
+    delete_account(store, bob)
+    drain(store, "worker")
+    assert doctor_findings(capsys) == ({}, {})
+    assert Invitations(store).find(code).left == 1
+
+
+def test_a_registration_under_way_keeps_its_use(joining_site, code, capsys):
+    joining_site.zadd(uses_of(code), {"99": LONG_AGO})
+    joining_site.zadd("outbox", {f"invited:99:{uses_of(code).removeprefix('uses:')}": 4_000_000_000})
+    assert doctor_findings(capsys)[0] == {}
+
+
+def test_what_is_over_is_an_orphan(joining_site, store, code, capsys):
+    asked = json.loads(joining_site.hget("applications", "dora"))
+    joining_site.hset("applications", "erik", json.dumps(asked | {"username": "erik", "refused": LONG_AGO}))
+    joining_site.hset("invites:0", mapping={f"0-{LONG_AGO}-abc": "1", "nonsense": "1"})
+    joining_site.hset("invites:99", "99-4000000000-abc", "1")
+    joining_site.persist(uses_of(code))
+    expected = {REFUSALS: 1, ENDED: 2, OWNERLESS: 1, WITHOUT_EXPIRY: 1}
+    assert doctor_findings(capsys) == ({}, expected)
+    call_command("cleanup", stdout=io.StringIO())
+    assert joining_site.hkeys("applications") == ["dora"]
+    assert joining_site.hkeys("invites:0") == [code]
+    assert not joining_site.exists("invites:99")
+    assert joining_site.ttl(uses_of(code)) > 0
+
+
+def test_the_invitations_of_a_deleted_account_go(joining_site, store, alice, capsys):
+    delete_account(store, alice)
+    drain(store, "worker")
+    assert not joining_site.exists("invites:1")
+    joining_site.hset("invites:1", "1-4000000000-abc", "1")  # a late write
+    assert doctor_findings(capsys) == ({}, {OWNERLESS: 1})
+
+
+@pytest.mark.parametrize("key", ["invites:0", "invites:1"])
+def test_a_number_of_uses_that_is_none_is_removed(joining_site, capsys, key):
+    [code] = joining_site.hkeys(key)
+    joining_site.hset(key, code, "many")
+    assert doctor_findings(capsys, "--fix")[0] == {"values that are no id, number or text": 1}
+    assert not joining_site.exists(key)
+
+
+def test_no_uses_of_an_invitation_live_longer_than_the_key_table_says():
+    assert keys.uses.lives == MOST_DAYS * DAY + KEPT

@@ -1,16 +1,31 @@
-"""Registering, logging in and out, settings and the deletion of an account, killed between any two commands."""
+"""Registering, joining, logging in and out, settings, moderation and the deletion of an account, killed between any
+two commands."""
 
 import pytest
 from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
 
+from accounts.community.joining.answers import APPROVED
+from accounts.community.log import Log
+from accounts.community.roles import Roles
+from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
+from accounts.joining.applications import Applications
+from accounts.joining.invitations import Invitations
+from accounts.joining.refusals import NotYetMember
 from accounts.recovery.codes import RecoveryCodes
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import Role, State
 from accounts.users.name_index import NameIndex
 from retwis_site.store.client import connect
+from tests.support.maintenance.downloads import download_file
+from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
-from tests.support.processes.scenes import ALICE, CAROL, kill_at_every_command
+from tests.support.processes.scenes import ALICE, BOB, CAROL, kill_at_every_command
+from tests.support.protocols.joining import assert_one_answer, assert_uses_are_accounts
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
+from timeline.moderation.reports.repository import Action, NewReport, Reports
 from timeline.relations.follow import Follows
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
@@ -180,5 +195,196 @@ def test_a_worker_that_removes_a_deleted_account(scene, capsys):
 
     def check(scene, where, through):
         check_account_deletion(scene, where, through=True)
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+# ---- A registration with an invitation, and staff's answers to an application, killed between any two commands.
+
+
+FORM = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def test_a_registration_with_an_invitation(scene, capsys):
+    def work(scene):
+        scene.code = Invitations(connect()).make(by=BOB).code
+        return {"path": "/register/", "form": {**FORM, "code": scene.code}}
+
+    def check(scene, where, through):
+        login = authenticate(None, username="dora", password=PASSWORD)
+        assert login is not None or not through, where
+        assert_uses_are_accounts(connect(), scene.raw, scene.code)
+        assert (Invitations(connect()).of(BOB) == []) == (login is not None), where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+@pytest.mark.parametrize("answer", ["approve", "refuse"])
+def test_an_answer_to_an_application(scene, capsys, answer):
+    encoded = make_password(PASSWORD)
+
+    def work(scene):
+        Roles(connect()).give(ALICE, Role.MODERATOR)
+        Applications(connect()).apply("Dora", encoded, "I know bob.")
+        at = Applications(connect()).all()[0].at
+        form = {"username": "Dora", "at": at, "answer": answer, "reason": "We are full."}
+        return {"path": "/moderation/joining/", "form": form, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        given = assert_one_answer(connect(), scene.raw)
+        assert given or not through, where
+        if given == APPROVED:
+            assert authenticate(None, username="dora", password=PASSWORD) is not None, where
+        else:
+            with pytest.raises(NotYetMember):
+                authenticate(None, username="dora", password=PASSWORD)
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+# ---- Reports, decisions about them, sanctions and appeals, killed between any two commands.
+
+
+PERSON = "/moderation/people/alice/"
+WHY = "Advertisements"
+
+
+def acts_about_alice():
+    return [act.what for act in Log(connect()).about(ALICE).acts]
+
+
+def told(scene, uid):
+    return [member for member in scene.raw.zrange(f"notices:{uid}", 0, -1) if member.startswith("report:")]
+
+
+def test_a_report(scene, capsys):
+    def work(scene):
+        form = {"reason": "spam", "note": "Again"}
+        return {"path": f"/@alice/{scene.pid}/report/", "form": form, "secret": scene.secret(scene.bob)}
+
+    def check(scene, where, through):
+        assert scene.raw.zcard("reports") == 1 or not through, where
+        Reports(connect()).make(BOB, NewReport(ALICE, scene.pid, "spam"))  # bob tries again
+        [rid] = scene.raw.zrange("reports", 0, -1)
+        assert scene.raw.zrange(f"reports_about:{ALICE}", 0, -1) == [rid], where
+        assert scene.raw.zrange(f"reports_by:{BOB}", 0, -1, withscores=True) == [(f"1:{scene.pid}", int(rid))], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+@pytest.mark.parametrize("action", [Action.DELETE, Action.HIDE])
+def test_a_decision_about_a_report(scene, capsys, action):
+    def work(scene):
+        Roles(connect()).give(CAROL, Role.MODERATOR)
+        Reports(connect()).make(BOB, NewReport(ALICE, scene.pid, "spam", body="Before"))
+        [scene.rid] = scene.raw.zrange("reports", 0, -1)
+        form = {"action": action.value, "days": "7", "reason": WHY}
+        return {"path": f"/moderation/reports/{scene.rid}/", "form": form, "secret": scene.secret(scene.carol)}
+
+    def check(scene, where, through):
+        is_decided = Reports(connect()).read(int(scene.rid)).action is action
+        assert is_decided or not through, where
+        assert scene.raw.zcard("reports") == (0 if is_decided else 1), where
+        assert len(told(scene, BOB)) == is_decided, where
+        deleted = scene.raw.hget(f"post:{scene.pid}", "deleted")
+        assert (deleted is not None) == (is_decided and action is Action.DELETE), where
+        assert deleted is None or deleted.endswith(":staff"), where
+        assert (Sanctions(connect()).of(ALICE) is not None) == (is_decided and action is Action.HIDE), where
+        assert len(acts_about_alice()) == is_decided, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_sanction(scene, capsys):
+    def work(scene):
+        Roles(connect()).give(CAROL, Role.MODERATOR)
+        form = {"act": "sanction", "action": "suspended", "days": "7", "reason": WHY}
+        return {"path": PERSON, "form": form, "secret": scene.secret(scene.carol)}
+
+    def check(scene, where, through):
+        present = Sanctions(connect()).of(ALICE)
+        assert present is not None or not through, where
+        assert acts_about_alice() == (["suspended"] if present else []), where
+        assert scene.home(scene.bob) == ([] if present else ["Before"]), where
+        if present:
+            Sanctions(connect()).lift(ALICE)
+            assert scene.home(scene.bob) == ["Before"], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_an_appeal(scene, capsys):
+    def work(scene):
+        Sanctions(connect()).impose(ALICE, State.FROZEN, WHY)
+        return {"path": "/appeal/", "form": {"text": "It was a joke"}, "secret": scene.secret(scene.alice)}
+
+    def check(scene, where, through):
+        waits = [appeal.text for appeal in open_appeals(connect()).appeals]
+        assert waits == (["It was a joke"] if scene.raw.hexists("user:1", "appeal") else []), where
+        assert waits or not through, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_granted_appeal(scene, capsys):
+    def work(scene):
+        Roles(connect()).give(CAROL, Role.MODERATOR)
+        Sanctions(connect()).impose(ALICE, State.FROZEN, WHY)
+        Sanctions(connect()).appeal(ALICE, "It was a joke")
+        return {"path": PERSON, "form": {"act": "grant", "reason": "Indeed"}, "secret": scene.secret(scene.carol)}
+
+    def check(scene, where, through):
+        is_free = Sanctions(connect()).of(ALICE) is None
+        assert is_free or not through, where
+        assert scene.raw.zcard("appeals") == (0 if is_free else 1), where
+        assert acts_about_alice() == [*([GRANTED] if is_free else []), "frozen"], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+# ---- Imports, killed between any two commands.
+
+
+SOONER, LATER = "2023-11-14T22:13:21Z", "2023-11-14T22:13:22Z"
+
+
+def test_an_import_of_a_whole_site(scene, capsys, tmp_path):
+    """After a kill, the next run completes it."""
+    path = tmp_path / "site.jsonl"
+
+    def work(scene):
+        export(path)
+        empty(scene.raw)
+        return {"command": ["import", str(path)]}
+
+    def check(scene, where, through):
+        if scene.raw.get("next_user_id") != "3":
+            assert not through, where
+            import_(path)
+        assert scene.raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}, where
+        assert ranking(scene.raw) == follower_counts(scene.raw) == {"1": 2}, where
+        assert scene.everyone() == scene.home(scene.bob) == ["Before"], where
+        assert scene.raw.mget("next_post_id", "schema") == ["1", "1"], where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_an_import_of_a_download(scene, capsys, tmp_path):
+    """After a kill, a worker finishes the posts that were written, and the next run brings back the others."""
+    path = tmp_path / "download.jsonl"
+
+    def work(scene):
+        path.write_bytes(download_file([(7, LATER, "later"), (6, SOONER, "sooner")]))
+        return {"command": ["import_account", str(path), "--into-existing"]}
+
+    def check(scene, where, through):
+        bodies = [scene.raw.hget(f"post:{pid}", "body") for pid in scene.raw.zrange("updates:1", 0, -1)]
+        assert set(bodies) <= {"Before", "sooner", "later"}, where
+        assert len(bodies) == len(set(bodies)) == 3 or not through, where
+        assert scene.home(scene.bob) == scene.everyone() == bodies[::-1], where
+        call_command("import_account", str(path), "--into-existing", verbosity=0)
+        assert sorted(scene.home(scene.bob)) == ["Before", "later", "sooner"], where
+        assert sorted(scene.everyone()) == ["Before", "later", "sooner"], where
+        call_command("cleanup", verbosity=0)
 
     kill_at_every_command(scene, capsys, work, check)

@@ -6,7 +6,10 @@ import pytest
 
 from retwis_site.rendering import just_changed
 from retwis_site.store.local_cache import Memory
+from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts, write_tag
+from timeline.posts.repository import Posts
+from timeline.relations.block import BlockedPeople
 
 
 @pytest.fixture
@@ -100,17 +103,6 @@ def test_a_visitor_sees_the_numbers_and_no_button(browser, posts, raw):
     assert 'id="act"' not in browser().get("/@bob/").content.decode()
 
 
-def test_a_visitor_who_sends_the_form_is_led_to_the_login(browser, posts, raw):
-    assert browser().post("/@bob/3/like/")["Location"].startswith("/login/")
-    assert not raw.exists("likes:1")
-
-
-def test_an_action_leads_back_to_the_post_on_the_page_with_the_button(browser, posts, alice):
-    client = browser(alice)
-    answer = client.post("/@bob/3/like/", headers={"referer": "http://testserver/@bob/?before=9"})
-    assert answer["Location"] == "/@bob/?before=9#post-3"
-
-
 def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, posts, alice):
     answer = browser(alice).post("/@BOB/3/like/", headers={"HX-Request": "true"}, follow=True)
     assert answer.redirect_chain == [("/@bob/3/#post-3", 302)]
@@ -124,15 +116,10 @@ def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     assert page.count("csrfmiddlewaretoken") < 6
 
 
-def test_what_is_not_there_cannot_be_liked(browser, posts, alice, raw):
-    client = browser(alice)
-    raw.hset("post:2", mapping={"deleted": "1", "body": ""})
+def test_the_post_of_a_repost_cannot_be_liked(browser, posts, alice, raw):
     raw.hset("post:20", mapping={"user_id": 2, "time": 1, "repost_of": 3})
     raw.zadd("updates:2", {20: 20})
-    statuses = {pid: client.post(f"/@bob/{pid}/like/").status_code for pid in (2, 20, 99)}
-    assert statuses == {2: 410, 20: 404, 99: 404}
-    assert client.post("/@alice/3/like/").status_code == 404  # by another author
-    assert client.get("/@bob/3/like/").status_code == 405
+    assert browser(alice).post("/@bob/20/like/").status_code == 404
     assert not raw.exists("likes:1")
 
 
@@ -199,3 +186,96 @@ def test_every_list_shows_ones_own_action_at_once(browser, posts, alice, raw, pa
     words, html = row(client.get(page), 3)
     assert "Like 8" in words
     assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html
+
+
+# ---- Each action on a post changes one relation of the viewer.
+
+
+ALICE, BOB = 1, 2
+UNDO = {"like": "unlike", "repost": "unrepost", "bookmark": "unbookmark", "mute": "unmute"}
+KEYS = {"like": "likes:1", "repost": "reposts:1", "bookmark": "bookmarks:1", "mute": "muted_threads:1"}
+
+each_action = pytest.mark.parametrize("action", UNDO)
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+def act(client, pid, action, page="/timeline/?before=90"):
+    return client.post(f"/@bob/{pid}/{action}/", headers={"referer": f"http://testserver{page}"})
+
+
+@each_action
+def test_an_action_and_its_undo_lead_back_to_the_page(browser, alice, raw, pid, action):
+    client = browser(alice)
+    response = act(client, pid, action)
+    assert (response.status_code, response["Location"]) == (302, f"/timeline/?before=90#post-{pid}")
+    assert raw.zrange(KEYS[action], 0, -1) == [str(pid)]
+    assert act(client, pid, UNDO[action]).status_code == 302
+    assert not raw.exists(KEYS[action])
+
+
+@each_action
+def test_a_visitor_logs_in_first(browser, raw, pid, action):
+    before = everything(raw)
+    assert act(browser(), pid, action)["Location"].startswith("/login/?next=")
+    assert everything(raw) == before
+
+
+@each_action
+def test_it_answers_post_alone(browser, alice, pid, action):
+    assert browser(alice).get(f"/@bob/{pid}/{action}/").status_code == 405
+
+
+@each_action
+@pytest.mark.parametrize(("gone", "status"), [("deleted", 410), ("never there", 404), ("by another author", 404)])
+def test_a_post_that_is_not_there_is_refused(browser, store, alice, raw, pid, action, gone, status):
+    if gone == "deleted":
+        Posts(store).delete(BOB, pid)
+    elif gone == "never there":
+        pid = 99
+    else:
+        raw.hset(f"post:{pid}", "user_id", 1)
+    assert act(browser(alice), pid, action).status_code == status
+    assert not raw.exists(KEYS[action])
+
+
+@each_action
+@pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
+def test_a_post_of_a_blocked_person_is_refused(browser, store, alice, raw, pid, action, who, whom):
+    BlockedPeople(store).block(who, whom)
+    response = act(browser(alice), pid, action)
+    assert response.status_code == 403
+    assert "You cannot see this." in response.content.decode()
+    assert not raw.exists(KEYS[action])
+
+
+@each_action
+@pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
+def test_an_undo_works_also_behind_a_block(browser, store, alice, raw, pid, action, who, whom):
+    client = browser(alice)
+    act(client, pid, action)
+    assert raw.exists(KEYS[action])
+    BlockedPeople(store).block(who, whom)
+    response = act(client, pid, UNDO[action])
+    assert (response.status_code, response["Location"]) == (302, "/timeline/?before=90")
+    assert not raw.exists(KEYS[action])
+    in_place = client.post(f"/@bob/{pid}/{UNDO[action]}/", headers={"HX-Request": "true"})
+    assert in_place["Location"] == "/"  # another page than that of the button is opened
+
+
+def test_a_mute_of_an_answer_is_one_of_its_thread(browser, alice, raw, pid):
+    raw.hset(f"post:{pid}", mapping={"reply_to": 8, "root": 7})
+    act(browser(alice), pid, "mute")
+    assert raw.zrange("muted_threads:1", 0, -1) == ["7"]
+
+
+def test_actions_are_counted_and_an_undo_is_not(browser, alice, raw, pid):
+    client = browser(alice)
+    for action in UNDO:
+        act(client, pid, action)
+        act(client, pid, UNDO[action])
+    assert raw.zcard("throttle:act:1") == len(UNDO)

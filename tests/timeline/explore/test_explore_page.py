@@ -1,16 +1,32 @@
 """/explore/: tags of the week, posts of the day, people to follow."""
 
 import os
+import time
 
 import pytest
 
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
+from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, post_ids, text_of
 from tests.support.processes.fresh_process import run_code
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
-from timeline.explore.exploring import MOST_SHOWN
+from timeline.explore import exploring as module
+from timeline.explore.exploring import (
+    COMPARED,
+    LATEST_OF_EACH,
+    MOST_ACTED_ON,
+    MOST_POSTS,
+    MOST_SHOWN,
+    MOST_TAGS,
+    PEOPLE,
+    Best,
+    best_posts,
+    rising_tags,
+    sample,
+    weight,
+)
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows
 
@@ -146,3 +162,229 @@ print("explore" in FixedPages().items(), "/explore/" in render_to_string("retwis
 def test_a_setting_turns_it_off(value, said):
     run = run_code(OFF, {**os.environ, "EXPLORE": value})
     assert run.stdout == said, run.stderr
+
+
+# ---- The posts of the day: different people who like or repost a post, weighed by its age.
+
+
+def best(store):
+    return best_posts(store, sample(store), time.time())
+
+
+def test_each_person_counts_once_whatever_they_do(store, raw, alice, bob, carol):
+    for pid in (1, 2, 3):
+        write_recent(raw, pid)
+    like(raw, 1, 2, 3)
+    repost(raw, 1, 2, 3)
+    like(raw, 2, 2, 3, 4)
+    like(raw, 3, 2)
+    repost(raw, 3, 2)
+    assert best(store).pids == (2, 1)
+
+
+def test_the_author_does_not_count(store, raw, alice, bob):
+    write_recent(raw, 1, uid=1)
+    like(raw, 1, 1, 2)
+    repost(raw, 1, 1)
+    assert best(store).pids == ()
+
+
+def test_an_older_post_needs_more_people(store, raw, alice):
+    write_recent(raw, 1, ago=6 * HOUR)
+    write_recent(raw, 2)
+    like(raw, 1, *range(2, 17))
+    like(raw, 2, 2, 3)
+    assert best(store).pids == (2, 1)
+    like(raw, 1, 17, 18, 19)
+    assert best(store).pids == (1, 2)
+
+
+@pytest.mark.parametrize(("hours", "people"), [(0, 2), (6, 16), (23, 88.4)])
+def test_the_weight_is_people_by_hours_and_two_to_the_power_of_one_and_a_half(hours, people):
+    assert weight(people, hours * HOUR) == pytest.approx(2 / 2**1.5, rel=0.001)
+
+
+def test_a_clock_that_is_ahead_gives_a_post_no_more_than_a_new_one():
+    assert weight(2, -DAY) == weight(2, 0)
+
+
+def test_posts_of_yesterday_stand_there_only_when_the_day_has_none(store, raw, alice):
+    write_recent(raw, 1, ago=8 * DAY)
+    write_recent(raw, 2, ago=2 * DAY)
+    write_recent(raw, 3)
+    for pid in (1, 2):
+        like(raw, pid, 2, 3)
+    assert best(store) == Best((2,), of_the_week=True)
+    like(raw, 3, 2, 3)
+    assert best(store) == Best((3,), of_the_week=False)
+
+
+def test_deleted_posts_and_reposts_are_left_out(store, raw, alice, bob):
+    for pid in (1, 2, 3):
+        write_recent(raw, pid)
+        like(raw, pid, 2, 3)
+    raw.hset("post:1", "deleted", 5)
+    raw.hset("post:2", "repost_of", 3)
+    assert best(store).pids == (3,)
+
+
+@pytest.mark.parametrize("state", ["hidden", "suspended"])
+def test_posts_of_people_whom_staff_has_hidden_are_left_out(store, raw, state):
+    """They take no place from others, and what these people like leads to nothing."""
+    for pid in (1, 2, 3):
+        write_recent(raw, pid, uid=pid)
+        like(raw, pid, 4, 5)
+    raw.rpush("timeline", 3, 2, "-2")
+    like(raw, 1, 3)
+    assert {post.pid for post in sample(store)} == {1, 2, 3}
+    Memory.clear_all()
+    raw.hset("user:3", "state", state)
+    assert {post.pid for post in sample(store)} == {2}
+    assert best(store).pids == (2,)
+
+
+def test_a_frozen_author_stays(store, raw):
+    write_recent(raw, 1)
+    like(raw, 1, 2, 3)
+    raw.hset("user:1", "state", "frozen")
+    assert best(store).pids == (1,)
+
+
+def test_a_post_behind_the_newest_is_found_through_what_active_people_did(store, raw, alice, bob, monkeypatch):
+    write_recent(raw, 1, uid=1)
+    like(raw, 1, 2, 3)
+    write_recent(raw, 2, uid=2)
+    raw.rpush("timeline", 2, "-2")
+    assert {post.pid for post in sample(store)} == {1, 2}
+    assert best(store).pids == (1,)
+    monkeypatch.setattr("timeline.explore.exploring.PEOPLE", 0)
+    assert {post.pid for post in sample(store)} == {2}
+
+
+def test_few_posts_of_many_are_counted(store, raw, alice, round_trips):
+    for pid in range(1, MOST_POSTS + 11):
+        write_recent(raw, pid)
+        like(raw, pid, 2, 3)
+    posts = sample(store)
+    recorded = round_trips(lambda: best_posts(store, posts, time.time()))
+    assert len(recorded.round_trips) == 1
+    assert len(recorded.commands) == 2 * MOST_POSTS
+    assert {command[-1] for command in recorded.commands} == {module.MOST_COUNTED - 1}
+
+
+def test_a_sample_costs_a_limited_number_of_commands(store, raw, alice, monkeypatch, round_trips):
+    for pid in range(1, 31):
+        write_recent(raw, pid, uid=pid)
+        like(raw, pid, *range(1, 31))
+    raw.rpush("timeline", *range(30, 20, -1), "-21")
+    for name, number in (("PEOPLE", 5), ("LATEST_OF_EACH", 8), ("MOST_ACTED_ON", 4)):
+        monkeypatch.setattr(f"timeline.explore.exploring.{name}", number)
+    recorded = round_trips(lambda: sample(store))
+    assert [len(one.commands) for one in recorded.round_trips] == [1, 10, 10, 2 * 5, 4, 4]
+    assert {command[-1] for command in recorded.commands if command[0] == "ZREVRANGE"} == {7}
+    assert PEOPLE * 2 * LATEST_OF_EACH < 20_000
+    assert MOST_ACTED_ON == 1000
+
+
+# ---- The tags of the week: different people who use a tag, compared with the weeks before.
+
+
+@pytest.fixture(params=["incr", "snowflake"])
+def write(request, raw, settings, alice):
+    """Writes posts, the oldest first, with counted ids or with ids from the time."""
+    settings.POST_IDS = request.param
+
+    def write_one(uid, ago, body):
+        if request.param == "incr":
+            pid = int(raw.get("next_post_id") or 0) + 1
+        else:
+            pid = snowflake.Snowflakes(0, lambda: time.time() - ago).make()
+            while raw.exists(f"post:{pid}"):  # two of one moment
+                pid += 1
+            raw.zadd("recent", {pid: pid})
+        write_recent(raw, pid, uid, ago, body)
+        if request.param == "snowflake":
+            raw.delete("next_post_id")  # else the list would look for a million counted posts below this id
+
+    return write_one
+
+
+def rising(store):
+    return rising_tags(store, sample(store), time.time())
+
+
+def shown(store):
+    return [(one.tag.spelling, one.people, one.posts) for one in rising(store)]
+
+
+def test_three_different_people_make_a_tag_of_the_week(store, write):
+    for uid in (1, 2, 3):
+        write(uid, HOUR, "#Bread")
+    write(1, HOUR, "#Bread again")
+    for uid in (1, 2, 2, 2, 2):
+        write(uid, HOUR, "#cheese")
+    assert shown(store) == [("Bread", 3, 4)]
+
+
+def test_a_post_of_eight_days_ago_is_of_another_week(store, write):
+    write(1, 8 * DAY, "#bread")
+    for uid in (2, 3):
+        write(uid, HOUR, "#bread")
+    assert shown(store) == []
+    write(4, HOUR, "#bread")
+    assert shown(store) == [("bread", 3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("now", "new", "expected"),
+    [(10, 4, [("new", 4, 4), ("often", 10, 10)]), (30, 3, [("often", 30, 30), ("new", 3, 3)])],
+    ids=["four new people, as many as always", "three new people, a rise from ten to thirty"],
+)
+def test_a_tag_that_rises_comes_before_one_that_many_always_use(store, write, now, new, expected):
+    for week in (4, 3, 2, 1):
+        for uid in range(10, 20):
+            write(uid, week * 7 * DAY + DAY, "#often")
+    for uid in range(10, 10 + now):
+        write(uid, HOUR, "#often")
+    for uid in range(1, new + 1):
+        write(uid, HOUR, "#new")
+    assert shown(store) == expected
+
+
+def test_of_many_posts_the_newest_are_read_and_there_may_be_more_people(store, write, monkeypatch):
+    monkeypatch.setattr(module, "READ_OF_A_WEEK", 4)
+    for uid in range(1, 7):
+        write(uid, HOUR, "#bread")
+    [tag] = rising(store)
+    assert (tag.people, tag.all_counted, tag.posts) == (4, False, 6)
+
+
+@pytest.mark.parametrize("state", ["hidden", "suspended"])
+def test_people_whom_staff_has_hidden_are_not_counted(store, raw, write, state):
+    for uid in (1, 2, 3, 4, 4):
+        write(uid, HOUR, "#bread")
+    assert shown(store) == [("bread", 4, 5)]
+    Memory.clear_all()
+    raw.hset("user:4", "state", state)
+    [tag] = rising(store)
+    assert (tag.people, tag.all_counted, tag.posts) == (3, True, 3)
+    Memory.clear_all()
+    raw.hset("user:3", "state", state)
+    assert shown(store) == []
+
+
+def test_no_more_tags_are_compared_and_shown_than_the_bounds_say(store, write, round_trips):
+    for number in range(COMPARED + 5):
+        for uid in (1, 2, 3):
+            write(uid, HOUR, f"#tag_{number}")
+    posts = sample(store)
+    assert len(rising_tags(store, posts, time.time())) == MOST_TAGS
+    recorded = round_trips(lambda: rising_tags(store, posts, time.time()))
+    assert sum(command[0] == "ZCOUNT" for command in recorded.commands) == 5 * COMPARED
+    assert sum(command[0] == "ZREVRANGEBYSCORE" for command in recorded.commands) == 5 * COMPARED
+
+
+def test_without_tags_nothing_is_asked(store, write, round_trips):
+    write(1, 0, "no tag")
+    posts = sample(store)
+    assert round_trips(lambda: rising_tags(store, posts, time.time())).round_trips == []

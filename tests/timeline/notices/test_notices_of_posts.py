@@ -25,14 +25,14 @@ def notices(raw):
     return {key: raw.zrange(key, 0, -1, withscores=True) for key in raw.keys("notices:*")}
 
 
-def test_a_post_tells_each_person_once_with_its_date(store, raw):
-    PostNotices(store).write(post(answered=BOB, quote=QUOTED, mentions=(ALICE, BOB, CAROL)))
-    assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [("quote:10:1", LONG_AGO)]}
-
-
-def test_people_who_are_only_mentioned_are_told_so(store, raw):
-    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
-    assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [("mention:10:1", LONG_AGO)]}
+@pytest.mark.parametrize(
+    ("given", "carols"),
+    [({"quote": QUOTED, "mentions": (ALICE, BOB, CAROL)}, "quote:10:1"), ({"mentions": (CAROL,)}, "mention:10:1")],
+    ids=["a quote that also mentions", "a mention"],
+)
+def test_a_post_tells_each_person_once_with_its_date(store, raw, given, carols):
+    PostNotices(store).write(post(answered=BOB, **given))
+    assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [(carols, LONG_AGO)]}
 
 
 def test_a_post_that_concerns_no_one_costs_nothing(store, raw, round_trips):

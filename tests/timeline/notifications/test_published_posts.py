@@ -1,15 +1,19 @@
-"""A published post tells the people whom it concerns; its deletion takes that back."""
+"""A published post tells the people whom it concerns; its deletion, and that of an account, takes that back."""
 
 import pytest
 
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.people import LONG_AGO
+from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.notices.inbox import MARK, Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
 
 
 def test_an_answer_that_mentions_gives_one_notice_each(store, raw, alice, bob, carol):
@@ -61,4 +65,44 @@ def test_a_deleted_account_leaves_no_notices_of_its_posts(store, raw, alice, bob
     Posts(store).publish(1, NewPost("Hi @carol", quote=pid), "t")
     AccountDeletion(store).delete(alice.user, alice.secret)
     drain(store, "worker")
+    assert raw.keys("notices:*") == []
+
+
+# ---- An account is deleted with its notices, and with what it has caused at others.
+
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's."""
+    return publish(raw, store, bob, "Hello")
+
+
+def notices(raw, uid=BOB):
+    return raw.zrange(f"notices:{uid}", 0, -1)
+
+
+def test_what_a_deleted_account_has_caused_goes_with_it(store, raw, pid, alice):
+    Likes(store).like(ALICE, pid, BOB)
+    Likes(store).like(CAROL, pid, BOB)
+    Follows(store).follow(ALICE, BOB)
+    delete_and_remove(store, alice)
+    assert notices(raw) == [f"like:{pid}:3"]
+
+
+def test_the_notices_of_a_deleted_account_are_removed(store, raw, pid, bob):
+    Follows(store).follow(ALICE, BOB)
+    Inbox(store, BOB).set_read(LONG_AGO)
+    delete_and_remove(store, bob)
+    assert raw.keys("notices:*") == []
+
+
+def test_what_is_left_of_a_deleted_account_is_found(store, raw, bob, capsys):
+    delete_and_remove(store, bob)
+    raw.zadd("notices:1", {MARK: LONG_AGO})
+    errors, _ = doctor_findings(capsys)
+    assert errors["deleted accounts with data left"] == 1
+    doctor_findings(capsys, "--fix")
     assert raw.keys("notices:*") == []

@@ -1,14 +1,24 @@
-"""The age of a post in words."""
+"""The age of a post in words, those with which the script lets it grow, and dates outside the calendar."""
 
+import html
+import json
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retwis_site.rendering.dates import LAST, iso
+from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import publish
+from tests.support.stored_posts import write_posts
 from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age
+from timeline.posts.html.post_cards import age, phrases
+from timeline.relations.follow import FOLLOW
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import to_person
 
 NOW = 1_700_000_000  # unix seconds: 14 November 2023, 22:13
 
@@ -85,3 +95,76 @@ def test_each_page_shows_the_present_age(browser, raw, store, alice, bob, monkey
         for viewer in (alice, bob):  # alice has the delete button, bob has not
             [age] = re.findall('title="posted (.*) ago via web', browser(viewer).get("/@Alice/").content.decode())
             assert age == words
+
+
+# ---- The words with which the script lets ages grow are those of the server.
+
+
+TODAY = 1_790_000_000
+CATEGORIES = {"en": {1: "one"}, "de": {1: "one"}, "ar": {1: "one", 2: "two", 3: "few", 10: "few", 11: "many"}}
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize(("unit", "seconds"), [("minute", 60), ("hour", 3600), ("day", 86400)])
+@pytest.mark.parametrize("number", [1, 2, 3, 10, 11, 20])
+def test_each_age_is_that_of_the_server(language, unit, seconds, number):
+    found = json.loads(html.unescape(phrases(language)))
+    says = found[unit].get(CATEGORIES[language].get(number, "other"), found[unit]["other"])
+    if language == "ar" and number == 20:
+        says = found[unit].get("many", found[unit]["other"])  # 11 to 99
+    words = says.replace("#", str(number)).split("|")
+    shown = age(TODAY - number * seconds, TODAY, language)
+    assert words == [html.unescape(text) for text in (shown.words, shown.short)[: len(words)]]
+    assert len(words) == (1 if unit == "day" else 2)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_after_a_day_it_is_the_servers_date(language):
+    months = json.loads(html.unescape(phrases(language)))["months"].split("|")
+    for number in range(3):
+        written = TODAY - (30 * number + 2) * 86400
+        shown = html.unescape(age(written, TODAY, language).short)
+        day = time.gmtime(written)
+        assert months[day.tm_mon - 1].replace("#", str(day.tm_mday)) == shown
+
+
+# ---- Dates outside the calendar: a foreign database may have times in milliseconds, or any number.
+
+
+PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/followers/", "/people/", "/@bob/atom/", "/timeline/rss/"]
+
+
+@pytest.mark.parametrize("when", ["1800000000000", "99999999999999999999"])
+@pytest.mark.parametrize("url", PAGES)
+def test_pages_and_feeds_show_times_after_the_calendar_as_its_last_second(browser, raw, alice, bob, when, url):
+    write_posts(raw, 2, [1])
+    raw.hset("post:1", "time", when)
+    raw.zadd("users_by_time", {"bob": when})
+    raw.zadd("followers:2", {"1": when})
+    raw.zadd("following:1", {"2": when})
+    Memory.clear_all()
+    for client in (browser(), browser(alice)):
+        page = client.get(url)
+        assert page.status_code == 200
+        assert b"9999" in page.content or url == "/people/"
+
+
+@pytest.mark.parametrize("url", ["/@bob/", "/@bob/followers/", "/@bob/following/", "/people/", "/settings/download/"])
+@pytest.mark.parametrize("when", ["inf", "-inf"])
+def test_infinite_times_are_no_error(browser, raw, alice, bob, when, url):
+    raw.zadd("users_by_time", {"bob": when})
+    for key, member in (("followers:2", "1"), ("following:1", "2"), ("followers:1", "2"), ("following:2", "1")):
+        raw.zadd(key, {member: when})
+    Memory.clear_all()
+    assert browser(bob).get(url).status_code == 200
+
+
+def test_a_follow_with_an_infinite_time_is_repaired(store, raw, alice, bob):
+    raw.zadd("following:1", {"2": "inf"})
+    Edges(store, FOLLOW).mend([to_person(1, 2)])
+    assert raw.zscore("followers:2", "1") == LARGEST_ID
+
+
+@pytest.mark.parametrize(("seconds", "written"), [(-5, "1970-01-01T00:00:00Z"), (LAST, "9999-12-31T23:59:59Z")])
+def test_a_written_time_stays_within_the_calendar(seconds, written):
+    assert iso(seconds) == written

@@ -203,13 +203,6 @@ def test_a_visitors_invalid_text_is_shown_again_at_once(browser, body):
     assert body in response.content.decode()
 
 
-@pytest.mark.parametrize("cookie", ["", "!", "a", "AAAA", "/+8=", "x" * 5000, "\\", "ä"])
-def test_an_invalid_draft_cookie_is_harmless(browser, alice, cookie):
-    client = browser(alice)
-    client.cookies["draft"] = cookie
-    assert client.get("/").status_code == 200
-
-
 def test_another_text_in_a_used_form_is_kept_and_can_be_posted(browser, alice, raw):
     """A user posts, goes back to the old page, types another text and sends it."""
     client = browser(alice)

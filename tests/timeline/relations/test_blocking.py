@@ -1,12 +1,15 @@
-"""A block ends the follows both ways and removes the notices; while it stands, no follow between the two does."""
+"""A block ends the follows both ways and removes the notices; while it stands, no follow between the two does. The
+addresses that block and mute a person."""
 
 import time
+from math import inf
 from unittest.mock import Mock
 
 import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
+from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import make_due, noted
@@ -123,3 +126,65 @@ def test_the_blocks_of_a_deleted_account_go_with_it(store, raw, request, who):
     delete_and_remove(store, request.getfixturevalue(who))
     assert raw.keys("blocked*") == ([] if who == "bob" else raw.keys("blocked*"))
     assert not raw.exists("blocked:1")
+
+
+# ---- The addresses that block and mute a person.
+
+
+def test_a_person_is_blocked_and_unblocked(browser, alice, raw):
+    client = browser(alice)
+    response = client.post("/@bob/block/", follow=True)
+    assert response.redirect_chain == [("/@bob/", 302)]
+    assert raw.zrange("blocked:1", 0, -1) == ["2"]
+    client.post("/@bob/unblock/")
+    assert not raw.exists("blocked:1")
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "days"),
+    [
+        ({"what": "all", "days": ""}, "muted:1", None),
+        ({"what": "all"}, "muted:1", None),
+        ({"what": "all", "days": "7"}, "muted:1", 7),
+        ({"what": "reposts", "days": "30"}, "muted_reposts:1", 30),
+    ],
+)
+def test_a_person_or_their_reposts_are_muted_for_ever_or_for_days(browser, alice, raw, fields, key, days):
+    client = browser(alice)
+    assert client.post("/@bob/mute/", fields).status_code == 302
+    until = raw.zscore(key, BOB)
+    assert until == inf if days is None else abs(until - time.time() - days * 86400) < 60
+    assert client.post("/@bob/unmute/", fields).status_code == 302
+    assert not raw.exists(key)
+
+
+@pytest.mark.parametrize("fields", [{}, {"what": "x"}, {"what": "all", "days": "2"}, {"what": "all", "days": "-1"}])
+def test_a_mute_of_something_else_is_refused(browser, alice, raw, fields):
+    assert browser(alice).post("/@bob/mute/", fields).status_code == 422
+    assert raw.keys("muted*") == []
+
+
+@pytest.mark.parametrize(("action", "fields"), [("block", {}), ("mute", {"what": "all"})])
+def test_nobody_blocks_or_mutes_themselves(browser, alice, raw, action, fields):
+    response = browser(alice).post(f"/@Alice/{action}/", fields, follow=True)
+    assert f"You cannot {action} yourself." in text_of(response)
+    assert raw.keys("blocked*") == raw.keys("muted*") == []
+
+
+@pytest.mark.parametrize(
+    ("who", "whom", "said"),
+    [(ALICE, BOB, "You block bob. Unblock them first."), (BOB, ALICE, "You cannot follow bob.")],
+)
+def test_a_follow_beside_a_block_is_refused(browser, store, alice, raw, who, whom, said):
+    BlockedPeople(store).block(who, whom)
+    client = browser(alice)
+    client.post("/@bob/follow/")
+    assert said in text_of(client.get("/"))
+    assert not raw.exists("following:1")
+
+
+@pytest.mark.parametrize("action", ["block", "unblock", "mute", "unmute"])
+def test_a_visitor_logs_in_first_and_an_unknown_person_is_not_found(browser, alice, action):
+    assert browser().post(f"/@bob/{action}/")["Location"].startswith("/login/")
+    assert browser(alice).post(f"/@nobody/{action}/").status_code == 404
+    assert browser(alice).get(f"/@bob/{action}/").status_code == 405

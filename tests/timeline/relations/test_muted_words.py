@@ -1,9 +1,12 @@
-"""Muted words are edges to texts: one command says what a user mutes now, and they go with the account."""
+"""Muted words are edges to texts: one command says what a user mutes now, and they go with the account. What `doctor`
+and `cleanup` find of them, and their page."""
 
 import time
 
 import pytest
 
+from tests.support.maintenance.findings import findings_of
+from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from timeline.relations.mute import FOREVER, in_days
 from timeline.relations.muted_words import (
@@ -13,6 +16,7 @@ from timeline.relations.muted_words import (
     MutedWord,
     MutedWords,
     Where,
+    WordChecks,
     ask_muted_words,
 )
 
@@ -77,3 +81,36 @@ def test_they_go_with_the_account(store, raw, alice):
     MutedWords(store).mute(ALICE, FINALE, ())
     delete_and_remove(store, alice)
     assert not raw.exists("muted_words:1")
+
+
+# ---- `doctor` finds members of `muted_words:` that name no words, and `cleanup` those that have ended.
+
+
+def run(store, checks):
+    """What the checks find, after its repair."""
+    found = findings_of(store, checks)
+    for finding in found:
+        finding.repair()
+    return [finding.what for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("member", "score", "checks", "found"),
+    [
+        ("home hide !", "+inf", "inconsistencies", "muted_words:1 has 'home hide !'"),
+        ("home hide snow", LONG_AGO, "orphans", "muted_words:1 has ended words"),
+    ],
+    ids=["it names no words", "it has ended"],
+)
+def test_what_mutes_nothing_is_removed_and_nothing_else(store, raw, alice, member, score, checks, found):
+    raw.zadd("muted_words:1", {member: score, "home hide rain": "+inf"})
+    assert run(store, getattr(WordChecks(store), checks)()) == [found]
+    assert raw.zrange("muted_words:1", 0, -1) == ["home hide rain"]
+
+
+def test_words_that_are_muted_again_meanwhile_stay(store, raw, alice):
+    raw.zadd("muted_words:1", {"home hide snow": LONG_AGO})
+    [finding] = findings_of(store, WordChecks(store).orphans())
+    raw.zadd("muted_words:1", {"home hide snow": "+inf"})
+    finding.repair()
+    assert raw.zrange("muted_words:1", 0, -1) == ["home hide snow"]

@@ -1,22 +1,41 @@
-"""Relations that have no mirror, a score that changes, or a post of their own fit the protocol."""
+"""Relations that have no mirror, a score that changes, or a post of their own fit the protocol, and go with the
+account."""
+
+import time
+from math import inf
 
 import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.relations.bookmark import BOOKMARK, Bookmarks
 from timeline.relations.follow import FOLLOW, Follows
-from timeline.relations.protocol.edges import Edges, remove_truths
-from timeline.relations.protocol.relation import PERSON, POST, TAG, Edge, Effect, PostCount, Relation, Scores, to_person
+from timeline.relations.mute import A_DAY, MUTE, MUTE_REPOSTS, MUTE_THREAD, MutedThreads, Mutes, in_days
+from timeline.relations.protocol.edges import Edges
+from timeline.relations.protocol.relation import (
+    PERSON,
+    POST,
+    TAG,
+    Edge,
+    Effect,
+    PostCount,
+    Relation,
+    Scores,
+    ask_standing,
+    to_person,
+)
+from timeline.relations.tag_follow import TagFollows, ask_follows_tag
 
-ALICE, BOB = 1, 2
+ALICE, BOB, CAROL = 1, 2, 3
 MINUTE = 60
 
-BOOKMARK = Relation("bookmark", keys.bookmarks, POST)
-MUTE = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
+BOOKMARKS = Relation("bookmark", keys.bookmarks, POST)
+MUTES = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
 TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
 
 
@@ -28,7 +47,7 @@ def pid(store, raw, alice, bob):
 
 @pytest.mark.parametrize(
     ("relation", "key", "target", "about"),
-    [(BOOKMARK, "bookmarks:1", "1", ":2"), (MUTE, "muted:1", "2", ""), (TAG_FOLLOW, "tags_of:1", "python", "")],
+    [(BOOKMARKS, "bookmarks:1", "1", ":2"), (MUTES, "muted:1", "2", ""), (TAG_FOLLOW, "tags_of:1", "python", "")],
 )
 def test_a_relation_without_a_mirror_takes_four_round_trips(
     store, raw, pid, round_trips, sent, relation, key, target, about
@@ -48,30 +67,18 @@ def test_a_relation_without_a_mirror_takes_four_round_trips(
 
 def test_an_edge_without_a_mirror_to_a_deleted_target_is_taken_back(store, raw, pid):
     raw.hset(f"post:{pid}", "deleted", 5)
-    Edges(store, BOOKMARK).set(Edge(ALICE, str(pid), BOB), 7)
+    Edges(store, BOOKMARKS).set(Edge(ALICE, str(pid), BOB), 7)
     assert not raw.exists("bookmarks:1")
 
 
 def test_setting_an_edge_again_keeps_its_date_or_replaces_its_end(store, raw, pid):
     for score in (7, 9):
-        Edges(store, BOOKMARK).set(Edge(ALICE, str(pid), BOB), score)
-        Edges(store, MUTE).set(Edge(ALICE, "2", BOB), score)
+        Edges(store, BOOKMARKS).set(Edge(ALICE, str(pid), BOB), score)
+        Edges(store, MUTES).set(Edge(ALICE, "2", BOB), score)
     assert raw.zscore("bookmarks:1", pid) == 7
     assert raw.zscore("muted:1", BOB) == 9
-    Edges(store, MUTE).set(Edge(ALICE, "2", BOB), float("inf"))
+    Edges(store, MUTES).set(Edge(ALICE, "2", BOB), float("inf"))
     assert raw.zscore("muted:1", BOB) == float("inf")
-
-
-@pytest.mark.parametrize(
-    ("relation", "key", "target"), [(BOOKMARK, "bookmarks:1", "1"), (TAG_FOLLOW, "tags_of:1", "x")]
-)
-def test_edges_without_a_mirror_go_with_the_account(store, raw, pid, relation, key, target):
-    Edges(store, relation).set(Edge(ALICE, target), 7)
-    raw.hset("user:1", "deleted", 5)
-    for _ in remove_truths(store, relation, ALICE):
-        pass
-    assert not raw.exists(key)
-    assert noted(raw) == []
 
 
 # ---- an edge that makes a post
@@ -148,8 +155,8 @@ def test_a_job_of_an_older_version_is_finished(store, raw, alice, bob):
         (FOLLOW, "follow:x:2:n"),
         (FOLLOW, "follow:1:0:n"),
         (FOLLOW, "follow:1"),
-        (BOOKMARK, "bookmark:1:7"),
-        (BOOKMARK, "bookmark:1:7:x:n"),
+        (BOOKMARKS, "bookmark:1:7"),
+        (BOOKMARKS, "bookmark:1:7:x:n"),
         (REPOST, "repost:1:7:2:x:n"),
     ],
 )
@@ -177,3 +184,86 @@ def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
     assert len(round_trips(lambda: Edges(store, FOLLOW).mend(edges)).round_trips) == 7
     assert ranking(raw) == {"2": 2, "3": 1}
     assert len(noted(raw)) == 3  # those of the killed requests, for a worker
+
+
+# ---- Bookmarks, mutes and follows of tags: only their truth is stored, and it goes with the account.
+
+
+def standing(store, relation, targets):
+    pipe = store.pipeline()
+    found = ask_standing(pipe, relation, ALICE, targets)
+    pipe.execute()
+    return found.value
+
+
+def test_a_bookmark_is_kept_with_its_date_and_removed(store, raw, pid):
+    before = everything(raw)
+    Bookmarks(store).add(ALICE, pid, BOB)
+    [(member, since)] = raw.zrange("bookmarks:1", 0, -1, withscores=True)
+    assert member == str(pid)
+    assert since <= time.time() < since + 60
+    assert standing(store, BOOKMARK, [pid, 99]) == {pid}
+    Bookmarks(store).remove(ALICE, pid, BOB)
+    assert everything(raw) == before
+
+
+def test_a_mute_has_no_end_or_one_that_the_next_mute_replaces(store, raw, pid):
+    Mutes(store).mute(ALICE, BOB)
+    assert raw.zscore("muted:1", BOB) == inf
+    Mutes(store).mute(ALICE, BOB, in_days(7))
+    assert raw.zscore("muted:1", BOB) == pytest.approx(time.time() + 7 * A_DAY, abs=60)
+    assert standing(store, MUTE, [BOB, CAROL]) == {BOB}
+    Mutes(store).unmute(ALICE, BOB)
+    assert not raw.exists("muted:1")
+
+
+def test_a_mute_that_has_ended_does_not_stand(store, raw, pid):
+    Mutes(store).mute(ALICE, BOB, time.time() - 1)
+    assert raw.exists("muted:1")
+    assert standing(store, MUTE, [BOB]) == set()
+
+
+def test_the_reposts_of_a_person_are_muted_by_themselves(store, raw, pid):
+    Mutes(store).mute_reposts(ALICE, BOB)
+    assert raw.zscore("muted_reposts:1", BOB) == inf
+    assert standing(store, MUTE_REPOSTS, [BOB]) == {BOB}
+    assert standing(store, MUTE, [BOB]) == set()
+    Mutes(store).unmute_reposts(ALICE, BOB)
+    assert not raw.exists("muted_reposts:1")
+
+
+def test_a_mute_of_a_thread_stays_when_its_first_post_is_deleted(store, raw, pid):
+    raw.hset(f"post:{pid}", "deleted", 5)
+    MutedThreads(store).mute(ALICE, pid)
+    assert standing(store, MUTE_THREAD, [pid]) == {pid}
+    MutedThreads(store).unmute(ALICE, pid)
+    assert not raw.exists("muted_threads:1")
+
+
+@pytest.mark.parametrize("tag", ["python", "день", "東京"])
+def test_a_tag_is_followed_by_its_folded_text(store, raw, alice, tag):
+    TagFollows(store).follow(ALICE, tag)
+    assert raw.zrange("tags_of:1", 0, -1) == [tag]
+    pipe = store.pipeline()
+    answers = [ask_follows_tag(pipe, ALICE, tag), ask_follows_tag(pipe, ALICE, "other")]
+    pipe.execute()
+    assert [answer.value for answer in answers] == [True, False]
+    TagFollows(store).unfollow(ALICE, tag)
+    assert not raw.exists("tags_of:1")
+    assert noted(raw) == []
+
+
+def test_nothing_is_asked_about_no_targets(store, alice, round_trips):
+    assert round_trips(lambda: standing(store, BOOKMARK, [])).round_trips == []
+
+
+def test_all_of_them_go_with_the_account(store, raw, pid, alice):
+    Bookmarks(store).add(ALICE, pid, BOB)
+    Mutes(store).mute(ALICE, BOB)
+    Mutes(store).mute_reposts(ALICE, BOB)
+    MutedThreads(store).mute(ALICE, pid)
+    TagFollows(store).follow(ALICE, "python")
+    delete_and_remove(store, alice)
+    for name in ("bookmarks", "muted", "muted_reposts", "muted_threads", "tags_of"):
+        assert not raw.exists(f"{name}:1"), name
+    assert noted(raw) == []

@@ -52,18 +52,16 @@ def long_site(raw, store, alice):
     write_indexed(raw, store, 1, {number * RANGE + 1: f"tea cup n{number}" for number in range(RANGES)})
 
 
-def test_a_rare_word_is_found_in_three_round_trips_and_few_commands(long_site, browser, round_trips):
+@pytest.mark.parametrize(
+    ("word", "of_older_ranges"),
+    [("n9", 1), ("tea", MOST_RANGES - NEWEST_RANGES)],
+    ids=["a rare word", "a word of each range: as many as a page may read"],
+)
+def test_a_word_is_found_in_three_round_trips_and_few_commands(long_site, browser, round_trips, word, of_older_ranges):
     browser().get("/search/?q=from:nobody+x")  # fills the caches of the process
-    recorded = round_trips(lambda: browser().get("/search/?q=n9"))
+    recorded = round_trips(lambda: browser().get(f"/search/?q={word}"))
     index = [[name for name, *_ in one.commands].count("GET") for one in recorded.round_trips]
-    assert [number for number in index if number] == [NEWEST_RANGES + GROUPS, 1]
-
-
-def test_a_word_of_each_range_is_looked_up_in_as_many_as_a_page_may_read(long_site, browser, round_trips):
-    browser().get("/search/?q=from:nobody+x")
-    recorded = round_trips(lambda: browser().get("/search/?q=tea"))
-    index = [[name for name, *_ in one.commands].count("GET") for one in recorded.round_trips]
-    assert [number for number in index if number] == [NEWEST_RANGES + GROUPS, MOST_RANGES - NEWEST_RANGES]
+    assert [number for number in index if number] == [NEWEST_RANGES + GROUPS, of_older_ranges]
 
 
 def test_a_page_reads_no_more_ranges_and_says_so(long_site, browser, round_trips):

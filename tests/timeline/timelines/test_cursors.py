@@ -1,4 +1,5 @@
-"""Cursors: each cursor of a page is parsed to the same value; any other text is refused."""
+"""Cursors and pages: each cursor is parsed to the same value, any other text is refused, and a page that becomes too
+short reads on once."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID
 from timeline.people.entities import By, Show
 from timeline.people.lists import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
-from timeline.timelines.pagination import parse_id, post_cursor
+from timeline.timelines.pagination import READ_MORE, fill, further_ids, parse_id, post_cursor
 
 ids = st.integers(1, LARGEST_ID)
 
@@ -86,3 +87,62 @@ def test_an_unknown_choice_is_refused(text):
             choice(choices, text)
     assert choice(Show, None) is Show.ALL
     assert choice(By, None) is By.NEWEST
+
+
+# ---- A page that becomes too short reads on once: as many ids as will surely fill it, and no more than that takes.
+
+
+SIZE, SPARE = 20, 5
+PIDS = range(1000, 0, -1)
+
+
+class Shown:
+    """A post on the page."""
+
+    def __init__(self, pid):
+        self.listed = pid
+
+
+def read_by(hidden):
+    """A reader for whom some ids are hidden, and the ids that each of its calls was given."""
+    calls = []
+
+    def shown(pids):
+        calls.append([*pids])
+        return [Shown(pid) for pid in pids if not hidden(pid)], []
+
+    return shown, calls
+
+
+def test_a_full_page_reads_no_further():
+    shown, calls = read_by(lambda pid: pid % 10 == 0)
+    assert [post.listed for post in fill(PIDS, SIZE, shown, SPARE).posts] == [
+        pid for pid in range(999, 0, -1) if pid % 10
+    ][:SIZE]
+    assert [len(call) for call in calls] == [SIZE + SPARE]
+
+
+def test_a_page_that_lacks_two_posts_reads_a_few_more():
+    shown, calls = read_by(lambda pid: 980 < pid < 988)
+    filled = fill(PIDS, SIZE, shown, SPARE)
+    assert len(filled.posts) == SIZE
+    assert [len(call) for call in calls] == [25, 12]
+    assert filled.older == filled.posts[-1].listed
+
+
+def test_a_page_of_which_nothing_is_shown_reads_as_many_as_it_may():
+    shown, calls = read_by(lambda pid: pid > 900)
+    assert len(fill(PIDS, SIZE, shown, SPARE).posts) == SIZE
+    assert [len(call) for call in calls] == [25, READ_MORE]
+
+
+@given(st.integers(0, SIZE + SPARE), st.integers(0, 400))
+def test_what_is_read_next_fills_the_page_even_if_four_times_fewer_are_shown(number, left):
+    candidates = range(SIZE + SPARE + left)
+    further = further_ids(candidates, SIZE + SPARE, number, SIZE)
+    missing = max(SIZE - number, 0)
+    assert [*further] == [*candidates][SIZE + SPARE :][: len(further)]
+    assert len(further) <= min(READ_MORE, left)
+    share = number / (SIZE + SPARE)
+    assert len(further) * share >= 4 * missing - 1 or len(further) in {left, READ_MORE}
+    assert bool(further) == bool(missing and left)

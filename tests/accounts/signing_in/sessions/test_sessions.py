@@ -1,9 +1,20 @@
-"""Sessions: each login has its own, and each ends on its own. What stands in the store, and what opens nothing."""
+"""Sessions: each login has its own, and each ends on its own. What stands in the store, what opens nothing, and what a
+device is called."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accounts.signing_in.sessions import entities
-from accounts.signing_in.sessions.entities import MOST_SESSIONS, Device, sessions_in
+from accounts.signing_in.sessions.entities import (
+    BROWSERS,
+    LONGEST_READ,
+    MOST_SESSIONS,
+    SYSTEMS,
+    Device,
+    device_of,
+    sessions_in,
+)
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
@@ -89,21 +100,18 @@ def test_the_official_secret_still_opens(store, alice):
     assert signed_in(store, alice)
 
 
-def test_a_session_without_its_entry_opens_nothing(store, raw, alice):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw, secret: raw.hdel("auths", secret),
+        lambda raw, secret: raw.hdel("user:1", f"session:{secret}"),
+        lambda raw, secret: raw.hset("auths", secret, "2"),
+    ],
+    ids=["a session without its entry", "an entry without its session", "an entry that leads to another user"],
+)
+def test_half_of_a_session_opens_nothing(store, raw, alice, bob, damage):
     login = log_in(store)
-    raw.hdel("auths", login.secret)
-    assert not signed_in(store, login)
-
-
-def test_an_entry_without_its_session_opens_nothing(store, raw, alice):
-    login = log_in(store)
-    raw.hdel("user:1", f"session:{login.secret}")
-    assert not signed_in(store, login)
-
-
-def test_an_entry_that_leads_to_another_user_opens_nothing(store, raw, alice, bob):
-    login = log_in(store)
-    raw.hset("auths", login.secret, "2")
+    damage(raw, login.secret)
     assert not signed_in(store, login)
 
 
@@ -136,13 +144,26 @@ def test_logging_out_ends_this_session_alone(browser, store, raw, alice):
     assert raw.hgetall("auths") == {alice.secret: "1", desktop.secret: "1"}
 
 
-def test_a_logout_commits_and_then_removes_the_entry(browser, store, alice, sent):
-    client = browser(log_in(store))
+@pytest.mark.parametrize(
+    ("is_official", "expected"),
+    [
+        (False, [("HDEL", "user:1"), ("HDEL", "auths"), ("HDEL", "user:1")]),
+        (
+            True,
+            [
+                *(("HDEL", "user:1"), ("ZADD", "outbox"), ("HSET", "user:1")),
+                *(("HSET", "auths"), ("HDEL", "auths"), ("ZREM", "outbox")),
+            ],
+        ),
+    ],
+    ids=["a session of its own", "the official secret"],
+)
+def test_a_logout_sends_its_commands_in_the_order_of_the_protocol(browser, store, alice, sent, is_official, expected):
+    client = browser(alice if is_official else log_in(store))
     client.get("/")
     sent.round_trips.clear()
     client.post("/logout/")
-    writes = [command[:2] for command in sent.commands if command[0] not in READS]
-    assert writes == [("HDEL", "user:1"), ("HDEL", "auths"), ("HDEL", "user:1")]
+    assert [command[:2] for command in sent.commands if command[0] not in READS] == expected
 
 
 def test_logging_out_with_the_official_secret_replaces_it_and_ends_no_other_session(browser, store, raw, alice):
@@ -154,22 +175,6 @@ def test_logging_out_with_the_official_secret_replaces_it_and_ends_no_other_sess
     assert signed_in(store, phone)
     assert raw.hgetall("auths") == {official: "1", phone.secret: "1"}
     assert raw.zcard("outbox") == 0
-
-
-def test_that_logout_sends_its_commands_in_the_order_of_the_protocol(browser, alice, sent):
-    client = browser(alice)
-    client.get("/")
-    sent.round_trips.clear()
-    client.post("/logout/")
-    writes = [command[:2] for command in sent.commands if command[0] not in READS]
-    assert writes == [
-        ("HDEL", "user:1"),
-        ("ZADD", "outbox"),
-        ("HSET", "user:1"),
-        ("HSET", "auths"),
-        ("HDEL", "auths"),
-        ("ZREM", "outbox"),
-    ]
 
 
 def test_one_command_ends_all_sessions(store, raw, alice, sent):
@@ -274,3 +279,45 @@ def test_a_password_change_makes_the_old_password_open_nothing(store, alice):
     assert not signed_in(store, login)
     assert signed_in(store, log_in(store, password=NEW_PASSWORD))
     assert signed_in(store, Sessions(store).open(Verified(alice.user, generation), Device()))
+
+
+# ---- What a device is called, from its User-Agent.
+
+
+MOZILLA = "Mozilla/5.0"
+
+
+@pytest.mark.parametrize(
+    ("header", "browser", "system"),
+    [
+        (f"{MOZILLA} (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Firefox", "Linux"),
+        (f"{MOZILLA} (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36", "Chrome", "Windows"),
+        (f"{MOZILLA} (Windows NT 10.0) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 Edg/120.0", "Edge", "Windows"),
+        (f"{MOZILLA} (Macintosh; Intel Mac OS X 14_1) AppleWebKit/605 Version/17.1 Safari/605.1", "Safari", "macOS"),
+        (f"{MOZILLA} (iPhone; CPU iPhone OS 17_1 like Mac OS X) Version/17.1 Safari/604.1", "Safari", "iPhone"),
+        (f"{MOZILLA} (iPhone; CPU iPhone OS 17_1 like Mac OS X) CriOS/120.0 Safari/604.1", "Chrome", "iPhone"),
+        (f"{MOZILLA} (iPad; CPU OS 17_1 like Mac OS X) FxiOS/121.0 Safari/604.1", "Firefox", "iPad"),
+        (f"{MOZILLA} (Linux; Android 14) SamsungBrowser/23.0 Chrome/115.0 Safari/537", "Samsung Internet", "Android"),
+        (f"{MOZILLA} (X11; CrOS x86_64 14541) Chrome/120.0 Safari/537.36 OPR/106.0", "Opera", "ChromeOS"),
+        ("curl/8.5.0", "curl", ""),
+        ("", "", ""),
+        ("Retwis for robots", "", ""),
+    ],
+)
+def test_a_device_has_the_name_that_people_know(header, browser, system):
+    assert device_of(header) == Device(browser, system)
+
+
+@given(st.text() | st.sampled_from([*BROWSERS, *SYSTEMS, ":", "\0", "\n"]).map(lambda part: f"<{part}:1:2"))
+def test_no_header_brings_anything_else_into_the_store(header):
+    device = device_of(header)
+    assert device.browser in {"", *BROWSERS.values()}
+    assert device.system in {"", *SYSTEMS.values()}
+
+
+def test_no_name_has_the_sign_that_parts_them():
+    assert not any(":" in name for name in (*BROWSERS.values(), *SYSTEMS.values()))
+
+
+def test_only_the_beginning_of_a_header_is_read():
+    assert device_of("x" * LONGEST_READ + "Firefox/1") == Device()

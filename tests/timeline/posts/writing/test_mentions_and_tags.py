@@ -48,44 +48,39 @@ def test_a_tombstone_has_no_tags(raw, store, alice):
     assert tags(raw) == {}
 
 
-def test_tags_take_no_round_trip_more(raw, store, alice, round_trips):
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [("#a #b #c", 0), ("@bob @nobody @alice", 1 + 3)],
+    ids=["tags take none more", "a name takes one, and a notice three"],
+)
+def test_the_round_trips_of_tags_and_names(raw, store, alice, bob, round_trips, text, more):
     publish(raw, store, alice, "first")
     plain = round_trips(lambda: publish(raw, store, alice, "none"))
-    tagged = round_trips(lambda: publish(raw, store, alice, "#a #b #c"))
-    assert len(tagged.round_trips) == len(plain.round_trips)
+    marked = round_trips(lambda: publish(raw, store, alice, text))
+    assert len(marked.round_trips) == len(plain.round_trips) + more
 
 
 # ---- mentions
 
 
-def test_names_are_looked_up_when_a_post_is_published(raw, store, alice, bob, carol):
-    publish(raw, store, alice, "@bob, @CAROL and @nobody: @Bob!")
-    assert raw.hget("post:1", "mentions") == "2 3"
-
-
-@pytest.mark.parametrize("text", ["@nobody", "@later is not here yet"])
-def test_unknown_names_mention_no_one(raw, store, alice, text):
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ("@bob, @CAROL and @nobody: @Bob!", "2 3"),
+        *((text, "") for text in ("@nobody", "@later is not here yet")),
+        *((text, None) for text in ("no one", "me@example.com", "https://example.com/@bob", "@ #")),
+    ],
+)
+def test_names_are_looked_up_when_a_post_is_published(raw, store, alice, bob, carol, text, mentions):
+    """A text without a name has no field."""
     publish(raw, store, alice, text)
-    assert raw.hget("post:1", "mentions") == ""
-
-
-@pytest.mark.parametrize("text", ["no one", "me@example.com", "https://example.com/@bob", "@ #"])
-def test_a_text_without_a_name_has_no_field(raw, store, alice, bob, text):
-    publish(raw, store, alice, text)
-    assert raw.hget("post:1", "mentions") is None
+    assert raw.hget("post:1", "mentions") == mentions
 
 
 def test_a_text_mentions_at_most_so_many_people_as_it_shows_links(raw, store, alice):
     raw.hset("users", mapping={f"u{number}": number for number in range(100, 140)})
     publish(raw, store, alice, " ".join(f"@u{number}" for number in range(100, 140)))
     assert raw.hget("post:1", "mentions").split() == [str(number) for number in range(100, 100 + MOST_LINKS)]
-
-
-def test_a_name_takes_one_round_trip_more_and_a_notice_three(raw, store, alice, bob, round_trips):
-    publish(raw, store, alice, "first")
-    plain = round_trips(lambda: publish(raw, store, alice, "none"))
-    named = round_trips(lambda: publish(raw, store, alice, "@bob @nobody @alice"))
-    assert len(named.round_trips) == len(plain.round_trips) + 1 + 3
 
 
 # ---- an edit

@@ -50,33 +50,26 @@ def test_a_text_that_was_changed_without_a_job_is_found(raw, store, of_cats):
     assert found(store) == ["a search misses post:1"]
 
 
-@pytest.mark.parametrize("job", ["index:2:ab", "edit:2:1:ab"])
-def test_a_job_explains_what_is_missing(raw, store, of_cats, job):
-    raw.delete(of_cats.pop())
-    raw.zadd(keys.outbox(job), {job: 1})
-    assert found(store) == []
-
-
 def test_a_post_that_was_never_published_is_none(raw, store, of_cats):
     write_post(raw, 3, "birds")
     assert found(store) == []
 
 
-def test_a_deleted_post_is_none(raw, store, of_cats):
+@pytest.mark.parametrize(
+    "explain",
+    [
+        lambda raw: raw.hset("post:2", "deleted", "1700000000"),
+        lambda raw: raw.zadd(keys.outbox("index:2:ab"), {"index:2:ab": 1}),
+        lambda raw: raw.zadd(keys.outbox("edit:2:1:ab"), {"edit:2:1:ab": 1}),
+        lambda raw: raw.hset("search_index", "reindexed", "0"),
+        lambda raw: raw.hset("search_index", "reindexed", LARGEST_ID),
+        lambda raw: raw.delete(*raw.keys("posting*")),
+    ],
+    ids=["deleted", "a job", "an edit", "reindex has begun", "reindex has nearly ended", "no index at all"],
+)
+def test_what_explains_missing_records_is_no_finding(raw, store, of_cats, explain):
     raw.delete(of_cats.pop())
-    raw.hset("post:2", "deleted", "1700000000")
-    assert found(store) == []
-
-
-def test_a_store_without_an_index_has_no_findings(raw, store, of_cats):
-    raw.delete(*raw.keys("posting*"))
-    assert found(store) == []
-
-
-@pytest.mark.parametrize("last", ["0", LARGEST_ID])
-def test_what_an_unfinished_reindex_has_still_to_write_is_none(raw, store, of_cats, last):
-    raw.delete(of_cats.pop())
-    raw.hset("search_index", "reindexed", last)
+    explain(raw)
     assert found(store) == []
 
 

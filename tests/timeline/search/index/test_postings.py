@@ -1,9 +1,20 @@
-"""Records of the index: which posts stand under a term, in which keys."""
+"""Records of the index: which posts stand under a term, in which keys, and which ranges of ids have a term."""
 
 import pytest
 
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import BUCKETS, Range, Ranges, ask_posts, queue_records, records
+from timeline.search.index.postings import (
+    BUCKETS,
+    GROUP,
+    SLOTS,
+    Range,
+    Ranges,
+    ask_posts,
+    ask_ranges_with,
+    queue_bits,
+    queue_records,
+    records,
+)
 
 COUNTED = Range(16_384, 32_768, 2, 1)
 FIRST_TIMED = 2**26  # the number of the first range of ids from the time
@@ -85,3 +96,69 @@ def test_ranges_come_highest_first_below_an_id():
     assert [found.first for found in ranges.below(start)] == [SMALLEST, 32_768, 16_384, 0]
     assert [found.first for found in ranges.below(16_384)] == [0]
     assert list(ranges.below(0)) == []
+
+
+# ---- Which ranges of ids have a term: bits by which a search leaves out all others.
+
+
+TIMED_IDS = [SMALLEST + step * 1_000_000 for step in range(100)]
+ALL = list(Ranges(100 * 16_384 - 1, tuple(TIMED_IDS)).below(2**53))
+
+
+def write_bits(store, within, terms):
+    pipe = store.pipeline()
+    queue_bits(pipe, within, terms)
+    pipe.execute()
+
+
+def ranges_with(store, ranges, *terms):
+    pipe = store.pipeline()
+    found = ask_ranges_with(pipe, ranges, terms)
+    pipe.execute()
+    return found.value
+
+
+def test_the_ranges_of_a_term_are_found_in_their_order(raw, store):
+    some = ALL[3::17]
+    for within in some:
+        write_bits(store, within, ["walk"])
+    assert ranges_with(store, ALL, "walk") == some
+    assert ranges_with(store, ALL, "dog") == []
+    assert ranges_with(store, [], "walk") == []
+
+
+def test_a_range_needs_all_of_the_terms(raw, store):
+    first, second, third, *_ = ALL
+    write_bits(store, first, ["walk"])
+    write_bits(store, second, ["dog", "walk", "日本"])
+    write_bits(store, third, ["dog"])
+    assert ranges_with(store, ALL, "walk", "dog") == [second]
+    assert ranges_with(store, ALL, "日本", "cat") == []
+
+
+@pytest.mark.parametrize(
+    "within", [ALL[-1], ALL[-GROUP], ALL[-GROUP - 1], ALL[0]], ids=lambda within: str(within.first)
+)
+def test_a_term_is_one_bit_of_its_range(raw, store, within):
+    write_bits(store, within, ["walk", "walk"])
+    [key] = raw.keys("posting_bits:*")
+    kind, group, bucket = key.split(":")
+    assert (kind, int(group)) == ("posting_bits", within.number // GROUP)
+    assert int(bucket) < BUCKETS
+    assert raw.bitcount(key) == 1
+    assert raw.bitpos(key, 1) // SLOTS == within.number % GROUP
+
+
+def test_a_key_has_at_most_four_kilobytes(raw, store):
+    terms = [f"term{number}" for number in range(3000)]
+    for within in ALL[-GROUP:]:
+        write_bits(store, within, terms[:50])
+    write_bits(store, ALL[-GROUP], terms)
+    assert max(raw.strlen(key) for key in raw.keys("posting_bits:*")) == GROUP * SLOTS // 8 == 4096
+
+
+def test_a_range_seldom_seems_to_have_a_term_that_it_does_not_have(raw, store):
+    for first in range(0, 20_000, 1000):
+        write_bits(store, ALL[0], [f"word{number}" for number in range(first, first + 1000)])
+    wrong = sum(len(ranges_with(store, ALL[:1], f"other{number}")) for number in range(300))
+    assert wrong <= 25  # 20,000 terms set one bit of 26

@@ -1,4 +1,4 @@
-"""What a typed text asks for. Any text is a query or a BadQuery."""
+"""What a typed text asks for, between which dates, and whether a post fits. Any text is a query or a BadQuery."""
 
 from datetime import UTC, datetime
 
@@ -6,6 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accounts.users.entities import User
+from retwis_site.store.snowflake import SMALLEST, first_of, made_at
+from timeline.posts.entities import Links, Post
+from timeline.posts.reading.moments import LOOKS
+from timeline.search.queries.candidates import bounds
+from timeline.search.queries.matching import Matching, marks
 from timeline.search.queries.parsing import (
     LONGEST_QUERY,
     BadQuery,
@@ -154,3 +160,179 @@ def test_hostile_texts_are_queries_or_too_long(unit):
     assert isinstance(parse((unit * LONGEST_QUERY)[:LONGEST_QUERY].strip()), Query)
     with pytest.raises(BadQuery):
         parse(unit * 5000)
+
+
+# ---- Between which ids the posts of a time are.
+
+
+NUMBER = 10_000  # posts, a minute apart; those of each tenth minute are gone
+
+
+@pytest.fixture
+def posts(raw):
+    pipe = raw.pipeline(transaction=False)
+    for pid in range(1, NUMBER + 1):
+        if pid % 10:
+            pipe.hset(f"post:{pid}", "time", pid * 60)
+    pipe.execute()
+
+
+def between(store, *parts, newest=NUMBER):
+    return bounds(store, Query(parts, ()), 2**53, newest)
+
+
+@pytest.mark.parametrize("pid", [1, 2, 64, 5000, 5010, 9999, 20_000])
+def test_ids_of_a_counter_are_found_by_the_times_of_few_posts(posts, store, round_trips, pid):
+    first, after = between(store, Before(pid * 60))
+    assert first == 0
+    assert min(pid, NUMBER + 1) <= after <= pid + 30
+    assert min(pid, NUMBER) - 30 <= between(store, NotBefore(pid * 60)).first <= pid
+    recorded = round_trips(lambda: between(store, Before(pid * 60)))
+    assert len(recorded.round_trips) <= LOOKS
+    assert len(recorded.commands) <= LOOKS * 160
+
+
+def test_a_post_with_the_date_of_another_time_moves_the_bounds_apart(posts, raw, store):
+    raw.hset("post:6006", "time", 1)  # brought back from another site
+    raw.hset("post:3003", "time", 10**9)
+    assert between(store, Before(5000 * 60)).after >= 5000
+    assert between(store, NotBefore(5000 * 60)).first <= 5000
+
+
+def test_ids_from_the_time_say_it_themselves(raw, store, round_trips):
+    moment = 1_793_491_200
+    newest = first_of(moment + 10**6)
+    recorded = round_trips(lambda: between(store, Before(moment), newest=newest))
+    assert len(recorded.round_trips) == 0
+    assert between(store, Before(moment), NotBefore(moment - 86_400), newest=newest) == (
+        first_of(moment - 86_400),
+        first_of(moment),
+    )
+    assert made_at(first_of(moment)) == moment
+
+
+def test_before_the_first_id_from_the_time_are_those_of_the_counter(raw, store):
+    assert between(store, Before(1_000_000_000), newest=2**50) == (0, SMALLEST)
+    assert between(store, NotBefore(1_000_000_000), newest=2**50) == (0, 2**53)
+
+
+def test_no_posts_are_all_posts(raw, store):
+    assert between(store, Before(1000), newest=0) == (0, 1)
+
+
+# ---- Whether a post fits a query, and which parts of its text are highlighted.
+
+
+BOB, CAROL = 2, 3
+NOON = 1_793_534_400  # 2026-11-01, 12:00 UTC
+
+
+def post(text, **fields):
+    return Post(7, User(BOB, "bob"), text, NOON, **fields)
+
+
+def fits(typed, one, me=None):
+    matching = Matching(parse(typed), {"bob": BOB, "carol": CAROL}, me)
+    return matching.visible([one]) == [one]
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("tea", "Tea!"),
+        ("tea green", "Green tea, black TEA"),
+        ("walking", "He walks home"),
+        ("Haus", "Zwei Häuser"),
+        ("cafe", "Le café"),
+        ("don't", "We don’t know"),
+        ('"green tea"', "A cup of Green -- TEA."),
+        ("e-mail", "Send an e-mail"),
+        ("example.org", "See https://example.org/tea"),
+        ("京都", "東京都庁"),
+        ("東京", "東京都庁"),
+        ('"東京 タワー"', "東京 タワーに行く"),
+        ("#tea", "A cup of #Tea"),
+        ("tea", "A cup of #Tea"),
+        ("has:link", "See https://example.org/tea"),
+        ("from:bob", "Anything"),
+        ("tea -coffee", "Tea"),
+        ("tea -from:carol -is:reply -#cup -has:link", "Tea, a cup"),
+        ("before:2026-11-02 after:2026-10-31", "Anything"),
+    ],
+)
+def test_a_post_fits(typed, text):
+    assert fits(typed, post(text))
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("tea", "Teapot"),
+        ("tea cup", "Tea"),
+        ('"green tea"', "Tea, green"),
+        ('"green tea"', "Green black tea"),
+        ('"walking"', "He walks home"),
+        ('"green tea"', "evergreen tea"),
+        ("東大", "東京大学"),
+        ('"京 タワー都"', "東京 タワーに行く"),
+        ("#tea", "Tea"),
+        ("#tea", "#teapot"),
+        ("has:link", "A #tag and @bob"),
+        ("from:carol", "Anything"),
+        ("is:reply", "Anything"),
+        ("tea -coffee", "Tea and coffee"),
+        ('tea -"black coffee"', "Tea and black coffee"),
+        ("tea -from:bob", "Tea"),
+        ("before:2026-11-01", "Anything"),
+        ("after:2026-11-01", "Anything"),
+    ],
+)
+def test_a_post_does_not_fit(typed, text):
+    assert not fits(typed, post(text))
+
+
+def test_replies_are_found_by_whom_they_answer():
+    reply = post("Yes", links=Links(reply_to=5, root=5, reply_to_user=CAROL))
+    assert fits("is:reply to:carol", reply)
+    assert fits("to:me", reply, me=CAROL)
+    assert not fits("to:bob", reply)
+    assert not fits("to:me", reply, me=BOB)
+    assert not fits("to:me", post("Yes"))
+
+
+def test_the_viewers_posts_are_found():
+    assert fits("from:me", post("Tea"), me=BOB)
+    assert not fits("from:me", post("Tea"), me=CAROL)
+    assert not fits("from:me", post("Tea"))
+
+
+def test_a_repost_fits_nothing():
+    assert not fits("from:bob", post("", links=Links(repost_of=5)))
+
+
+def marked(typed, text):
+    parts = []
+    for start, end in marks(parse(typed), text):
+        assert start < end
+        parts.append(text[start:end])
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "parts"),
+    [
+        ("tea", "Tea and teas, teapot", ["Tea", "teas"]),
+        ('"green tea" tea', "Green tea, tea", ["Green tea", "tea"]),
+        ('"green tea"', "green, green TEA", ["green TEA"]),
+        ('"a b a"', "a b a b a", ["a b a b a"]),
+        ("cafe", "Le café", ["café"]),
+        ("京", "東京都庁と京都", ["京", "京"]),
+        ('"京 タワー"', "東京 タワーに行く", ["京 タワー"]),
+        ("ガ", "ｶﾞｶﾞ", ["ｶﾞｶﾞ"]),
+        ("#tea", "#Tea and tea", ["#Tea"]),
+        ("-tea cup", "cup", ["cup"]),
+        ("from:bob has:link", "https://example.org/", []),
+    ],
+)
+def test_what_was_found_is_highlighted(typed, text, parts):
+    assert marked(typed, text) == parts

@@ -1,0 +1,412 @@
+"""Reports, roles and sanctions are changed by several people at once, with and without kills."""
+
+import itertools
+
+import pytest
+
+from accounts.community.refusals import Refused
+from accounts.community.roles import Roles
+from accounts.community.sanctions import DAY, Sanctions
+from accounts.community.site.words import SiteWords
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import AccountDeleted, NoSuchUser, Role, State, User
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.community import (
+    MODERATOR,
+    OTHER,
+    acts_in_log,
+    assert_community_agrees,
+    finish_all_but_removals,
+    make_moderated_site,
+    reasons_in_log,
+)
+from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
+from tests.support.protocols.relations import assert_relations_agree
+from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
+from tests.support.protocols.thoroughness import examples
+from tests.support.stores.key_layouts import noted
+from timeline.moderation.reports.deciding import Deciding
+from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.posts.entities import NoSuchPost, PostDeleted
+from timeline.posts.writing.deletion import delete_by_staff
+from timeline.posts.writing.editing import Editing
+from timeline.relations.like import Likes
+
+# ---- Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports,
+# each decision has been carried out, and nothing is left of deleted accounts.
+
+
+RUNS = 10  # seeds for each scenario
+NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
+CAROLS_POST = 2
+
+
+class Site:
+    """What people and staff do about carol and her post."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def report(self, who, pid=None):
+        return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
+
+    def decide(self, action, by=MODERATOR):
+        """Decide the newest report about carol."""
+
+        def work():
+            for report in Reports(self.store).about(CAROL, 1):
+                Deciding(self.store).decide(report, action, action, 0, by)
+
+        return attempt(work, Refused)
+
+    def leave(self, uid):
+        def work():
+            AccountDeletion(self.store).delete(User(uid, NAMES[uid]), f"secret{uid}")
+            drain(self.store, "worker")
+
+        return work
+
+    def worker(self):
+        take_all_over(self.store)
+
+
+def about_carol(site):
+    site.report(ALICE)()
+
+
+def about_her_post(site):
+    site.report(ALICE, CAROLS_POST)()
+    site.report(BOB, CAROLS_POST)()
+
+
+def nothing(site):
+    """Nobody has reported anything."""
+
+
+REPORTED = {
+    "made twice": (nothing, lambda s: [s.report(ALICE), s.report(ALICE)]),
+    "made by two, a worker": (nothing, lambda s: [s.report(ALICE), s.report(BOB), s.worker]),
+    "made while the reporter goes": (nothing, lambda s: [s.report(ALICE), s.leave(ALICE)]),
+    "made while the reported person goes": (nothing, lambda s: [s.report(ALICE), s.leave(CAROL)]),
+    "made while both go": (about_her_post, lambda s: [s.report(ALICE), s.leave(ALICE), s.leave(CAROL)]),
+    "made and decided": (about_carol, lambda s: [s.report(BOB), s.decide(Action.WARN), s.decide(Action.DISMISS)]),
+    "two decide": (about_carol, lambda s: [s.decide(Action.DISMISS), s.decide(Action.FREEZE, OTHER)]),
+    "two decide, a worker": (about_carol, lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, OTHER), s.worker]),
+    "two decide about two reports": (about_her_post, lambda s: [s.decide(Action.DELETE), s.decide(Action.WARN, OTHER)]),
+    "decided and made again": (about_carol, lambda s: [s.decide(Action.DISMISS), s.report(ALICE), s.report(BOB)]),
+    "decided while the reporter goes": (about_her_post, lambda s: [s.decide(Action.DELETE), s.leave(ALICE)]),
+    "decided while the reported person goes": (about_carol, lambda s: [s.decide(Action.SUSPEND), s.leave(CAROL)]),
+    "decided while the author deletes the post": (
+        about_her_post,
+        lambda s: [s.decide(Action.DELETE), lambda: delete(s.store, CAROL, CAROLS_POST), s.worker],
+    ),
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", REPORTED)
+def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, raw, scenario, kills):
+    begin, tasks = REPORTED[scenario]
+    for seed in range(examples(RUNS)):
+        make_moderated_site(raw)
+        site = Site(store)
+        begin(site)
+        interleave(seed, kills, tasks(site))
+        finish_all_but_removals(store, raw)
+        assert_reports_agree(raw, seed)
+        assert_decisions_are_carried_out(raw, seed)
+        assert_community_agrees(raw, seed)
+        assert_conversations_agree(raw, seed)
+
+
+def staff_deletes(store, by):
+    return attempt(lambda: delete_by_staff(store, CAROLS_POST, by, "Spam."), NoSuchPost, PostDeleted)
+
+
+def author_deletes(store):
+    return lambda: delete(store, CAROL, CAROLS_POST)
+
+
+def edits(store):
+    return attempt(lambda: Editing(store).edit(CAROL, CAROLS_POST, "Buy more!"), NoSuchPost, PostDeleted)
+
+
+DELETIONS = {
+    "staff and the author": lambda s: [staff_deletes(s, MODERATOR), author_deletes(s)],
+    "staff and the author, a worker": lambda s: [
+        staff_deletes(s, MODERATOR),
+        author_deletes(s),
+        lambda: take_all_over(s),
+    ],
+    "two of the staff": lambda s: [staff_deletes(s, MODERATOR), staff_deletes(s, OTHER)],
+    "staff, a like and an edit": lambda s: [
+        staff_deletes(s, MODERATOR),
+        edits(s),
+        lambda: Likes(s).like(ALICE, CAROLS_POST, CAROL),
+    ],
+    "staff, and the account is deleted": lambda s: [staff_deletes(s, MODERATOR), Site(s).leave(CAROL)],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", DELETIONS)
+def test_a_post_that_staff_has_deleted_is_in_the_log(store, raw, scenario, kills):
+    for seed in range(examples(RUNS)):
+        make_moderated_site(raw)
+        interleave(seed, kills, DELETIONS[scenario](store))
+        finish_all_but_removals(store, raw)
+        deleted, acts = raw.hget(f"post:{CAROLS_POST}", "deleted"), acts_in_log(raw)
+        assert deleted is not None or kills, seed
+        assert bool(acts) or not (deleted or "").endswith(":staff"), seed
+        assert {(act["what"], act["post"]) for act in acts} <= {("post:deleted", CAROLS_POST)}, seed
+        assert_community_agrees(raw, seed)
+        assert_conversations_agree(raw, seed)
+        assert_relations_agree(raw, seed)
+
+
+# ---- Roles and the site's words are changed by several people at once, with and without kills: an admin is left,
+# pages read the role that `staff` has, and each change is in the log.
+
+
+class Changing:
+    """Changes of roles. `done`: the reasons of those that ended without an error."""
+
+    def __init__(self, store):
+        self.store = store
+        self.done = set()
+        self._numbers = itertools.count()
+
+    def give(self, uid, role, by=0):
+        reason = f"change {next(self._numbers)}"
+
+        def work():
+            Roles(self.store).give(uid, role, by, reason)
+            self.done.add(reason)
+
+        return attempt(work, Refused, NoSuchUser)
+
+    def leave(self):
+        AccountDeletion(self.store).delete(User(CAROL, "carol"), "secret3")
+        drain(self.store, "worker")
+
+    def worker(self):
+        take_all_over(self.store)
+
+
+ROLES = {
+    "two admins take each other's role": lambda c: [c.give(ALICE, Role.MEMBER, BOB), c.give(BOB, Role.MEMBER, ALICE)],
+    "two admins give theirs up, a worker": lambda c: [
+        c.give(ALICE, Role.MEMBER, ALICE),
+        c.give(BOB, Role.MODERATOR, BOB),
+        c.worker,
+    ],
+    "one is made an admin and a member": lambda c: [c.give(CAROL, Role.ADMIN, ALICE), c.give(CAROL, Role.MEMBER, BOB)],
+    "one is changed three times": lambda c: [
+        c.give(CAROL, Role.MODERATOR, ALICE),
+        c.give(CAROL, Role.ADMIN, ALICE),
+        c.give(CAROL, Role.MEMBER, BOB),
+        c.worker,
+    ],
+    "a new moderator deletes the account": lambda c: [c.give(CAROL, Role.MODERATOR, ALICE), c.leave],
+    "a new admin beside one who goes": lambda c: [
+        c.give(CAROL, Role.ADMIN, ALICE),
+        c.give(ALICE, Role.MEMBER, BOB),
+        c.give(BOB, Role.MEMBER, ALICE),
+    ],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", ROLES)
+def test_an_admin_is_left_and_pages_read_the_role_in_staff(store, raw, scenario, kills):
+    for seed in range(examples(RUNS)):
+        make_small_site(raw)
+        changing = Changing(store)
+        for uid in (ALICE, BOB):
+            changing.give(uid, Role.ADMIN)()
+        interleave(seed, kills, ROLES[scenario](changing))
+        finish_all_but_removals(store, raw)
+        assert_community_agrees(raw, seed)
+        assert Role.ADMIN in raw.hvals("staff"), seed
+        if not raw.hexists("user:3", "deleted"):
+            assert changing.done <= reasons_in_log(raw), seed
+
+
+SET_WORDS = ("HSET", "site")
+
+
+def change_words(store, by, **fields):
+    return lambda: SiteWords(store).change(fields, by)
+
+
+WORDS = {
+    "two set one word": lambda s: [
+        change_words(s, MODERATOR, name="One"),
+        change_words(s, OTHER, name="Two", tagline="of two"),
+    ],
+    "one sets, one empties": lambda s: [change_words(s, MODERATOR, name="One"), change_words(s, OTHER, name="")],
+    "one sets, one empties, a worker": lambda s: [
+        change_words(s, MODERATOR, name="One", about="Us"),
+        change_words(s, OTHER, name="", about=""),
+        lambda: take_all_over(s),
+    ],
+}
+
+
+def last_words(commands, done):
+    """The words that were written last, by the changes that are in the log. `done`: the fields with their lines."""
+    written = [dict(zip(command[2::2], command[3::2], strict=True)) for command in commands if command[:2] == SET_WORDS]
+    words = {name: text for fields in written if fields.keys() & done for name, text in fields.items()}
+    return {name: text for name, text in words.items() if not name.startswith("act:")}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", WORDS)
+def test_each_change_of_the_sites_words_is_in_the_log_and_the_last_one_stands(store, raw, sent, scenario, kills):
+    for seed in range(examples(RUNS)):
+        make_small_site(raw)
+        raw.hset("site", "name", "Old")
+        before = len(sent.commands)
+        interleave(seed, kills, WORDS[scenario](store))
+        commands = sent.commands[before:]
+        finish_jobs(store, raw)
+        stored, done = raw.hgetall("site"), {f"act:{act['id']}" for act in acts_in_log(raw)}
+        assert [field for field in stored if field.startswith("act:")] == [], seed
+        if not kills and "worker" not in scenario:
+            assert len(done) == 2, seed
+        last = {"name": "Old"} | last_words(commands, done)
+        assert {name: stored.get(name, "") for name in last} == last, seed
+
+
+# ---- Moderators, the person and workers act on one sanction at once, with and without kills: what is imposed is what
+# an act in the log says, an appeal waits until it is answered, and nothing is left of a deleted account.
+
+
+class Acting:
+    """What people do to carol and by carol. `done`: the reasons of the acts that ended without an error."""
+
+    def __init__(self, store):
+        self.store = store
+        self.done = set()
+
+    def _task(self, reason, work):
+        def task():
+            work()
+            self.done.add(reason)
+
+        return attempt(task, Refused, NoSuchUser)
+
+    def impose(self, state, by=MODERATOR):
+        return self._task(state, lambda: Sanctions(self.store).impose(CAROL, state, state, by=by))
+
+    def lift(self, by=OTHER):
+        reason = f"lifted by {by}"
+        return self._task(reason, lambda: Sanctions(self.store).lift(CAROL, by, reason))
+
+    def appeal(self, text="It was not me."):
+        return attempt(lambda: Sanctions(self.store).appeal(CAROL, text), Refused, NoSuchUser)
+
+    def decide(self, granted, by=MODERATOR):
+        reason = f"granted by {by}" if granted else f"refused by {by}"
+        return self._task(reason, lambda: Sanctions(self.store).decide_appeal(CAROL, granted, by, reason))
+
+    def become(self, role):
+        return self._task(role, lambda: Roles(self.store).give(CAROL, role, reason=role))
+
+    def leave(self):
+        AccountDeletion(self.store).delete(User(CAROL, "carol"), "secret3")
+        drain(self.store, "worker")
+
+    def worker(self):
+        take_all_over(self.store)
+
+
+def free(acting):
+    """Nothing is imposed on carol."""
+
+
+def frozen(acting):
+    acting.impose(State.FROZEN)()
+
+
+def appealed(acting):
+    frozen(acting)
+    acting.appeal()()
+
+
+SANCTIONED = {
+    "two moderators impose": (free, lambda a: [a.impose(State.FROZEN), a.impose(State.SUSPENDED, OTHER)]),
+    "one imposes, one lifts": (frozen, lambda a: [a.impose(State.HIDDEN), a.lift()]),
+    "two lift": (appealed, lambda a: [a.lift(), a.lift(MODERATOR)]),
+    "imposed beside a new admin": (free, lambda a: [a.impose(State.SUSPENDED), a.become(Role.ADMIN)]),
+    "imposed beside a new moderator, a worker": (
+        free,
+        lambda a: [a.impose(State.SUSPENDED), a.become(Role.MODERATOR), a.worker],
+    ),
+    "the account is deleted": (free, lambda a: [a.impose(State.SUSPENDED), a.impose(State.HIDDEN, OTHER), a.leave]),
+    "lifted while the account is deleted": (appealed, lambda a: [a.lift(), a.leave]),
+    "two moderators and a worker": (free, lambda a: [a.impose(State.FROZEN), a.impose(State.HIDDEN, OTHER), a.worker]),
+    "an appeal and the end of the sanction": (frozen, lambda a: [a.appeal(), a.lift()]),
+    "an appeal and another sanction": (frozen, lambda a: [a.appeal(), a.impose(State.SUSPENDED)]),
+    "the appeal is sent twice, a worker": (frozen, lambda a: [a.appeal(), a.appeal("Again"), a.worker]),
+    "an appeal, granted at once": (frozen, lambda a: [a.appeal(), a.decide(True)]),
+    "an appeal, refused at once": (frozen, lambda a: [a.appeal(), a.decide(False), a.decide(False, OTHER)]),
+    "one grants, one refuses": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER)]),
+    "one grants, one refuses, a worker": (appealed, lambda a: [a.decide(True), a.decide(False, OTHER), a.worker]),
+    "one grants, one imposes anew": (appealed, lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)]),
+    "an appeal and the deletion of the account": (frozen, lambda a: [a.appeal(), a.decide(True), a.leave]),
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", SANCTIONED)
+def test_what_is_imposed_agrees_with_the_log(store, raw, scenario, kills):
+    begin, tasks = SANCTIONED[scenario]
+    for seed in range(examples(RUNS)):
+        make_small_site(raw)
+        acting = Acting(store)
+        begin(acting)
+        interleave(seed, kills, tasks(acting))
+        finish_all_but_removals(store, raw)
+        assert_community_agrees(raw, seed)
+        person = raw.hgetall("user:3")
+        if "deleted" in person:
+            continue
+        assert acting.done <= reasons_in_log(raw), seed
+        _assert_one_decision(raw, person, seed)
+
+
+def _assert_one_decision(raw, person, where):
+    """Each appeal has one answer at most. A granted appeal ends its sanction."""
+    decisions = [act for act in acts_in_log(raw) if act["what"].startswith("appeal:")]
+    assert len(decisions) <= 1, where
+    for decision in decisions:
+        [answered] = [field.partition(":")[2] for field in person if field.startswith("answer:")]
+        assert decision["what"] == "appeal:refused" or person["state_act"] != answered, where
+
+
+IN_TIME = {
+    "granted": lambda a: [a.decide(True)],
+    "granted and refused": lambda a: [a.decide(True), a.decide(False, OTHER)],
+    "granted, and something else is imposed": lambda a: [a.decide(True), a.impose(State.HIDDEN, OTHER)],
+    "lifted": lambda a: [a.lift()],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+@pytest.mark.parametrize("scenario", IN_TIME)
+def test_nobody_is_deleted_whose_appeal_waits_or_is_granted(store, raw, scenario, kills):
+    """Carol was suspended 31 days ago and has appealed. A worker that would delete her account is at work."""
+    for seed in range(examples(RUNS)):
+        make_small_site(raw)
+        acting = Acting(store)
+        acting.impose(State.SUSPENDED)()
+        acting.appeal()()
+        raw.hincrby("user:3", "state_since", -31 * DAY)
+        [removal] = noted(raw)
+        interleave(seed, kills, [*IN_TIME[scenario](acting), lambda job=removal: carry_out(store, job)])
+        finish_all_but_removals(store, raw)
+        assert not raw.hexists("user:3", "deleted"), seed
+        assert acting.done <= reasons_in_log(raw), seed

@@ -1,0 +1,242 @@
+"""`doctor` finds and repairs likes, reposts and blocks whose sides or numbers disagree; `cleanup` removes those of
+posts that are gone.
+
+The checks of follows are the same code: tests/retwis_site/maintenance/test_doctor_repairs.py.
+"""
+
+import time
+
+import pytest
+
+from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import VALUES, doctor
+from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.people import LONG_AGO
+from tests.support.protocols.relations import assert_relations_agree
+from tests.support.stored_keys import everything, publish, without_damaged
+from timeline.posts.repository import Posts
+from timeline.posts.writing.reposting import Reposts
+from timeline.relations.block import BlockedPeople
+from timeline.relations.follow import Follows
+from timeline.relations.like import Likes
+
+LIKES = "entries of likes: missing from liked_by:, or unknown"
+LIKED_BY = "entries of liked_by: missing from likes:, or unknown"
+UNKNOWN_LIKES = "likes of unknown users"
+REPOSTS = "entries of reposts: missing from reposted_by:, or unknown"
+REPOSTED_BY = "entries of reposted_by: missing from reposts:, or unknown"
+UNKNOWN_REPOSTS = "reposts of unknown users"
+NO_POST = "entries of reposts: whose own post is missing or not listed"
+NO_EDGE = "listed reposts that reposts: does not name"
+BLOCKED = "entries of blocked: missing from blocked_by:, or unknown"
+BLOCKED_BY = "entries of blocked_by: missing from blocked:, or unknown"
+UNKNOWN_BLOCKS = "blocks of unknown users"
+NUMBERS = "wrong numbers in post:"
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+pytestmark = pytest.mark.usefixtures("raw")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def likes(raw, store, alice, bob, carol):
+    """A healthy site. bob and carol like post 1 of alice's, and carol likes post 4 of bob's. Post 2 was deleted."""
+    make_healthy_site(raw, store, alice, bob, carol)
+    Likes(store).like(BOB, 1, ALICE)
+    Likes(store).like(CAROL, 1, ALICE)
+    Likes(store).like(CAROL, 4, BOB)
+    return raw
+
+
+@pytest.fixture
+def reposts(store, raw, alice, bob, carol):
+    """Posts 1 and 2 are bob's, who has deleted post 2. Posts 3 and 4 are alice's and carol's reposts of post 1."""
+    for text in ("First", "Second"):
+        publish(raw, store, bob, text)
+    Posts(store).delete(BOB, 2)
+    raw.lrem("timeline", 0, 2)
+    for uid in (ALICE, CAROL):
+        Reposts(store).repost(uid, 1, BOB)
+    return raw
+
+
+@pytest.fixture
+def blocks(store, raw, alice, bob, carol):
+    """alice blocks bob and carol; carol, whom bob follows, blocks alice."""
+    Follows(store).follow(BOB, CAROL)
+    for me, them in ((ALICE, BOB), (ALICE, CAROL), (CAROL, ALICE)):
+        BlockedPeople(store).block(me, them)
+    return raw
+
+
+def list_another(raw):
+    raw.incr("next_post_id")
+    raw.hset("post:5", mapping={"user_id": 1, "time": 5, "repost_of": 1})
+    raw.zadd("updates:1", {"5": 5})
+
+
+# By the fixture that makes the site: what is done to it, and what `doctor` finds.
+FAULTS = {
+    "likes": {
+        "liked_by: lacks a like": (lambda r: r.zrem("liked_by:1", 2), {LIKES: 1, NUMBERS: 1}),
+        "liked_by: is gone": (lambda r: r.delete("liked_by:1"), {LIKES: 2, NUMBERS: 1}),
+        "liked_by: has a like too many": (lambda r: r.zadd("liked_by:4", {"2": 5}), {LIKED_BY: 1, NUMBERS: 1}),
+        "liked_by: has another date": (lambda r: r.zadd("liked_by:1", {"2": 5}), {LIKES: 1}),
+        "an unknown user likes a post": (lambda r: r.zadd("liked_by:1", {"99": 5}), {LIKED_BY: 1, NUMBERS: 1}),
+        "likes: of an unknown user": (lambda r: r.zadd("likes:99", {"1": 5}), {UNKNOWN_LIKES: 1, LIKES: 1}),
+        "a like of a deleted post": (lambda r: r.zadd("likes:3", {"2": 5}), {LIKES: 1}),
+        "a like of a post that never was": (lambda r: r.zadd("likes:3", {"90": 5}), {LIKES: 1}),
+        "a like that is no id": (lambda r: r.zadd("likes:3", {"x": 5}), {VALUES: 1}),
+        "a number is too high": (lambda r: r.hset("post:1", "likes", 7), {NUMBERS: 1}),
+        "a number is missing": (lambda r: r.hdel("post:1", "likes"), {NUMBERS: 1}),
+        "a number without likes": (lambda r: r.hset("post:3", "likes", 1), {NUMBERS: 1}),
+        "a deleted post has a number": (lambda r: r.hset("post:2", "likes", 1), {NUMBERS: 1}),
+        "a number is no number": (lambda r: r.hset("post:1", "likes", "x"), {VALUES: 1, NUMBERS: 1}),
+    },
+    "reposts": {
+        "reposted_by: lacks a repost": (lambda r: r.zrem("reposted_by:1", 1), {REPOSTS: 1, NUMBERS: 1}),
+        "reposted_by: is gone": (lambda r: r.delete("reposted_by:1"), {REPOSTS: 2, NUMBERS: 1}),
+        "reposted_by: names another repost": (lambda r: r.zadd("reposted_by:1", {"1": 90}), {REPOSTS: 1}),
+        "reposted_by: has a repost too many": (
+            lambda r: r.zadd("reposted_by:1", {"2": 90}),
+            {REPOSTED_BY: 1, NUMBERS: 1},
+        ),
+        "an unknown user reposts": (lambda r: r.zadd("reposted_by:1", {"99": 90}), {REPOSTED_BY: 1, NUMBERS: 1}),
+        "reposts: of an unknown user": (
+            lambda r: r.zadd("reposts:99", {"1": 90}),
+            {UNKNOWN_REPOSTS: 1, REPOSTS: 1, NO_POST: 1},
+        ),
+        "a repost of a deleted post": (lambda r: r.zadd("reposts:1", {"2": 90}), {REPOSTS: 1, NO_POST: 1}),
+        "a repost that is no id": (lambda r: r.zadd("reposts:1", {"x": 90}), {VALUES: 1}),
+        "a repost is not listed": (lambda r: r.zrem("updates:1", 3), {NO_POST: 1}),
+        "a repost is listed twice": (list_another, {NO_EDGE: 1}),
+        "a number is too high": (lambda r: r.hset("post:1", "reposts", 7), {NUMBERS: 1}),
+        "a number is missing": (lambda r: r.hdel("post:1", "reposts"), {NUMBERS: 1}),
+        "a repost has a number": (lambda r: r.hset("post:3", "reposts", 1), {NUMBERS: 1}),
+    },
+    # A side that only the mirror shows is no block, and is removed.
+    "blocks": {
+        "blocked_by: lacks a block": (lambda r: r.zrem("blocked_by:2", 1), {BLOCKED: 1}),
+        "blocked_by: of all is gone": (
+            lambda r: r.delete("blocked_by:1", "blocked_by:2", "blocked_by:3"),
+            {BLOCKED: 3},
+        ),
+        "blocked_by: has another date": (lambda r: r.zadd("blocked_by:2", {"1": 5}), {BLOCKED: 1}),
+        "blocked_by: has a block too many": (lambda r: r.zadd("blocked_by:2", {"3": 5}), {BLOCKED_BY: 1}),
+        "an unknown user blocks": (lambda r: r.zadd("blocked_by:2", {"99": 5}), {BLOCKED_BY: 1}),
+        "an unknown user is blocked": (lambda r: r.zadd("blocked:2", {"99": 5}), {BLOCKED: 1}),
+        "blocked: of an unknown user": (lambda r: r.zadd("blocked:99", {"1": 5}), {UNKNOWN_BLOCKS: 1, BLOCKED: 1}),
+        "blocked_by: of an unknown user": (
+            lambda r: r.zadd("blocked_by:99", {"1": 5}),
+            {UNKNOWN_BLOCKS: 1, BLOCKED_BY: 1},
+        ),
+        "a block that is no id": (lambda r: r.zadd("blocked:2", {"x": 5}), {VALUES: 1}),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "damage", "expected"),
+    [pytest.param(made, *row, id=f"{made}, {case}") for made, rows in FAULTS.items() for case, row in rows.items()],
+)
+def test_every_inconsistency_is_found_and_repaired(request, capsys, made, damage, expected):
+    site = request.getfixturevalue(made)
+    assert doctor(capsys) == (0, {}, {})
+    before = without_damaged(site)
+    damage(site)
+    inconsistent = everything(site)
+    assert doctor(capsys)[:2] == (1, expected)
+    assert everything(site) == inconsistent
+    assert doctor(capsys, "--fix")[0] == 0
+    assert doctor(capsys) == (0, {}, {})
+    assert without_damaged(site) == before | ({"next_post_id": "5"} if damage is list_another else {})
+    assert_relations_agree(site, made)
+
+
+def test_a_like_of_which_only_the_mirror_is_left_is_restored_after_a_repair(likes, capsys):
+    likes.set("likes:3", "no sorted set")
+    doctor(capsys, "--fix")
+    assert doctor(capsys, "--fix")[0] == 0
+    assert likes.zrange("likes:3", 0, -1) == ["1", "4"]
+    assert likes.hget("post:1", "likes") == "2"
+
+
+@pytest.mark.parametrize("lost", ["the post", "the edge"])
+def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
+    if lost == "the post":
+        reposts.delete("post:3")
+    else:
+        reposts.zrem("reposts:1", 1)
+        reposts.zrem("reposted_by:1", 1)
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[:2] == (0, {})
+    assert not reposts.exists("post:3", "reposts:1", "updates:1")
+    assert reposts.hget("post:1", "reposts") == "1"
+    assert_relations_agree(reposts, lost)
+
+
+def test_a_block_that_is_mended_ends_the_follows(blocks, capsys):
+    """Its process died after the commit, and its job was lost."""
+    blocks.zadd("blocked:2", {"3": 5})
+    doctor(capsys, "--fix")
+    assert blocks.zrange("blocked_by:3", 0, -1) == ["2", "1"]
+    assert blocks.keys("following:*") == blocks.keys("followers:*") == []
+    assert doctor(capsys)[:2] == (0, {})
+
+
+# By the fixture: a job in the outbox, and the state in which its operation leaves the keys before it is finished.
+IN_PROGRESS = {
+    "likes": {
+        "like:2:4:2:abc": lambda r: r.zadd("likes:2", {"4": 5}),
+        "like:3:4:2:abc": lambda r: r.zrem("likes:3", 4),
+        "like:2:3:1:abc": lambda r: (r.zadd("likes:2", {"3": 5}), r.zadd("liked_by:3", {"2": 5})),
+        "del:1:1:abc": lambda r: r.hset("post:1", mapping={"deleted": LONG_AGO, "body": ""}),
+    },
+    "reposts": {
+        "repost:2:1:2:5:abc": lambda r: r.zadd("reposts:2", {"1": 5}),
+        "repost:3:1:2:4:abc": lambda r: (r.zrem("reposts:3", 1), r.zrem("updates:3", 4), r.delete("post:4")),
+        "del:1:2:abc": lambda r: r.hset("post:1", mapping={"deleted": 5, "body": ""}),
+    },
+    "blocks": {
+        "block:2:1:abc": lambda r: r.zadd("blocked:2", {"1": 5}),
+        "block:1:2:abc": lambda r: r.zrem("blocked:1", 2),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "job", "begin"),
+    [pytest.param(made, *row, id=f"{made}, {row[0]}") for made, rows in IN_PROGRESS.items() for row in rows.items()],
+)
+def test_an_operation_in_progress_is_no_error(request, capsys, made, job, begin):
+    site = request.getfixturevalue(made)
+    site.zadd("outbox", {job: int(time.time()) + 60})
+    begin(site)
+    assert doctor(capsys, "--fix")[:2] == (0, {})
+    site.delete("outbox")
+    assert doctor(capsys)[0] == 1
+
+
+@pytest.mark.parametrize(("made", "mirror"), [("likes", "liked_by"), ("reposts", "reposted_by")])
+def test_cleanup_removes_edges_to_posts_that_are_gone(request, capsys, made, mirror):
+    """A version that knew likes only from imports left them when a post was deleted."""
+    site = request.getfixturevalue(made)
+    before = everything(site)
+    for pid in (2, 90):
+        site.zadd(f"{made}:3", {pid: 100 + pid})
+        site.zadd(f"{mirror}:{pid}", {"3": 100 + pid, "99": 5})
+    assert f"{made} of posts that do not exist: 2 found, none removed" in said(capsys, "cleanup", "--dry-run")
+    assert f"{made} of posts that do not exist: 2 found, 2 removed" in said(capsys, "cleanup")
+    assert everything(site) == before
+
+
+def test_cleanup_leaves_the_deletion_of_a_post_under_way_alone(likes, capsys):
+    likes.hset("post:4", "deleted", LONG_AGO)
+    likes.zadd("outbox", {"del:4:2:abc": int(time.time()) + 60})
+    assert "likes of posts that do not exist: 0 found" in said(capsys, "cleanup")
+    assert likes.zrange("liked_by:4", 0, -1) == ["3"]
