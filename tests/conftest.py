@@ -37,7 +37,7 @@ from tests.support.stores.scattering import scattered
 from timeline.posts.writing import delivery
 from timeline.timelines import checks as timeline_checks
 
-hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(200))  # a busy machine is slow
+hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
 hypothesis.settings.load_profile("tests")
 static_files.look_once()
 

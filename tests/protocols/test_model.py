@@ -23,7 +23,7 @@ from timeline.posts.writing import deletion, delivery
 from timeline.relations import follow
 from timeline.timelines import everyone, home, pagination, profile
 
-EXAMPLES, STEPS = 40, 100  # `make test` takes a fifth, with a quarter of the steps
+EXAMPLES, STEPS = 40, 100  # `make test` takes a tenth, with a quarter of the steps
 
 SIZES = {
     "KEPT": 50,

@@ -17,8 +17,8 @@ def tries_all() -> bool:
 
 
 def examples(number: int) -> int:
-    """How many random cases a test tries: `number`, or a fifth."""
-    return number if tries_all() else -(-number // 5)
+    """How many random cases a test tries: `number`, or a tenth."""
+    return number if tries_all() else -(-number // 10)
 
 
 def cases(every: Sequence[Case], some: Sequence[Case]) -> Sequence[Case]:
