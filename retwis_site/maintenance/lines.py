@@ -145,7 +145,10 @@ def lines_of(told: Told, line: str = "") -> SiteLines:
             _write(writes, told, [column.write(line[name]) for name, column in columns.items()])
 
     return SiteLines(
-        *(type_, lambda line: fields, read, write),
+        type_,
+        lambda line: fields,
+        read,
+        write,
         unique=names[:1] if isinstance(told, Field) and "<" not in told.name else (),
         users=[name for name, column in columns.items() if column is _USERS],
         posts=[name for name, column in columns.items() if column is _POSTS],

@@ -111,16 +111,22 @@ def _write_settings(writes: Writes, lines: Sequence[Line]) -> None:
 
 ALL = (
     _lines(
-        *("notice", ABOUT_POSTS, {"kind": "kind", "by": "who", "post": "what"}),
+        "notice",
+        ABOUT_POSTS,
+        {"kind": "kind", "by": "who", "post": "what"},
         lambda line: Notice(Kind(line["kind"]), line["post"], line["by"]),
         posts=("post",),
     ),
     _lines(
-        *("notice_of_follow", {Kind.FOLLOW}, {"by": "who"}),
+        "notice_of_follow",
+        {Kind.FOLLOW},
+        {"by": "who"},
         lambda line: Notice(Kind.FOLLOW, line["user"], line["by"]),
     ),
     _lines(
-        *("notice_of_report", {Kind.REPORT}, {"report": "what"}),
+        "notice_of_report",
+        {Kind.REPORT},
+        {"report": "what"},
         lambda line: Notice(Kind.REPORT, line["report"], line["user"]),
     ),
     SiteLines(
