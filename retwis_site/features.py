@@ -24,7 +24,7 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from retwis_site.store.writes import Writes
 
 
@@ -41,8 +41,8 @@ Line = dict[str, Any]  # one line of the personal download, or of the file of a 
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
 Checks = Callable[[Store], list[Check]]
-AskNumber = Callable[[Pipe, int], Reply[int] | Answer[int]]  # asks for a number about the user with this uid
-AskWaiting = Callable[[Pipe], Reply[int] | Answer[int]]
+AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
+AskWaiting = Callable[[Pipe], Reply[int] | Result[int]]
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,10 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
 
 
-def ask_waiting(pipe: Pipe) -> Answer[int]:
+def ask_waiting(pipe: Pipe) -> Result[int]:
     """How many things wait for a decision of staff: those of all features."""
     asked = [feature.waiting(pipe) for feature in features() if feature.waiting is not None]
-    return Answer(lambda: sum(number.value for number in asked))
+    return Result(lambda: sum(number.value for number in asked))
 
 
 def require_known_limits() -> None:

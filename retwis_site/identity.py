@@ -15,7 +15,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_number
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 logger = logging.getLogger("retwis.store")
 
@@ -61,13 +61,13 @@ _fresh: Memory[str, Site] = Memory(size=2, seconds=5)
 _last: Memory[str, Site] = Memory(size=2, seconds=math.inf)
 
 
-def ask_site(pipe: Pipe) -> Answer[Site]:
+def ask_site(pipe: Pipe) -> Result[Site]:
     """The site's words. No command while they are cached."""
     cached = _fresh.get("site")
     if cached is not None:
-        return Answer(lambda: cached)
+        return Result(lambda: cached)
     stored = pipe.hgetall(keys.site())
-    return Answer(lambda: keep(stored.value))
+    return Result(lambda: keep(stored.value))
 
 
 def current_site(store: Store) -> Site:

@@ -147,7 +147,7 @@ class Page(Fragment):
         super().__init__(template, shape={"theme": ("", *THEMES), **(shape or {})}, constants={"here": here})
         self.here = here
 
-    def answer(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
+    def response(self, request: HttpRequest, by: Rendering, *, status: int = 200, **given: Any) -> HttpResponse:
         """The page as a response. `given` is what `fill` takes, without the frame's own slots and shape."""
         here = "own_profile" if given.get("is_me") else self.here
         html = self.fill_as_sent(
@@ -158,7 +158,7 @@ class Page(Fragment):
             csrf_token=by.token,
             **given,
         )
-        return pages.answer(html, by.language, status)
+        return pages.html_response(html, by.language, status)
 
 
 def session(by: Rendering, here: str) -> Html:

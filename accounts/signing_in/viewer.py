@@ -35,7 +35,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.reading import Reading, begun, rest, trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 # ---- What a page asks of the store: a reader gets the pipe, the uid of the viewer (None: a visitor), and in a page
 # about a user that user's uid. Its first round trip also checks these uids. When one was wrong, the reader is not gone
@@ -195,7 +195,7 @@ class Viewer:
             self._user = Visitor()  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
-    def _waiting_for(self, me: int, asked: Answer[int] | None) -> int:
+    def _waiting_for(self, me: int, asked: Result[int] | None) -> int:
         """How much waits for the viewer as staff; 0 for others. One round trip when it was not asked yet."""
         if self._role is Role.MEMBER:
             return 0

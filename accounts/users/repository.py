@@ -12,7 +12,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 SECRET_DIGITS = 32
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
@@ -85,13 +85,13 @@ class Users:
         pipe.execute()
 
 
-def ask_user(pipe: Pipe, uid: int) -> Answer[User | None]:
+def ask_user(pipe: Pipe, uid: int) -> Result[User | None]:
     """A user; None for an unknown uid, and for a deleted or suspended account."""
     fields = pipe.hmget(keys.user(uid), PERSON)
-    return Answer(lambda: person(uid, fields.value))
+    return Result(lambda: person(uid, fields.value))
 
 
-def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
+def ask_people(pipe: Pipe, uids: Iterable[int]) -> Result[dict[int, User]]:
     """Users by uid, without unknown uids, deleted and suspended accounts. Asks for those that are not cached, and
     caches them.
 
@@ -106,7 +106,7 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Answer[dict[int, User]]:
         found = {uid: user for uid, fields in asked.items() if (user := person(uid, fields.value)) is not None}
         return cached | keep(found.values())
 
-    return Answer(read)
+    return Result(read)
 
 
 def keep(people: Iterable[User]) -> dict[int, User]:
@@ -176,13 +176,13 @@ def spellings(name: str) -> list[str]:
     return [name, name.lower()]
 
 
-def ask_owner(pipe: Pipe, name: str) -> Answer[int | None]:
+def ask_owner(pipe: Pipe, name: str) -> Result[int | None]:
     """The uid that a name leads to, as typed or in lower case; None when no user has it."""
     found = pipe.hmget(keys.users(), spellings(name))
-    return Answer(lambda: _chosen(*found.value))
+    return Result(lambda: _chosen(*found.value))
 
 
-def ask_owners(pipe: Pipe, names: Sequence[str]) -> Answer[dict[str, int]]:
+def ask_owners(pipe: Pipe, names: Sequence[str]) -> Result[dict[str, int]]:
     """Like `ask_owner` for several names, at least one; without names that no user has. One command."""
     fields = list(dict.fromkeys(spelling for name in names for spelling in spellings(name)))
     found = pipe.hmget(keys.users(), fields)
@@ -192,7 +192,7 @@ def ask_owners(pipe: Pipe, names: Sequence[str]) -> Answer[dict[str, int]]:
         uids = {name: _chosen(numbers[name], numbers[name.lower()]) for name in names}
         return {name: uid for name, uid in uids.items() if uid is not None}
 
-    return Answer(read)
+    return Result(read)
 
 
 def _chosen(as_typed: str | None, lower: str | None) -> int | None:

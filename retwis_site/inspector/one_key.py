@@ -12,7 +12,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job
 from retwis_site.telemetry.redaction import shown_key as key_without_secret
 
@@ -124,7 +124,7 @@ def asked_about_keys(store: Store) -> list[Store]:
 
 Page = tuple[list["Row"], int]
 
-NOTHING_SHOWN: Answer[Page] = Answer(lambda: ([], 0))
+NOTHING_SHOWN: Result[Page] = Result(lambda: ([], 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,22 +216,22 @@ class OneKey:
             return None, None, str(error)
         return encoding, memory, ""
 
-    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Answer[Page]:
+    def _ask_page(self, pipe: Pipe, type_: str, begin: int, viewer: int | None) -> Result[Page]:
         """A page of rows, and where the next one would begin: for a hash its cursor, which is 0 at the end."""
         last = begin + A_PAGE - 1
         match type_:
             case "hash":
                 scanned = pipe.hscan(self._key, begin, A_PAGE)
-                return Answer(lambda: (self._fields(scanned.value[1], viewer), scanned.value[0]))
+                return Result(lambda: (self._fields(scanned.value[1], viewer), scanned.value[0]))
             case "zset":
                 scored = pipe.zrevrange_withscores(self._key, begin, last)
-                return Answer(lambda: ([self._scored(*pair) for pair in scored.value], begin + len(scored.value)))
+                return Result(lambda: ([self._scored(*pair) for pair in scored.value], begin + len(scored.value)))
             case "list":
                 entries = pipe.lrange(self._key, begin, last)
-                return Answer(lambda: ([Row(self._member(one)) for one in entries.value], begin + len(entries.value)))
+                return Result(lambda: ([Row(self._member(one)) for one in entries.value], begin + len(entries.value)))
             case _:
                 text = pipe.get(self._key)
-                return Answer(lambda: ([Row(self._value(_cut(text.value or "")))], 0))
+                return Result(lambda: ([Row(self._value(_cut(text.value or "")))], 0))
 
     def _fields(self, fields: Mapping[str, str], viewer: int | None) -> list[Row]:
         return [

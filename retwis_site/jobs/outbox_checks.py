@@ -12,7 +12,7 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, look
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 LATER_ATTEMPT = 2  # not the first: home timelines are dropped, not pushed to
 
@@ -87,9 +87,9 @@ class OutboxChecks:
         self._outbox.forget([job])
 
 
-def _ask_jobless(pipe: Pipe, job: str) -> Answer[bool]:
+def _ask_jobless(pipe: Pipe, job: str) -> Result[bool]:
     due = pipe.zscore(keys.outbox(job), job)
-    return Answer(lambda: due.value is None)
+    return Result(lambda: due.value is None)
 
 
 def _label(job: str) -> str:

@@ -18,7 +18,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, matching, may_be
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 T = TypeVar("T")
 
@@ -279,7 +279,7 @@ def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
     return of.explained_by(owner, str(more[0] if more else owner))
 
 
-def looking(store: Store, ask: Callable[[Pipe, T], Answer[bool]]) -> Callable[[Iterable[T]], list[T]]:
+def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""
 
     def look(some: Iterable[T]) -> list[T]:
@@ -315,7 +315,7 @@ def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
     pipe.execute()
 
 
-def ask_damaged(pipe: Pipe, key: str) -> Answer[bool]:
+def ask_damaged(pipe: Pipe, key: str) -> Result[bool]:
     """Whether a repair has moved the key away or has removed values of it. Two commands."""
     types = [pipe.type(name) for name in (keys.damaged(key), keys.damaged_values(key))]
-    return Answer(lambda: any(each.value != "none" for each in types))
+    return Result(lambda: any(each.value != "none" for each in types))

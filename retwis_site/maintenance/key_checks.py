@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
 from retwis_site.store.kinds import KINDS, Kind, id_in, kind_of, matching, may_be
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 COUNTERS = "counters below the largest id"
 
@@ -38,9 +38,9 @@ class KeyChecks:
         lives = {kind: kind.lives for kind in KINDS.values() if kind.lives}
         lives[keys.throttle] = max(windows, default=keys.throttle.lives)
 
-        def ask(pipe: Pipe, key: str) -> Answer[bool]:
+        def ask(pipe: Pipe, key: str) -> Result[bool]:
             seconds = pipe.ttl(key)
-            return Answer(lambda: seconds.value == -1)
+            return Result(lambda: seconds.value == -1)
 
         look = looking(self._store, ask)
 

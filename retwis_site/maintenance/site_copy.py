@@ -16,7 +16,7 @@ from retwis_site.maintenance.filling import CannotFill, counters
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import Kind, kind_of, matching, unprefixed
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from retwis_site.store.schema import UNFINISHED
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
@@ -218,16 +218,16 @@ def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyChunk]]:
             yield [KeyChunk(key, scan.value.content)]
 
 
-def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Answer[Scan]:
+def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Result[Scan]:
     """Ask for the entries of a key from the cursor on."""
     if key.type == "hash":
         fields = pipe.hscan(key.name, cursor, AT_ONCE)
-        return Answer(lambda: Scan(*fields.value))
+        return Result(lambda: Scan(*fields.value))
     if key.type == "zset":
         members = pipe.zscan(key.name, cursor, AT_ONCE)
-        return Answer(lambda: Scan(*members.value))
+        return Result(lambda: Scan(*members.value))
     text = pipe.get(key.name)
-    return Answer(lambda: Scan(0, text.value))
+    return Result(lambda: Scan(0, text.value))
 
 
 def _write(pipe: Pipe, chunk: KeyChunk) -> None:
@@ -252,10 +252,10 @@ def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     return [size.value for size in sizes]
 
 
-def _ask_size(pipe: Pipe, key: Key) -> Reply[int] | Answer[int]:
+def _ask_size(pipe: Pipe, key: Key) -> Reply[int] | Result[int]:
     if key.type == "hash":
         return pipe.hlen(key.name)
     if key.type == "zset":
         return pipe.zcard(key.name)
     found = pipe.type(key.name)
-    return Answer(lambda: int(found.value != "none"))
+    return Result(lambda: int(found.value != "none"))

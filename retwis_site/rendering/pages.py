@@ -34,7 +34,7 @@ def page(request: HttpRequest, template: str, context: Mapping[str, Any], status
         **of_site(known_site()),
         "csrf_token": SimpleLazyObject(lambda: csrf_token(request)),  # a page without a form sets no cookie
     }
-    return answer(loader.render_to_string(template, {**around, **context}).encode(), active_language(), status)
+    return html_response(loader.render_to_string(template, {**around, **context}).encode(), active_language(), status)
 
 
 def of_site(site: Site) -> dict[str, str]:
@@ -42,7 +42,7 @@ def of_site(site: Site) -> dict[str, str]:
     return {"site_name": site.name, "tagline": site.shown_tagline, "colour": site.colour, "announcement": NOTHING}
 
 
-def answer(html: bytes, language: str, status: int = 200) -> HttpResponse:
+def html_response(html: bytes, language: str, status: int = 200) -> HttpResponse:
     """A response with this page, which is in `language`."""
     return HttpResponse(html, status=status, headers=headers_in(language))
 

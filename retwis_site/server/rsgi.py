@@ -32,7 +32,7 @@ from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
 
-Answer = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
+Response = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
 
@@ -63,7 +63,7 @@ async def _move_to_loop() -> None:
     await asyncio.sleep(0)
 
 
-def _answer(environ: WSGIEnvironment) -> Answer:
+def _answer(environ: WSGIEnvironment) -> Response:
     """The status, the headers and the content of the site's answer."""
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
@@ -75,7 +75,7 @@ def _answer(environ: WSGIEnvironment) -> Answer:
     return *start[0], content
 
 
-async def _answer_in(queue: FairQueue, environ: WSGIEnvironment) -> Answer:
+async def _answer_in(queue: FairQueue, environ: WSGIEnvironment) -> Response:
     """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
     await _move_to_loop()
     environ[PLACE] = place = queue.enter(address_in(environ))
@@ -86,7 +86,7 @@ async def _answer_in(queue: FairQueue, environ: WSGIEnvironment) -> Answer:
         queue.leave(place)
 
 
-async def _respond(environ: WSGIEnvironment, protocol: HTTPProtocol, answer: Answer) -> None:
+async def _respond(environ: WSGIEnvironment, protocol: HTTPProtocol, answer: Response) -> None:
     status, headers, content = answer
     if environ.get(LATE):
         headers.append(("connection", "close"))  # the rest of the body may still arrive

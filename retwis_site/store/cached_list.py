@@ -28,7 +28,7 @@ from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import good_ids, note_bad, stored_numbers
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 # All of these count entries.
 KEPT = 1000  # a list is cut to this length
@@ -179,14 +179,14 @@ class TimelineList:
         self._expires_after = expires_after
         self._shards = shards
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[Head]:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Result[Head]:
         """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor.
         Two commands; one for a list that never expires."""
         entries = pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards)
         if self._expires_after is None:
-            return Answer(lambda: Head(entries.value, None))
+            return Result(lambda: Head(entries.value, None))
         expires_in = pipe.ttl(self._key)
-        return Answer(lambda: Head(entries.value, expires_in.value))
+        return Result(lambda: Head(entries.value, expires_in.value))
 
     def page(self, head: Head, before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
         """The content, from the answer to `ask_page`. A list that is not complete is rebuilt from its sources.

@@ -17,7 +17,7 @@ from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class RateLimits:
         pipe.execute()
         return counted.value
 
-    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Answer[CountedTime]:
+    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Result[CountedTime]:
         """As `count`, in the round trip of other reads: its value must be read before they are used, and raises
         TooOften."""
         counted = CountedTime(keys.throttle(limit.name, who), nonce())
         if not settings.THROTTLE or is_trusted(who):
-            return Answer(lambda: counted)
+            return Result(lambda: counted)
         now = int(time.time())
         pipe.zremrangebyscore(counted.key, "-inf", str(now - limit.seconds))
         pipe.zadd(counted.key, {counted.member: now})
@@ -107,7 +107,7 @@ class RateLimits:
                 max(1, min(integer(oldest), now) + limit.seconds - now),
             )
 
-        return Answer(read)
+        return Result(read)
 
     def take_back(self, counted: CountedTime) -> None:
         """Do not count an action that failed. One round trip."""

@@ -27,7 +27,7 @@ Reading = Generator[None, None, T]
 
 
 class Handle(Protocol[T_co]):
-    """What has a value after the round trip: a `Reply` or an `Answer`."""
+    """What has a value after the round trip: a `Reply` or a `Result`."""
 
     @property
     def value(self) -> T_co: ...

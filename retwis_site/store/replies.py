@@ -38,7 +38,7 @@ class Reply(Generic[T]):
             raise AttributeError(name)
 
 
-class Answer(Generic[T]):
+class Result(Generic[T]):
     """A handle of what is read from one or more replies: a user, from the fields of a hash."""
 
     __slots__ = ("_read",)

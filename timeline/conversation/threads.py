@@ -13,7 +13,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.reading import rest, trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post, Unavailable
 from timeline.posts.reading.one_post import PostOrPlace
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
@@ -111,8 +111,8 @@ class ThreadPage:
 A_PAGE = 100  # replies to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
 
-FOLLOWS_NOBODY = Answer(lambda: LatestFollowed(frozenset(), are_all=True))
-NOTHING_MUTED: Answer[frozenset[str]] = Answer(frozenset)
+FOLLOWS_NOBODY = Result(lambda: LatestFollowed(frozenset(), are_all=True))
+NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
 
 
 class Threads:

@@ -52,7 +52,7 @@ def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 def _acted_by_page(request: RetwisRequest, found: ActedByPage, which: str) -> HttpResponse:
     """`which`: `likes_of` or `reposts_of`."""
     by = rendering(request)
-    return ACTED_BY[which].answer(
+    return ACTED_BY[which].response(
         request,
         by,
         has_rows=bool(found.people),
@@ -91,7 +91,7 @@ def _saved_page(request: RetwisRequest, read: ReadSaved, which: str) -> HttpResp
     by = rendering(request)
     page = PostsPage(found.posts, found.older.uid if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].answer(request, by, composer=composer(request, by), **shown)
+    return SAVED[which].response(request, by, composer=composer(request, by), **shown)
 
 
 # ---- The page of the posts that quote a post.
@@ -105,7 +105,7 @@ def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = Quotes(connect()).page(request.viewer, username, pid, before)
     by = rendering(request)
-    return QUOTES.answer(
+    return QUOTES.response(
         request,
         by,
         **about_post(found.author, pid),
@@ -138,7 +138,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     highest = found.above[0] if found.above else None
     higher = highest if isinstance(highest, Post) and found.begins_higher else None
     text = post.body if post else ""
-    return THREAD.answer(
+    return THREAD.response(
         request,
         by,
         status=410 if isinstance(found.post, Unavailable) and found.post.deleted_by else 200,

@@ -22,7 +22,7 @@ TAG = Fragment("timeline/explore/_tag.html")
 def explore(request: RetwisRequest) -> HttpResponse:
     found = Explore(connect()).page(request.viewer)
     by = rendering(request)
-    return EXPLORE.answer(
+    return EXPLORE.response(
         request,
         by,
         origin=origin_of(request),

@@ -10,7 +10,7 @@ from retwis_site.maintenance.checks import Check, check_of, looking, rows
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_time
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.notices.entities import BY_POSTS, Kind, Notice, parse_notice
 from timeline.notices.inbox import KEPT, MARK
 
@@ -72,11 +72,11 @@ def _bad(entries: Sequence[Entry]) -> list[Entry]:
     return [one for one in entries if one[1] != MARK and parse_notice(one[1]) is None]
 
 
-def _ask_wrong_mark(pipe: Pipe, uid: int) -> Answer[bool]:
+def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether the mark is at another date than `noticed`, which is the truth, and not older than all that is kept."""
     mark, size = pipe.zscore(keys.notices(uid), MARK), pipe.zcard(keys.notices(uid))
     noticed = pipe.hget(keys.user(uid), "noticed")
-    return Answer(
+    return Result(
         lambda: (
             (mark.value or 0) != stored_time(keys.user(uid), noticed.value)
             and not (mark.value is None and size.value > KEPT)
@@ -84,25 +84,25 @@ def _ask_wrong_mark(pipe: Pipe, uid: int) -> Answer[bool]:
     )
 
 
-def _ask_causeless(pipe: Pipe, one: Entry) -> Answer[bool]:
+def _ask_causeless(pipe: Pipe, one: Entry) -> Result[bool]:
     owner, member, _ = one
     notice = parse_notice(member)
     if notice is None:  # it has a check of its own
-        return Answer(lambda: False)
+        return Result(lambda: False)
     score, cause = pipe.zscore(keys.notices(owner), member), _ask_cause(pipe, owner, notice)
-    return Answer(lambda: score.value is not None and not cause.value)
+    return Result(lambda: score.value is not None and not cause.value)
 
 
-def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Answer[bool]:
+def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
     """Whether what the notice says is so. One command."""
     if notice.kind is Kind.REPORT:
         decision = pipe.hget(keys.report(notice.what), "decision")
-        return Answer(lambda: decision.value is not None and notice.who == owner)
+        return Result(lambda: decision.value is not None and notice.who == owner)
     if notice.kind in BY_POSTS:
         fields = pipe.hmget(keys.post(notice.what), ["user_id", "deleted"])
-        return Answer(lambda: fields.value == [str(notice.who), None])
+        return Result(lambda: fields.value == [str(notice.who), None])
     score = pipe.zscore(TRUTHS[notice.kind](notice.who), str(notice.what))
-    return Answer(lambda: score.value is not None and (notice.kind is not Kind.FOLLOW or notice.what == owner))
+    return Result(lambda: score.value is not None and (notice.kind is not Kind.FOLLOW or notice.what == owner))
 
 
 def at_work_on(owner: int, member: str) -> set[str]:

@@ -14,7 +14,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad, stored_score, stored_time
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.notices.entities import CAN_BE_QUIET, Kind, Notice, parse_notice
 
 # ---- The kinds of notices that a user has turned off: the field `quiet` of the user's hash.
@@ -61,10 +61,10 @@ def queue_remove(pipe: Pipe, owner: int, notice: Notice) -> None:
     pipe.zrem(keys.notices(owner), notice.member)
 
 
-def ask_rows(pipe: Pipe, owner: int) -> Answer[list[Row]]:
+def ask_rows(pipe: Pipe, owner: int) -> Result[list[Row]]:
     """All notices of a user, newest first. One command, of at most 40 KB."""
     scored = pipe.zrevrange_withscores(keys.notices(owner), 0, KEPT)
-    return Answer(lambda: rows_of(keys.notices(owner), scored.value))
+    return Result(lambda: rows_of(keys.notices(owner), scored.value))
 
 
 def rows_of(key: str, scored: Scored) -> list[Row]:
@@ -79,19 +79,19 @@ def rows_of(key: str, scored: Scored) -> list[Row]:
     return rows
 
 
-def ask_new(pipe: Pipe, owner: int) -> Answer[int]:
+def ask_new(pipe: Pipe, owner: int) -> Result[int]:
     """The number of notices that the user has not read. Two commands.
 
     Without the mark all are new: the user has never read any, or the mark is older than all that is kept."""
     above = pipe.zrevrank(keys.notices(owner), MARK)
     size = pipe.zcard(keys.notices(owner))
-    return Answer(lambda: size.value if above.value is None else above.value)
+    return Result(lambda: size.value if above.value is None else above.value)
 
 
-def ask_noticed(pipe: Pipe, owner: int) -> Answer[int]:
+def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:
     """The date up to which the user has read the notices, in unix seconds; 0: never. One command."""
     stored = pipe.hget(keys.user(owner), "noticed")
-    return Answer(lambda: stored_time(keys.user(owner), stored.value))
+    return Result(lambda: stored_time(keys.user(owner), stored.value))
 
 
 class Inbox:
@@ -136,18 +136,18 @@ class Welcome(NamedTuple):
 UNWELCOME = Welcome(owner_exists=True, allowed=False)
 
 
-def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None) -> Answer[Welcome]:
+def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None) -> Result[Welcome]:
     """Whether `owner` wants this notice: no block between the two, no mute, the kind is not turned off, and the thread
     of `post` is not muted. Four commands, six with a post; none for one's own doing and for an unknown owner."""
     if not owner or owner == notice.who:
-        return Answer(lambda: UNWELCOME)
+        return Result(lambda: UNWELCOME)
     blocks = [
         pipe.zscore(keys.blocked(owner), str(notice.who)),
         pipe.zscore(keys.blocked(notice.who), str(owner)),
     ]
     muted_until = pipe.zscore(keys.muted(owner), str(notice.who))
     fields = pipe.hmget(keys.user(owner), ["username", "deleted", "quiet"])
-    thread = _ask_thread_muted(pipe, owner, post) if post else Answer(lambda: False)
+    thread = _ask_thread_muted(pipe, owner, post) if post else Result(lambda: False)
 
     def read() -> Welcome:
         username, deleted, quiet = fields.value
@@ -158,15 +158,15 @@ def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None)
         is_quiet = notice.kind in turned_off(quiet)
         return Welcome(owner_exists=True, allowed=not (blocked or muted or is_quiet or thread.value))
 
-    return Answer(read)
+    return Result(read)
 
 
-def _ask_thread_muted(pipe: Pipe, owner: int, post: int) -> Answer[bool]:
+def _ask_thread_muted(pipe: Pipe, owner: int, post: int) -> Result[bool]:
     """Whether the owner has muted the thread of a post. Its first post is not known before the reply, so the threads
     are read that were muted last, MUTED_READ of them. Two commands."""
     root = pipe.hget(keys.post(post), "root")
     muted = pipe.zrevrange(keys.muted_threads(owner), 0, MUTED_READ - 1)
-    return Answer(lambda: (root.value or str(post)) in muted.value)
+    return Result(lambda: (root.value or str(post)) in muted.value)
 
 
 def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welcome: Welcome) -> None:

@@ -25,7 +25,7 @@ from accounts.users.entities import NotSignedIn, User
 from accounts.users.html import at, first_two
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, active_language, joined
-from retwis_site.rendering.pages import answer
+from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports.repository import SANCTIONS, Action, Report
@@ -71,7 +71,7 @@ def notifications_page(
     request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Place | None, read: int
 ) -> HttpResponse:
     """The page. `read`: notices up to this date, in unix seconds, had been read before."""
-    return NOTIFICATIONS.answer(
+    return NOTIFICATIONS.response(
         request,
         by,
         only=only,
@@ -206,7 +206,7 @@ def news(request: RetwisRequest) -> HttpResponse:
     if shown_number(number) == request.GET.get("known", ""):
         return HttpResponse(status=204)
     language = active_language()
-    return answer(news_number(number, language, "polls").encode(), language)
+    return html_response(news_number(number, language, "polls").encode(), language)
 
 
 @open_to_frozen

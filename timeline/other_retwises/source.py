@@ -18,7 +18,7 @@ from retwis_site.store.connection.failures import raise_refusals
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.other_retwises.dates import seconds_of
 from timeline.other_retwises.entities import CannotImport, Edge
 from timeline.other_retwises.problems import Problems
@@ -33,7 +33,7 @@ _ABSENT: dict[str, Any] = {"SSCAN": (0, []), "ZSCAN": (0, []), "SISMEMBER": 0}  
 _NUMBER = re.compile(r"[+-]?\d+\Z")
 
 Scan = tuple[int, list[tuple[str, float | None]]]  # the next cursor, and some members with their scores
-AskScan = Callable[[Pipe, str, int], Answer[Scan]]
+AskScan = Callable[[Pipe, str, int], Result[Scan]]
 
 
 class Source(Store):
@@ -113,14 +113,14 @@ def ranges(chunks: Iterable[list[int]]) -> Iterator[range]:
 # ---- edges, in sets and sorted sets
 
 
-def ask_set(pipe: Pipe, key: str, cursor: int) -> Answer[Scan]:
+def ask_set(pipe: Pipe, key: str, cursor: int) -> Result[Scan]:
     reply = pipe.send("SSCAN", key, cursor, "COUNT", AT_ONCE)
-    return Answer(lambda: (reply.value[0], [(member, None) for member in reply.value[1]]))
+    return Result(lambda: (reply.value[0], [(member, None) for member in reply.value[1]]))
 
 
-def ask_sorted_set(pipe: Pipe, key: str, cursor: int) -> Answer[Scan]:
+def ask_sorted_set(pipe: Pipe, key: str, cursor: int) -> Result[Scan]:
     reply = pipe.zscan(key, cursor, AT_ONCE)
-    return Answer(lambda: (reply.value[0], list(reply.value[1])))
+    return Result(lambda: (reply.value[0], list(reply.value[1])))
 
 
 Member = tuple[int, str, float | None]  # the uid in the key, a member of the key, and its score

@@ -20,7 +20,7 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask_join_dates
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.lists import NameCursor, ScoreCursor, ask_listed, ask_start_rank
@@ -142,7 +142,7 @@ class ShownNames:
     def __init__(self, names: Sequence[str], me: int | None) -> None:
         self._names = names
         self._me = me
-        self._people: Answer[dict[int, User]] | None = None
+        self._people: Result[dict[int, User]] | None = None
 
     def ask_uids(self, pipe: Pipe) -> None:
         self._known = _uids.some(self._names)
@@ -172,7 +172,7 @@ class Candidates(NamedTuple):
     uids: list[int]  # in their order
     all_read: bool  # no other user can match
 
-    def ask(self, pipe: Pipe, me: int | None) -> Answer[SearchResult]:
+    def ask(self, pipe: Pipe, me: int | None) -> Result[SearchResult]:
         """The users that the search has found. Two commands for each candidate, at most USERS_LOOKED_UP, and three more
         for a signed-in viewer; none without candidates."""
         listed = ask_listed(pipe, me, self.uids[:USERS_LOOKED_UP])
@@ -187,10 +187,10 @@ class Candidates(NamedTuple):
             more = len(people) > PEOPLE_A_PAGE or len(self.uids) > USERS_LOOKED_UP or not self.all_read
             return SearchResult(people[:PEOPLE_A_PAGE], more)
 
-        return Answer(read)
+        return Result(read)
 
 
-def ask_candidates(pipe: Pipe, query: str) -> Answer[Candidates]:
+def ask_candidates(pipe: Pipe, query: str) -> Result[Candidates]:
     """Who has the name `query`, from `search_query`, and to whom the entries lead that begin with the folded query or
     with its words. Three commands, and one for each of up to WORDS_ASKED words."""
     prefix = folded(query)
@@ -210,7 +210,7 @@ def ask_candidates(pipe: Pipe, query: str) -> Answer[Candidates]:
         uids = [*first, *exactly, *in_order, *_in_all(complete or of_words, of_words)]
         return Candidates(prefix, owner.value, list(dict.fromkeys(uids)), all_read)
 
-    return Answer(read)
+    return Result(read)
 
 
 def _ask_beginning(pipe: Pipe, prefix: str, number: int) -> Reply[list[str]]:

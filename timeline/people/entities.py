@@ -9,7 +9,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.relations.entities import HIDES_NOTHING, Hiding, InCommon
 
 # ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
@@ -18,13 +18,13 @@ from timeline.relations.entities import HIDES_NOTHING, Hiding, InCommon
 _join_dates: Memory[int, int] = Memory(size=5000, seconds=3600)  # by uid; 250 bytes an entry, 1.2 MB in all
 
 
-def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Answer[dict[int, int]]:
+def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Result[dict[int, int]]:
     """The join dates by uid, without users that have none. At most one command, for those that are not cached."""
     people = list(people)
     dates = _join_dates.some(user.uid for user in people)
     missing = [user for user in people if user.uid not in dates]
     if not missing:
-        return Answer(lambda: dates)
+        return Result(lambda: dates)
     scores = pipe.zmscore(keys.users_by_time(), [user.username for user in missing])
 
     def read() -> dict[int, int]:
@@ -34,7 +34,7 @@ def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Answer[dict[int, int]]
                 _join_dates.put(user.uid, dates[user.uid])
         return dates
 
-    return Answer(read)
+    return Result(read)
 
 
 # ---- People

@@ -12,7 +12,7 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_rows
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.people.lists import AskLeftOut, ScoreCursor, ask_listed, ask_start_rank
 from timeline.relations.entities import Blocks
@@ -103,7 +103,7 @@ class FollowPages:
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
 
 
-def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]:
+def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Result[set[int]]:
     """Those of these users that follow `me`. At most one command, for those that are not cached; caches them."""
     cached = {uid: follows for (_, uid), follows in _follow_me.some((me, uid) for uid in uids).items()}
     unknown = [uid for uid in uids if uid not in cached]
@@ -115,7 +115,7 @@ def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Answer[set[int]]
             _follow_me.put((me, uid), cached[uid])
         return {uid for uid, follows in cached.items() if follows}
 
-    return Answer(read)
+    return Result(read)
 
 
 def _read_rows(

@@ -14,7 +14,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 MOST = 100  # people of each kind that the page has
 
@@ -55,9 +55,9 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     }
 
 
-def _ask_rows(pipe: Pipe, me: int) -> Answer[dict[Hides, dict[int, int | None]]]:
+def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, dict[int, int | None]]]:
     asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
-    return Answer(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
+    return Result(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
 
 
 def _that_stand(kind: Hides, key: str, rows: Scored) -> dict[int, int | None]:

@@ -22,7 +22,7 @@ ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(Hides)})
 
 def hidden_page(request: HttpRequest, by: Rendering, found: HiddenPeople) -> HttpResponse:
     rows: dict[str, Any] = {kind: joined(_row(kind, one, by) for one in people) for kind, people in found.items()}
-    return HIDDEN.answer(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
+    return HIDDEN.response(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
 
 
 def _row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:

@@ -11,7 +11,7 @@ from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import integer, parse_id, parse_number
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.people.entities import ListedPerson
 from timeline.relations.follow import ask_followed
 from timeline.relations.mute import ask_hidden
@@ -74,7 +74,7 @@ def choice(of: type[Choice], text: str | None) -> Choice:
         raise BadCursor(text) from None
 
 
-def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Answer[int]:
+def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Result[int]:
     """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
     `score`, which other members may share. Three commands.
 
@@ -90,19 +90,19 @@ def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Answer[int]
             return higher.value
         return rank.value + 1
 
-    return Answer(read)
+    return Result(read)
 
 
 # ---- People as rows of a list: name, bio, number of followers, and whether the viewer follows them.
 
 
 # Asks whom of these people a list leaves out for a viewer.
-AskLeftOut = Callable[[Pipe, int, Collection[int]], Answer[set[int]]]
+AskLeftOut = Callable[[Pipe, int, Collection[int]], Result[set[int]]]
 
 
 def ask_listed(
     pipe: Pipe, me: int | None, uids: Collection[int], ask_left_out: AskLeftOut = ask_hidden
-) -> Answer[dict[int, ListedPerson]]:
+) -> Result[dict[int, ListedPerson]]:
     """People by uid, in the order of `uids`, without unknown uids, deleted accounts, those whom `ask_left_out` finds,
     and those whom staff has hidden from people who do not follow them. `joined` is None. Two commands a person, and
     four more for a signed-in viewer; none without uids."""
@@ -124,4 +124,4 @@ def ask_listed(
                 listed[uid] = ListedPerson(user, bio or "", followers.value, None, uid == me, uid in following)
         return listed
 
-    return Answer(read)
+    return Result(read)

@@ -36,7 +36,7 @@ def following(request: RetwisRequest, username: str) -> HttpResponse:
 def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
     by = rendering(request)
     owner = found.person
-    return FOLLOW_PAGES[side].answer(
+    return FOLLOW_PAGES[side].response(
         request,
         by,
         show=which,
@@ -88,7 +88,7 @@ def _people_page(
 ) -> HttpResponse:
     """The page of these people. `more`: there are others."""
     by = rendering(request)
-    return PEOPLE.answer(
+    return PEOPLE.response(
         request,
         by,
         searching=bool(q),

@@ -24,7 +24,7 @@ from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
@@ -145,7 +145,7 @@ def at_work_on(pid: int) -> set[str]:
     return keys.post.jobs_on(pid, str(pid))
 
 
-def _ask_wrong(pipe: Pipe, entry: Listed) -> Answer[bool]:
+def _ask_wrong(pipe: Pipe, entry: Listed) -> Result[bool]:
     """Whether an entry of `updates:` does not match the post that it names. A repost has no body."""
     uid, pid, score = entry
     stored = pipe.hmget(keys.post(pid), (*BASIC, "repost_of"))
@@ -156,7 +156,7 @@ def _ask_wrong(pipe: Pipe, entry: Listed) -> Answer[bool]:
         is_whole = (body is not None or original is not None) and deleted is None and _is_time(when)
         return present.value is not None and not (author == str(uid) and is_whole and pid == score)
 
-    return Answer(read)
+    return Result(read)
 
 
 def _is_time(text: str | None) -> bool:
@@ -350,16 +350,16 @@ class ListingChecks:
             self._settle(number)
 
 
-def _ask_unexplained(pipe: Pipe, entry: Entry) -> Answer[bool]:
+def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
     key, pid = entry
     look, present = PostLook(pipe, {pid: NO_LINKS}), pipe.zscore(key, str(pid))
-    return Answer(lambda: present.value is not None and key not in look.seen[pid].stands_in)
+    return Result(lambda: present.value is not None and key not in look.seen[pid].stands_in)
 
 
-def _ask_hidden_texts(pipe: Pipe, pid: int) -> Answer[bool]:
+def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether nobody sees a post with texts in `edits:`."""
     look = PostLook(pipe, {pid: NO_LINKS})
-    return Answer(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
+    return Result(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
@@ -427,8 +427,8 @@ class PostOrphans:
         return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
 
 
-def _ask_lasting(pipe: Pipe, pid: int) -> Answer[bool]:
+def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether it is the hash of a deleted post without replies, and never expires."""
     deleted, seconds = pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))
     replies = pipe.zcard(keys.replies_to(pid))
-    return Answer(lambda: bool(deleted.value) and seconds.value == FOREVER and not replies.value)
+    return Result(lambda: bool(deleted.value) and seconds.value == FOREVER and not replies.value)

@@ -23,7 +23,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.relations.follow import FOLLOW, RANKING
 from timeline.relations.protocol.edges import Edges, edges_of, remove_mirrors
 from timeline.relations.protocol.relation import Counts, Relation, ask_post_exists
@@ -106,7 +106,7 @@ class RankingChecks:
         pipe.execute()
         return [place for answer in asked if (place := answer.value).ranked != place.followers]
 
-    def _ask_place(self, pipe: Pipe, uid: int) -> Answer[Place]:
+    def _ask_place(self, pipe: Pipe, uid: int) -> Result[Place]:
         ranked = pipe.zscore(keys.users_by_followers(), str(uid))
         followers = pipe.zcard(keys.followers(uid))
         exists = pipe.hexists(keys.user(uid), "username")
@@ -115,7 +115,7 @@ class RankingChecks:
             is_ranked = followers.value and exists.value
             return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
 
-        return Answer(read)
+        return Result(read)
 
 
 def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
@@ -149,7 +149,7 @@ class EdgeChecks:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
         exist."""
 
-        def ask(pipe: Pipe, entry: Entry) -> Answer[bool]:
+        def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
             number, member = entry
             here = pipe.zscore(own(number), str(member))  # another process may have removed the edge
             there = pipe.zscore(other(member), str(number))
@@ -162,7 +162,7 @@ class EdgeChecks:
                     return True
                 return own is self._truth and integer(here.value) != integer(there.value)  # the mirror has another date
 
-            return Answer(read)
+            return Result(read)
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         return check_of(
@@ -188,9 +188,9 @@ class EdgeChecks:
         if damaged.value and since.value is not None:
             self._store.zadd_nx(truth, {str(target): stored_score(mirror, str(who), since.value)})
 
-    def _ask_missing(self, pipe: Pipe, pid: int) -> Answer[bool]:
+    def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:
         exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))
-        return Answer(lambda: size.value > 0 and not exists.value)
+        return Result(lambda: size.value > 0 and not exists.value)
 
     def _remove(self, pid: int) -> None:
         author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
@@ -247,17 +247,17 @@ class RepostChecks:
         Edges(self._store, REPOST).mend([replace(edge, own_post=own)])
 
 
-def _ask_without_post(pipe: Pipe, one: Repost) -> Answer[bool]:
+def _ask_without_post(pipe: Pipe, one: Repost) -> Result[bool]:
     stands = pipe.zscore(keys.reposts(one.who), str(one.original))
     has_hash = pipe.hexists(keys.post(one.own), "user_id")
     listed = pipe.zscore(keys.updates(one.who), str(one.own))
-    return Answer(lambda: stands.value == one.own and not (has_hash.value and listed.value is not None))
+    return Result(lambda: stands.value == one.own and not (has_hash.value and listed.value is not None))
 
 
-def _ask_without_edge(pipe: Pipe, one: Repost) -> Answer[bool]:
+def _ask_without_edge(pipe: Pipe, one: Repost) -> Result[bool]:
     stands = pipe.zscore(keys.reposts(one.who), str(one.original))
     listed = pipe.zscore(keys.updates(one.who), str(one.own))
-    return Answer(lambda: listed.value is not None and stands.value != one.own)
+    return Result(lambda: listed.value is not None and stands.value != one.own)
 
 
 def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
@@ -291,14 +291,14 @@ def useless_entries(store: Store) -> list[Check]:
 
 
 def _useless_entries_of(store: Store, kind: OfId) -> Check:
-    def ask(pipe: Pipe, entry: Entry) -> Answer[bool]:
+    def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
         owner, member = entry
         if kind.main == POST:
             exists = ask_post_exists(pipe, str(member))
-            return Answer(lambda: not exists.value)
+            return Result(lambda: not exists.value)
         name, until = pipe.hexists(keys.user(member), "username"), pipe.zscore(kind(owner), str(member))
         ends = time.time() if kind.score is UNTIL else 0
-        return Answer(lambda: not name.value or (until.value is not None and until.value < ends))
+        return Result(lambda: not name.value or (until.value is not None and until.value < ends))
 
     look = looking(store, ask)
 

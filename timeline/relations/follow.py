@@ -8,7 +8,7 @@ from heapq import nsmallest
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.notices.entities import Kind
 from timeline.relations.entities import FollowCounts, InCommon
 from timeline.relations.protocol.blocks import ask_not_blocked
@@ -25,9 +25,9 @@ class Ranking:
     def ask(self, pipe: Pipe, target: int) -> Reply[int]:
         return pipe.zcard(keys.followers(target))
 
-    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
         score = pipe.zscore(keys.users_by_followers(), str(target))
-        return Answer(lambda: score.value or 0)
+        return Result(lambda: score.value or 0)
 
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
         if number:
@@ -77,16 +77,16 @@ class Follows:
         self._edges.unset(to_person(me, them))
 
 
-def ask_follow_counts(pipe: Pipe, uid: int) -> Answer[FollowCounts]:
+def ask_follow_counts(pipe: Pipe, uid: int) -> Result[FollowCounts]:
     """How many users a user follows, and how many followers they have. Two commands."""
     following, followers = pipe.zcard(keys.following(uid)), pipe.zcard(keys.followers(uid))
-    return Answer(lambda: FollowCounts(following.value, followers.value))
+    return Result(lambda: FollowCounts(following.value, followers.value))
 
 
-def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Answer[set[int]]:
+def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
     """Those of these users (at least one) that `me` follows."""
     scores = pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
-    return Answer(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
+    return Result(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ class LatestFollowed:
 NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
 
 
-def ask_latest_followed(pipe: Pipe, me: int) -> Answer[LatestFollowed]:
+def ask_latest_followed(pipe: Pipe, me: int) -> Result[LatestFollowed]:
     """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
     members = pipe.zrevrange(keys.following(me), 0, LATEST - 1)
-    return Answer(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
+    return Result(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
 
 
 class FollowedPeople:
@@ -114,7 +114,7 @@ class FollowedPeople:
         self._me = me
         self._latest = latest
         self._asked: set[int] = set()
-        self._answers: list[Answer[set[int]]] = []
+        self._answers: list[Result[set[int]]] = []
 
     def ask(self, pipe: Pipe, uids: Collection[int]) -> None:
         """Ask about these people, unless it is known already. At most one command."""
@@ -142,7 +142,7 @@ class Comparison:
         """Ask for the first COMPARED members of the smaller set."""
         return pipe.zrange(self.smaller, 0, COMPARED - 1)
 
-    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Answer[Shared]":
+    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
         """Ask which members of the smaller set are also in the larger one. One command; none without members."""
         scores = pipe.zmscore(self.larger, members) if members else None
 
@@ -154,7 +154,7 @@ class Comparison:
                 InCommon(len(uids), exact=self.smaller_size <= COMPARED), tuple(nsmallest(FIRST_SHARED, uids))
             )
 
-        return Answer(read)
+        return Result(read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from math import inf
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.notices.inbox import Inbox
 from timeline.relations.entities import Hiding
 from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
@@ -81,21 +81,21 @@ class MutedThreads:
         self._edges.unset(Edge(me, str(root)))
 
 
-def ask_muted_threads(pipe: Pipe, me: int) -> Answer[frozenset[str]]:
+def ask_muted_threads(pipe: Pipe, me: int) -> Result[frozenset[str]]:
     """The first posts (ids as text) of the threads that `me` has muted last, THREADS_READ of them. One command."""
     muted = pipe.zrevrange(keys.muted_threads(me), 0, THREADS_READ - 1)
-    return Answer(lambda: frozenset(muted.value))
+    return Result(lambda: frozenset(muted.value))
 
 
-def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Answer[set[int]]:
+def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:
     """Those of these people whom lists leave out for `me`: whom they mute, and those with a block between the two.
     Three commands; none without people."""
     blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
-    return Answer(lambda: blocked.value | muted.value)
+    return Result(lambda: blocked.value | muted.value)
 
 
-def ask_hiding(pipe: Pipe, me: int, them: int) -> Answer[Hiding]:
+def ask_hiding(pipe: Pipe, me: int, them: int) -> Result[Hiding]:
     """What `me` does not see of `them`. Four commands."""
     blocks = ask_blocks(pipe, me, them)
     muted, reposts = ask_standing(pipe, MUTE, me, [them]), ask_standing(pipe, MUTE_REPOSTS, me, [them])
-    return Answer(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))
+    return Result(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))

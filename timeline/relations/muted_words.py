@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.language.words import joined, words
 from timeline.relations.mute import FOREVER
 from timeline.relations.protocol.edges import Edges
@@ -85,10 +85,10 @@ class MutedWords:
         self._edges.unset(Edge(me, old.member))
 
 
-def ask_muted_words(pipe: Pipe, me: int) -> Answer[tuple[MutedWord, ...]]:
+def ask_muted_words(pipe: Pipe, me: int) -> Result[tuple[MutedWord, ...]]:
     """What `me` mutes now, what lasts longest first; at most MOST_MUTED. One command, of at most 50 KB."""
     scored = pipe.zrevrange_withscores(keys.muted_words(me), 0, MOST_MUTED - 1)
-    return Answer(lambda: that_stand(keys.muted_words(me), scored.value) if scored.value else ())
+    return Result(lambda: that_stand(keys.muted_words(me), scored.value) if scored.value else ())
 
 
 def that_stand(key: str, scored: Scored) -> tuple[MutedWord, ...]:

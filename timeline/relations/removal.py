@@ -5,7 +5,7 @@ from functools import cache
 
 from retwis_site.features import features
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.relations.block import BLOCK
 from timeline.relations.bookmark import BOOKMARK
 from timeline.relations.follow import FOLLOW, RANKING
@@ -45,7 +45,7 @@ def remove_edges_to_posts(store: Store, authors: Mapping[int, int]) -> Iterator[
         yield from remove_mirrors(store, relation, authors)
 
 
-def ask_edges_to_post(pipe: Pipe, pid: int) -> Answer[int]:
+def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
     """How many edges lead to a post. One command a relation."""
     sizes = [pipe.zcard(relation.mirror(pid)) for relation in _to_posts() if relation.mirror]
-    return Answer(lambda: sum(size.value for size in sizes))
+    return Result(lambda: sum(size.value for size in sizes))

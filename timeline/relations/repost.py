@@ -7,7 +7,7 @@ Here is what belongs to the edge: the repost stands in `updates:` of its author 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.notices.entities import Kind
 from timeline.relations.protocol.notifying import notice_of
 from timeline.relations.protocol.relation import POST, Edge, Effect, PostCount, Relation, Scores, ask_post_exists
@@ -30,12 +30,12 @@ def _withdraw(pipe: Pipe, edge: Edge, own_post: float) -> None:
     pipe.unlink(keys.post(pid))
 
 
-def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Answer[bool]:
+def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
     """A `Condition`: the repost that stands has its hash. `cleanup` may have removed the hash of one that took long."""
     if not edge.own_post:
-        return Answer(lambda: True)
+        return Result(lambda: True)
     exists = ask_post_exists(pipe, str(edge.own_post))
-    return Answer(lambda: score.value != edge.own_post or exists.value)
+    return Result(lambda: score.value != edge.own_post or exists.value)
 
 
 REPOSTS = PostCount(keys.reposted_by)

@@ -4,7 +4,7 @@ import time
 
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import TAG, Edge, Relation
 
@@ -26,7 +26,7 @@ class TagFollows:
         self._edges.unset(Edge(me, tag))
 
 
-def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Answer[bool]:
+def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Result[bool]:
     """Whether `me` follows a tag. One command."""
     since = pipe.zscore(keys.tags_of(me), tag)
-    return Answer(lambda: since.value is not None)
+    return Result(lambda: since.value is not None)

@@ -6,7 +6,7 @@ They are asked for in the round trips of the search: who may be meant in the fir
 from typing import NamedTuple
 
 from retwis_site.store.client import Pipe
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.entities import ListedPerson
 from timeline.search.queries.parsing import OneWord, Query, WithTag
@@ -28,7 +28,7 @@ class Meant(NamedTuple):
     people: Candidates | None
     tags: NamedTags | None
 
-    def ask(self, pipe: Pipe, me: int | None) -> Answer[Names]:
+    def ask(self, pipe: Pipe, me: int | None) -> Result[Names]:
         """What the page shows of them. Commands as for `Candidates` and `NamedTags`."""
         found = self.people.ask(pipe, me) if self.people else None
         used = self.tags.ask(pipe) if self.tags else None
@@ -37,20 +37,20 @@ class Meant(NamedTuple):
             people, more = (found.value.people, found.value.more) if found else ([], False)
             return Names(people[:MOST_PEOPLE], more or len(people) > MOST_PEOPLE, used.value if used else [])
 
-        return Answer(read)
+        return Result(read)
 
 
-def ask_meant(typed: str, query: Query, pipe: Pipe) -> Answer[Meant]:
+def ask_meant(typed: str, query: Query, pipe: Pipe) -> Result[Meant]:
     """The people whom a query of words alone may mean, and the tags that one word or one tag may mean."""
     people = ask_candidates(pipe, search_query(typed)) if query.words else None
     match query.wanted, query.unwanted:
         case ((OneWord(folded=tag) | WithTag(folded=tag),), ()):
-            tags: Answer[NamedTags] | None = ask_named_tags(pipe, tag)
+            tags: Result[NamedTags] | None = ask_named_tags(pipe, tag)
         case _:
             tags = None
-    return Answer(lambda: Meant(people.value if people else None, tags.value if tags else None))
+    return Result(lambda: Meant(people.value if people else None, tags.value if tags else None))
 
 
-def ask_no_names(pipe: Pipe) -> Answer[Meant]:
+def ask_no_names(pipe: Pipe) -> Result[Meant]:
     """No names stand above later pages, and above what is not by everyone."""
-    return Answer(lambda: Meant(None, None))
+    return Result(lambda: Meant(None, None))

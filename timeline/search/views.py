@@ -65,7 +65,7 @@ def results_page(
     end = "all"
     if found.older is not None:
         end = "older" if found.complete else "unsearched"
-    return SEARCH.answer(
+    return SEARCH.response(
         request,
         by,
         **_asked(asked),
@@ -90,7 +90,7 @@ def not_searched_page(
     request: HttpRequest, by: Rendering, asked: Asked, reason: str, *, name: str = "", status: int = 200
 ) -> HttpResponse:
     """The page with the field alone. `reason`: one of REASONS. `name`: the person whom nobody is."""
-    return SEARCH.answer(
+    return SEARCH.response(
         request,
         by,
         status=status,

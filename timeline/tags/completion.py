@@ -6,7 +6,7 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.entities import ListedPerson
 from timeline.posts.links import LONGEST_TAG, folded, in_index
@@ -48,7 +48,7 @@ class NamedTags(NamedTuple):
     typed: str
     names: list[str]  # folded, in the order of the index
 
-    def ask(self, pipe: Pipe) -> Answer[list[UsedTag]]:
+    def ask(self, pipe: Pipe) -> Result[list[UsedTag]]:
         """At most MOST_SHOWN that have posts, the most used first. Two commands for each name, at most TAGS_READ."""
         asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in self.names]
 
@@ -60,11 +60,11 @@ class NamedTags(NamedTuple):
             ]
             return sorted(used, key=lambda one: (one.tag.folded != folded(self.typed), -one.posts))[:MOST_SHOWN]
 
-        return Answer(read)
+        return Result(read)
 
 
-def ask_named_tags(pipe: Pipe, typed: str) -> Answer[NamedTags]:
+def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
     """The tags that begin with a text, which is not empty. One command."""
     prefix = _beginning(typed)
     names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
-    return Answer(lambda: NamedTags(typed, [folded(name) for name in names.value]))
+    return Result(lambda: NamedTags(typed, [folded(name) for name in names.value]))

@@ -6,7 +6,7 @@ from retwis_site.maintenance.checks import Check, check_of, looking, names_alone
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.links import folded, in_index, tags_in
 
 
@@ -57,21 +57,21 @@ def _tag_of(key: str) -> str:
     return key.removeprefix(keys.tag(""))
 
 
-def _ask_unspelled(pipe: Pipe, key: str) -> Answer[bool]:
+def _ask_unspelled(pipe: Pipe, key: str) -> Result[bool]:
     """Whether a tag has posts, but no spelling. Posts are listed in the round trip that writes it."""
     spelled, posts = pipe.hexists(keys.tags(), _tag_of(key)), pipe.zcard(key)
-    return Answer(lambda: posts.value > 0 and not spelled.value)
+    return Result(lambda: posts.value > 0 and not spelled.value)
 
 
-def _ask_unfound(pipe: Pipe, tag: str) -> Answer[bool]:
+def _ask_unfound(pipe: Pipe, tag: str) -> Result[bool]:
     """Whether no beginning finds a tag, or only by a wrong score: the index is in the order of its bytes only while all
     scores are equal."""
     score = pipe.zscore(keys.tags_by_name(), in_index(tag))
-    return Answer(lambda: score.value != 0)
+    return Result(lambda: score.value != 0)
 
 
-def _ask_stray(pipe: Pipe, member: str) -> Answer[bool]:
+def _ask_stray(pipe: Pipe, member: str) -> Result[bool]:
     """Whether an entry of the index has no spelling. The check before has given one to each tag with posts."""
     tag = folded(member)
     known = pipe.hexists(keys.tags(), tag)
-    return Answer(lambda: not known.value or in_index(tag) != member)
+    return Result(lambda: not known.value or in_index(tag) != member)

@@ -13,7 +13,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import Page
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.relations.tag_follow import ask_follows_tag
@@ -104,7 +104,7 @@ def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
 
 READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
 READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
-NOT_FOLLOWED = Answer(bool)
+NOT_FOLLOWED = Result(bool)
 
 
 class TagPages:
@@ -157,8 +157,8 @@ class TagPages:
         return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
 
 
-def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Answer[Newest]:
+def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[Newest]:
     """The highest ids of posts with a tag, below the cursor."""
     key = keys.tag(tag)
     members = pipe.zrevrangebyscore(key, "+inf" if before is None else f"({before}", "-inf", number)
-    return Answer(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
+    return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))

@@ -16,7 +16,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
-from retwis_site.rendering.pages import answer, origin_of
+from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.entities import ListedPerson
@@ -97,7 +97,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         return HttpResponsePermanentRedirect(f"{address}?{query}" if query else address)
     found = TagPages(connect()).page(request.viewer, tag, before)
     by = rendering(request)
-    return TAG.answer(
+    return TAG.response(
         request,
         by,
         tag=tag_in_path(found.tag.folded),
@@ -135,7 +135,7 @@ def _tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> H
         for tag in tags
     )
     shown = listing.listing(request, page, by)
-    return TAGS.answer(request, by, has_tags=bool(tags), tags=rows, composer=composer(request, by), **shown)
+    return TAGS.response(request, by, has_tags=bool(tags), tags=rows, composer=composer(request, by), **shown)
 
 
 @change
@@ -181,7 +181,7 @@ def complete(request: RetwisRequest) -> HttpResponse:
         options = tag_options(tags_named(connect(), request.viewer, name), language)
     if not options:
         return HttpResponse(status=204)
-    return answer(OPTIONS.fill_as_sent(language, options=joined(options)), language)
+    return html_response(OPTIONS.fill_as_sent(language, options=joined(options)), language)
 
 
 # ---- Addresses

@@ -13,7 +13,7 @@ from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice,
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
@@ -39,10 +39,10 @@ class EveryoneList:
         self._shards = len(keys.timeline.all())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timeline.all()]
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Answer[list[Head]]:
+    def ask_page(self, pipe: Pipe, before: int | None) -> Result[list[Head]]:
         """The entries that a page needs, list by list. One command for each list."""
         asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
-        return Answer(lambda: [head.value for head in asked])
+        return Result(lambda: [head.value for head in asked])
 
     def page(self, heads: Sequence[Head], before: int | None) -> ListContent:
         """The content of all lists as one, from the answer to `ask_page`. A list that is not complete is rebuilt."""

@@ -12,7 +12,7 @@ from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, Tim
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.records import cached_author
@@ -186,10 +186,10 @@ class HomeSources:
         return [self.me, *stored_ids(keys.following(self.me), followed)]
 
 
-def _ask_slices(pipe: Pipe, below: Mapping[int, str], length: int) -> Answer[dict[int, Slice]]:
+def _ask_slices(pipe: Pipe, below: Mapping[int, str], length: int) -> Result[dict[int, Slice]]:
     """The newest ids of each user below a limit, at most `length`."""
     asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
-    return Answer(lambda: {uid: _slice(uid, members.value, length) for uid, members in asked.items()})
+    return Result(lambda: {uid: _slice(uid, members.value, length) for uid, members in asked.items()})
 
 
 def _slice(uid: int, members: Sequence[str], length: int) -> Slice:

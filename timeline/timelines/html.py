@@ -94,7 +94,7 @@ def home_page(
     user = found.viewer
     # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
     newest = max(snowflake.newest(found.listed), found.newest, 1)
-    return HOME.answer(
+    return HOME.response(
         request,
         by,
         status=status,
@@ -142,7 +142,7 @@ PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": 
 def everyone_page(request: RetwisRequest, found: EveryonePage) -> HttpResponse:
     """The global timeline."""
     by = rendering(request)
-    return EVERYONE.answer(
+    return EVERYONE.response(
         request,
         by,
         origin=origin_of(request),
@@ -154,7 +154,7 @@ def everyone_page(request: RetwisRequest, found: EveryonePage) -> HttpResponse:
 
 def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
     """The home page of a visitor: the newest posts of everyone."""
-    return WELCOME.answer(
+    return WELCOME.response(
         request,
         by,
         newest_users=newest_users(found.newest_users, by.language),
@@ -171,7 +171,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me
     is_blocked = relation.hiding.blocks.mine
-    return PROFILE.answer(
+    return PROFILE.response(
         request,
         by,
         is_me=relation.is_me,

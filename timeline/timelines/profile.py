@@ -16,7 +16,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.people.entities import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
@@ -69,7 +69,7 @@ SPARE = 10  # ids that the tab of posts reads besides a page: it does not show r
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
-NOT_MINE: Answer["Mine | None"] = Answer(lambda: None)  # for a visitor, and on the viewer's own profile
+NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
 _compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
@@ -232,7 +232,7 @@ class _Read:
     common: "Common | None"
 
 
-def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
+def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
     following, follows_me = ask_followed(pipe, me, [them]), ask_followed(pipe, them, [me])
     counts = ask_follow_counts(pipe, me)
     newest = pipe.zrevrange_withscores(keys.following(me), 0, 0)
@@ -242,7 +242,7 @@ def _ask_mine(pipe: Pipe, me: int, them: int) -> Answer[Mine]:
         follows = Follows(counts.value.following, tuple(newest.value))
         return Mine(me, them in following.value, hiding.value, me in follows_me.value, counts.value, follows)
 
-    return Answer(read)
+    return Result(read)
 
 
 def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":

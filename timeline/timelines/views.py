@@ -12,7 +12,7 @@ from accounts.signing_in.html import news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
-from retwis_site.rendering.pages import answer
+from retwis_site.rendering.pages import html_response
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.entities import Suggested
@@ -66,7 +66,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         html = joined([html, news_number(number, language, "arrives")])
     elif not html:
         return HttpResponse(status=204)
-    return answer(html.encode(), language)
+    return html_response(html.encode(), language)
 
 
 def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:

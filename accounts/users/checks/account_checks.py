@@ -20,7 +20,7 @@ from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 # ---- Keys of users that do not exist: of all kinds that the key table has for each user.
 
@@ -30,15 +30,15 @@ def unknown(store: Store, uids: Iterable[int]) -> list[int]:
     return looking(store, _ask_unknown)(uids)
 
 
-def _ask_unknown(pipe: Pipe, uid: int) -> Answer[bool]:
+def _ask_unknown(pipe: Pipe, uid: int) -> Result[bool]:
     known = pipe.hexists(keys.user(uid), "username")
-    return Answer(lambda: not known.value)
+    return Result(lambda: not known.value)
 
 
-def _ask_gone(pipe: Pipe, uid: int) -> Answer[bool]:
+def _ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
     """Whether there is no such user, or a deleted one."""
     stored = pipe.hmget(keys.user(uid), ["username", "deleted"])
-    return Answer(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
+    return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
 
 def sets_of_unknown_users(store: Store) -> list[Check]:
@@ -313,17 +313,17 @@ class AccountOrphans:
         return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]
 
 
-def _ask_extra_fields(pipe: Pipe, uid: int) -> Answer[bool]:
+def _ask_extra_fields(pipe: Pipe, uid: int) -> Result[bool]:
     """Fields of deleted accounts that a request wrote during the deletion: `seen`, or others when it was killed. One
     may be a secret."""
     deleted, size = pipe.hget(keys.user(uid), "deleted"), pipe.hlen(keys.user(uid))
-    return Answer(lambda: is_deleted(deleted.value) and size.value > len(KEPT_FIELDS))
+    return Result(lambda: is_deleted(deleted.value) and size.value > len(KEPT_FIELDS))
 
 
-def _ask_replaced_password(pipe: Pipe, uid: int) -> Answer[bool]:
+def _ask_replaced_password(pipe: Pipe, uid: int) -> Result[bool]:
     """`old_password` beside `password`, which wins: a login or a password change was killed."""
     passwords = pipe.hmget(keys.user(uid), ["password", "old_password"])
-    return Answer(lambda: None not in passwords.value)
+    return Result(lambda: None not in passwords.value)
 
 
 # ---- Check: deleted accounts with data left that no job will remove.

@@ -7,7 +7,7 @@ import pytest
 from retwis_site.exceptions import StoreError
 from retwis_site.store.client import Pipe
 from retwis_site.store.commands import Commands
-from retwis_site.store.replies import Answer, NoReplyYet, Reply
+from retwis_site.store.replies import NoReplyYet, Reply, Result
 
 
 def test_each_handle_has_the_reply_to_its_own_command(store):
@@ -31,7 +31,7 @@ def test_execute_returns_nothing_so_no_code_can_find_a_reply_by_its_place(store)
 def test_a_value_that_is_read_too_early_raises_an_error_that_says_what_to_do(store):
     pipe = store.pipeline()
     followers = pipe.zcard("followers:1")
-    doubled = Answer(lambda: 2 * followers.value)
+    doubled = Result(lambda: 2 * followers.value)
     for handle in (followers, doubled):
         with pytest.raises(NoReplyYet, match="call execute"):
             _ = handle.value

@@ -19,7 +19,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 
 # ---- Reports: what users tell the staff about a person or a post.
 
@@ -197,7 +197,7 @@ def job_of(rid: int) -> str:
     return f"report:{rid}:{nonce()}"
 
 
-def ask_reports(pipe: Pipe, rids: Collection[int]) -> Answer[dict[int, Report]]:
+def ask_reports(pipe: Pipe, rids: Collection[int]) -> Result[dict[int, Report]]:
     """The reports that exist, by id, in the order of `rids`. One command each."""
     asked = {rid: pipe.hmget(keys.report(rid), FIELDS) for rid in rids}
 
@@ -205,7 +205,7 @@ def ask_reports(pipe: Pipe, rids: Collection[int]) -> Answer[dict[int, Report]]:
         found = {rid: report_from(rid, fields.value) for rid, fields in asked.items()}
         return {rid: report for rid, report in found.items() if report is not None}
 
-    return Answer(read)
+    return Result(read)
 
 
 def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
@@ -233,10 +233,10 @@ def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
     return {name: text for name, text in fields.items() if text}
 
 
-def ask_open(pipe: Pipe) -> Answer[int]:
+def ask_open(pipe: Pipe) -> Result[int]:
     """The number of open reports. One command."""
     number = pipe.zcard(keys.reports())
-    return Answer(lambda: number.value)
+    return Result(lambda: number.value)
 
 
 def close(store: Store, report: Report) -> None:

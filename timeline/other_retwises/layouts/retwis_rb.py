@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_id
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.other_retwises.dates import unix_seconds
 from timeline.other_retwises.entities import Account, Edge, SourcePost
 from timeline.other_retwises.passwords import Password, clear_text, salted_md5
@@ -41,9 +41,9 @@ class RetwisRb:
             pipe.execute()
             yield [Account(uid, "") for uid, name in asked if name.value is None]
 
-    def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
+    def _ask_password(self, pipe: Pipe, uid: int) -> Result[Password | None]:
         salt, digest = pipe.get(f"user:id:{uid}:salt"), pipe.get(f"user:id:{uid}:hashed_password")
-        return Answer(lambda: salted_md5(salt.value, digest.value))
+        return Result(lambda: salted_md5(salt.value, digest.value))
 
     def follows(self, uids: Sequence[int]) -> Iterator[list[Edge]]:
         return edges(self._source, lambda uid: f"user:id:{uid}:followees", uids, ask_set)
@@ -74,9 +74,9 @@ class RetwisPy(RetwisRb):
 
     ending = ":password"
 
-    def _ask_password(self, pipe: Pipe, uid: int) -> Answer[Password | None]:
+    def _ask_password(self, pipe: Pipe, uid: int) -> Result[Password | None]:
         stored = pipe.get(f"user:id:{uid}:password")
-        return Answer(lambda: _without_salt(stored.value))
+        return Result(lambda: _without_salt(stored.value))
 
 
 def _without_salt(stored: str | None) -> Password | None:

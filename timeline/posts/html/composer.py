@@ -66,7 +66,9 @@ def compose_page(
     request: HttpRequest, by: Rendering, composer: Html, above: Sequence[Post], status: int = 200
 ) -> HttpResponse:
     """`composer`: from `timeline/posts/html/composer.py`. `above`: the posts that the new one answers and quotes."""
-    return COMPOSE.answer(request, by, status=status, has_above=bool(above), above=cards(above, by), composer=composer)
+    return COMPOSE.response(
+        request, by, status=status, has_above=bool(above), above=cards(above, by), composer=composer
+    )
 
 
 # ---- The page with all texts of a post.
@@ -87,7 +89,7 @@ def history_page(request: HttpRequest, by: Rendering, post: Post, texts: Sequenc
         iso, when = moment(version.since, by.language)
         text = html_of(version.text, by.language, names=names)
         rows.append(TEXT.fill(by.language, is_latest=number == 0, iso=iso, moment=when, text=text))
-    return HISTORY.answer(
+    return HISTORY.response(
         request,
         by,
         **about_post(post.author, post.pid),

@@ -18,7 +18,7 @@ from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.reading import Reading, rest
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
@@ -80,7 +80,7 @@ LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
 
 
-def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Answer[dict[int, Acted]]:
+def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Result[dict[int, Acted]]:
     """By id, what `me` has done with those of these posts (at least one) on which they have acted. Three commands."""
     members = [str(pid) for pid in pids]
     asked = [pipe.zmscore(key(me), members) for key in (keys.likes, keys.reposts, keys.bookmarks)]
@@ -89,7 +89,7 @@ def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Answer[dict[int, Acte
         rows = zip(pids, *(scores.value for scores in asked), strict=True)
         return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows if any(scores)}
 
-    return Answer(read)
+    return Result(read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +134,10 @@ NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_H
 NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
 
 
-def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE) -> Answer[LatestActed]:
+def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE) -> Result[LatestActed]:
     """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
     if me is None:
-        return Answer(lambda: NOTHING_READ)
+        return Result(lambda: NOTHING_READ)
     of_each = (keys.likes, keys.reposts, keys.bookmarks)
     asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
     hidden = ask_latest_hidden(pipe, me, where)
@@ -148,7 +148,7 @@ def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
         liked, reposted, bookmarked = (frozenset(member for member, _ in each) for each in rows)
         return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts, hidden.value)
 
-    return Answer(read)
+    return Result(read)
 
 
 # ---- Post reader
@@ -232,7 +232,7 @@ class PostReader:
         shown = self._for_page(listed, seen, parts.acted)
         return Found(pids, shown, parts.dead(pids), existing, parts.fields)
 
-    def ask_about(self, pipe: Pipe, people: set[int]) -> Answer[dict[int, User]]:
+    def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
         self.ask_rules(pipe, people)
         return ask_people(pipe, people - self.people.keys())
@@ -353,7 +353,7 @@ class _Parts:
         self._asked_people = ask_people(pipe, uids - self._reader.people.keys())
         self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
 
-    def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Answer[dict[int, Acted]] | None:
+    def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
         me, latest = self._reader.me, self._reader.acted
         if me is None or latest.knows_all:

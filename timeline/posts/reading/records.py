@@ -8,7 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import note_bad, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import (
     NO_COUNTS,
     NO_LINKS,
@@ -31,7 +31,7 @@ class Version(NamedTuple):
     text: str
 
 
-def ask_versions(pipe: Pipe, pid: int) -> Answer[tuple[Version, ...]]:
+def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
     """All texts of an edited post, the one that stands now as the last; none for a post that was never edited. One
     command.
 
@@ -49,7 +49,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Answer[tuple[Version, ...]]:
                 texts.append(Version(number, text))
         return tuple(sorted(texts))
 
-    return Answer(read)
+    return Result(read)
 
 
 # ---- Records
@@ -84,10 +84,10 @@ class Record(NamedTuple):
         return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited)
 
 
-def ask_post(pipe: Pipe, pid: int) -> Answer[Record | None]:
+def ask_post(pipe: Pipe, pid: int) -> Result[Record | None]:
     """A post; None when it is missing or deleted."""
     fields = pipe.hmget(keys.post(pid), FIELDS)
-    return Answer(lambda: record_from(pid, *fields.value))
+    return Result(lambda: record_from(pid, *fields.value))
 
 
 def record_from(
@@ -162,13 +162,13 @@ def link_fields(links: Links) -> dict[str, str]:
     }
 
 
-def existing(asked: Mapping[int, Answer[Record | None]]) -> tuple[list[Record], list[int]]:
+def existing(asked: Mapping[int, Result[Record | None]]) -> tuple[list[Record], list[int]]:
     """The posts that exist, in the order of `asked`, and the ids of the missing or deleted ones."""
     found = {pid: answer.value for pid, answer in asked.items()}
     return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
-def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Answer[dict[int, int]]:
+def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
     """By id, the authors of these posts, as far as they have one. A command for each that is not cached."""
     known = {pid: uid for pid in pids if (uid := _authors_by_pid.get(pid)) is not None}
     asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids if pid not in known}
@@ -181,7 +181,7 @@ def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Answer[dict[int, int]]:
                 _authors_by_pid.put(pid, uid)
         return known
 
-    return Answer(read)
+    return Result(read)
 
 
 def cached_author(pid: int) -> int | None:

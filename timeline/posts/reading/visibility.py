@@ -17,7 +17,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.language.words import joined, phrase, words
 from timeline.posts.entities import Post
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_followed
@@ -104,7 +104,7 @@ MUTES_ASIDE = LatestHidden((frozenset(),) * len(KINDS), (False, False, True, Tru
 NOBODY_HIDDEN = LatestHidden((frozenset(),) * len(KINDS), (True,) * len(KINDS))
 
 
-def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Answer[LatestHidden]:
+def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Result[LatestHidden]:
     """Five commands. `where`: as for `muted_texts`."""
     asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in KINDS]
     words = ask_muted_words(pipe, me)
@@ -120,7 +120,7 @@ def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Answer[LatestHidden]
         )
         return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
 
-    return Answer(read)
+    return Result(read)
 
 
 def _stands_above(key: Callable[[int], str]) -> float:
@@ -136,7 +136,7 @@ class HiddenPeople:
         self._me = me
         self._latest = latest
         self._asked = {me}
-        self._answers: list[list[Answer[set[int]]]] = [[] for _ in KINDS]
+        self._answers: list[list[Result[set[int]]]] = [[] for _ in KINDS]
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
         """At most four commands; none for most users."""
@@ -155,10 +155,10 @@ class HiddenPeople:
         return blocked | by, muted, reposts
 
 
-def _ask_among(pipe: Pipe, key: str, people: list[int], after: float) -> Answer[set[int]]:
+def _ask_among(pipe: Pipe, key: str, people: list[int], after: float) -> Result[set[int]]:
     """Those of these people with a score above `after`."""
     scores = pipe.zmscore(key, [str(uid) for uid in people])
-    return Answer(
+    return Result(
         lambda: {uid for uid, score in zip(people, scores.value, strict=True) if score is not None and score > after}
     )
 

@@ -21,7 +21,7 @@ from retwis_site.jobs.reconcile import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_time
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import NO_LINKS, Links
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
@@ -163,7 +163,7 @@ class PostLook:
         return {pid: one.value for pid, one in self._quotes.items()}
 
 
-def _ask_seen(pipe: Pipe, pid: int) -> Answer[PostState]:
+def _ask_seen(pipe: Pipe, pid: int) -> Result[PostState]:
     key = keys.post(pid)
     fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
     replies = pipe.zcard(keys.replies_to(pid))
@@ -181,10 +181,10 @@ def _ask_seen(pipe: Pipe, pid: int) -> Answer[PostState]:
             texts=texts.value,
         )
 
-    return Answer(read)
+    return Result(read)
 
 
-def _ask_parent(pipe: Pipe, pid: int) -> Answer[Parent]:
+def _ask_parent(pipe: Pipe, pid: int) -> Result[Parent]:
     fields = pipe.hmget(keys.post(pid), ["user_id", "deleted"])
     replies, seconds = pipe.zcard(keys.replies_to(pid)), pipe.ttl(keys.post(pid))
 
@@ -194,7 +194,7 @@ def _ask_parent(pipe: Pipe, pid: int) -> Answer[Parent]:
             return Parent(0, deleted=False, expires=False)
         return Parent(replies.value, deleted is not None, seconds.value != FOREVER)
 
-    return Answer(read)
+    return Result(read)
 
 
 # ---- Settling

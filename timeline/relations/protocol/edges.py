@@ -24,7 +24,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, heads
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from timeline.relations.protocol.relation import Counts, Edge, Relation, Scores, ask_person_exists
 
 # ---- A look: all that decides about some edges, read in one round trip.
@@ -60,7 +60,7 @@ class EdgeLook:
             )
             for edge, score in scores.items()
         ]
-        self._counts: dict[int, Reply[int] | Answer[int]] = {}
+        self._counts: dict[int, Reply[int] | Result[int]] = {}
         if relation.count is not None:
             self._counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import integer, stored_time
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.notices.entities import Kind, Notice
 from timeline.notices.inbox import Welcome, ask_welcome, queue_notice
 from timeline.relations.protocol.relation import Edge, Effect
@@ -24,14 +24,14 @@ def notice_of(kind: Kind) -> Effect:
     """The effect of a relation: `edge.owner` gets a notice of this kind. At most seven commands a look, and two when it
     is written."""
 
-    def ask(pipe: Pipe, edge: Edge) -> Answer[object]:
+    def ask(pipe: Pipe, edge: Edge) -> Result[object]:
         post = None if kind is Kind.FOLLOW else int(edge.target)
         welcome = ask_welcome(pipe, edge.owner, _notice(edge), post)
         if not edge.own_post:
-            return Answer(lambda: NoticeFacts(welcome.value))
+            return Result(lambda: NoticeFacts(welcome.value))
         key = keys.post(edge.own_post)
         when = pipe.hget(key, "time")
-        return Answer(lambda: NoticeFacts(welcome.value, stored_time(key, when.value)))
+        return Result(lambda: NoticeFacts(welcome.value, stored_time(key, when.value)))
 
     def queue(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
         assert isinstance(fact, NoticeFacts)

@@ -14,7 +14,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, mirror_of
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 
 # ---- What edges lead to: people, posts, threads, tags and words.
 
@@ -23,7 +23,7 @@ from retwis_site.store.replies import Answer, Reply
 class Target:
     """A kind of target. `ask_exists` asks whether one is there and not deleted: at most one command."""
 
-    ask_exists: Callable[[Pipe, str], Answer[bool]]
+    ask_exists: Callable[[Pipe, str], Result[bool]]
     is_person: bool = False
     has_author: bool = False
     is_text: bool = False  # its name is no id
@@ -38,13 +38,13 @@ class Target:
         return self.is_text or parse_id(member) is not None
 
 
-def ask_person_exists(pipe: Pipe, uid: str) -> Answer[bool]:
+def ask_person_exists(pipe: Pipe, uid: str) -> Result[bool]:
     """Whether an account is not deleted. One command."""
     deleted = pipe.hget(keys.user(int(uid)), "deleted")
-    return Answer(lambda: not is_deleted(deleted.value))
+    return Result(lambda: not is_deleted(deleted.value))
 
 
-def ask_post_exists(pipe: Pipe, pid: str) -> Answer[bool]:
+def ask_post_exists(pipe: Pipe, pid: str) -> Result[bool]:
     """Whether a post is there and not deleted. The hash of a deleted post expires: then it has no author. One
     command."""
     fields = pipe.hmget(keys.post(int(pid)), ["user_id", "deleted"])
@@ -53,11 +53,11 @@ def ask_post_exists(pipe: Pipe, pid: str) -> Answer[bool]:
         author, deleted = fields.value
         return author is not None and deleted is None
 
-    return Answer(read)
+    return Result(read)
 
 
-def _always(pipe: Pipe, target: str) -> Answer[bool]:
-    return Answer(lambda: True)
+def _always(pipe: Pipe, target: str) -> Result[bool]:
+    return Result(lambda: True)
 
 
 PERSON = Target(ask_person_exists, is_person=True)
@@ -74,10 +74,10 @@ WORDS = Target(_always, is_text=True)
 class Count(Protocol):
     """Where the number of edges to a target stands."""
 
-    def ask(self, pipe: Pipe, target: int) -> Reply[int] | Answer[int]:
+    def ask(self, pipe: Pipe, target: int) -> Reply[int] | Result[int]:
         """What the number must be."""
 
-    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
         """What the number is; 0 where none is written."""
 
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
@@ -99,13 +99,13 @@ class PostCount:
         """Of the field, as the key table says."""
         return self.mirror.counted
 
-    def ask(self, pipe: Pipe, target: int) -> Answer[int]:
+    def ask(self, pipe: Pipe, target: int) -> Result[int]:
         size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))
-        return Answer(lambda: size.value if exists.value else 0)
+        return Result(lambda: size.value if exists.value else 0)
 
-    def ask_written(self, pipe: Pipe, target: int) -> Answer[float]:
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
         stored = pipe.hget(keys.post(target), self.name)
-        return Answer(lambda: parse_number(stored.value or "") or 0)
+        return Result(lambda: parse_number(stored.value or "") or 0)
 
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
         if number:
@@ -170,8 +170,8 @@ class Scores(Enum):
     OWN_POST = auto()  # the id of the post that the edge makes. Ids are unique, so the score names the edge
 
 
-def _nothing_asked(pipe: Pipe, edge: Edge) -> Answer[object]:
-    return Answer(lambda: None)
+def _nothing_asked(pipe: Pipe, edge: Edge) -> Result[object]:
+    return Result(lambda: None)
 
 
 def _nothing_withdrawn(pipe: Pipe, edge: Edge, score: float) -> None:
@@ -187,13 +187,13 @@ class Effect:
     """
 
     queue: Callable[[Pipe, Edge, float | None, object], None]
-    ask: Callable[[Pipe, Edge], Answer[object]] = _nothing_asked  # what decides about the effect; part of each look
+    ask: Callable[[Pipe, Edge], Result[object]] = _nothing_asked  # what decides about the effect; part of each look
     # What only the score of the edge leads to. It is removed before an edge that must not stand.
     withdraw: Callable[[Pipe, Edge, float], None] = _nothing_withdrawn
 
 
 # Whether an edge may stand, beside the existence of both sides. It gets the handle of the score, too.
-Condition = Callable[[Pipe, Edge, Reply[float | None]], Answer[bool]]
+Condition = Callable[[Pipe, Edge, Reply[float | None]], Result[bool]]
 
 
 def _nothing_more(store: Store, stand: Mapping[Edge, bool]) -> None:
@@ -259,11 +259,11 @@ def _number(job: str, place: int) -> int:
 # ---- Which edges of a person stand, for pages.
 
 
-def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[int]) -> Answer[set[int]]:
+def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[int]) -> Result[set[int]]:
     """Those of these people, posts or threads that a person has an edge to, such as the posts that they like. An edge
     that has ended is none. One command; none without targets."""
     if not targets:
-        return Answer(set[int])
+        return Result(set[int])
     scores = pipe.zmscore(relation.truth(who), [str(target) for target in targets])
     after = time.time() if relation.scores is Scores.UNTIL else -1
 
@@ -271,4 +271,4 @@ def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[i
         pairs = zip(targets, scores.value, strict=True)
         return {target for target, score in pairs if score is not None and score > after}
 
-    return Answer(read)
+    return Result(read)

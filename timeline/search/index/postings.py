@@ -22,7 +22,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Answer, Reply
+from retwis_site.store.replies import Reply, Result
 from retwis_site.store.snowflake import SMALLEST
 
 # ---- The ranges of ids by which the index is split: no key grows without limit, and a search reads the newest range
@@ -87,7 +87,7 @@ def highest(ranges: Ranges, before: int, number: int) -> tuple[Range, ...]:
 _kept: Memory[str, Ranges] = Memory(size=2, seconds=KEPT)
 
 
-def ask_ranges(pipe: Pipe) -> Answer[Ranges]:
+def ask_ranges(pipe: Pipe) -> Result[Ranges]:
     """All ranges. Two commands; the answer has an entry for each MOST_POSTS posts with ids from the time."""
     counter, starts = pipe.get(keys.next_post_id()), pipe.zrange(keys.posting_ranges(), 0, -1)
 
@@ -97,7 +97,7 @@ def ask_ranges(pipe: Pipe) -> Answer[Ranges]:
             tuple(sorted(stored_ids(keys.posting_ranges(), starts.value))),
         )
 
-    return Answer(read)
+    return Result(read)
 
 
 def known_ranges(store: Store) -> Ranges:
@@ -156,17 +156,17 @@ class Postings:
         return compress(records(bytes(without), self.within), self._chosen)
 
 
-def ask_postings(pipe: Pipe, within: Range, term: str) -> Answer[Postings]:
+def ask_postings(pipe: Pipe, within: Range, term: str) -> Result[Postings]:
     """The posts under a term in one range. One command."""
     bucket, fingerprint = place(term)
     stored = pipe.get_bytes(keys.postings(within.first, bucket))
-    return Answer(lambda: Postings(stored.value or b"", within, fingerprint))
+    return Result(lambda: Postings(stored.value or b"", within, fingerprint))
 
 
-def ask_posts(pipe: Pipe, within: Range, term: str) -> Answer[set[int]]:
+def ask_posts(pipe: Pipe, within: Range, term: str) -> Result[set[int]]:
     """The ids that stand under a term in one range; some of them may not have it. One command."""
     asked = ask_postings(pipe, within, term)
-    return Answer(lambda: in_all([asked.value]))
+    return Result(lambda: in_all([asked.value]))
 
 
 def in_all(postings: Sequence[Postings]) -> set[int]:
@@ -225,7 +225,7 @@ def queue_bits(pipe: Pipe, within: Range, terms: Iterable[str]) -> None:
         pipe.setbit(keys.posting_bits(within.number // GROUP, bucket), _bit(within, slot))
 
 
-def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[list[Range]]:
+def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[list[Range]]:
     """Those of the ranges that may have posts with all of these terms. One command for each term and group."""
     by_group: defaultdict[int, list[Range]] = defaultdict(list)
     for each in ranges:
@@ -238,7 +238,7 @@ def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -
     def read() -> list[Range]:
         return [each for some, answers in asked for each in _with_all(some, answers)]
 
-    return Answer(read)
+    return Result(read)
 
 
 def _with_all(ranges: Sequence[Range], answers: Iterable[tuple[int, Reply[bytes | None]]]) -> list[Range]:

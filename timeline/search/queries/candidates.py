@@ -5,7 +5,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.language.stems import asked_terms
 from timeline.language.words import Word
 from timeline.posts.reading.moments import Bounds, moment
@@ -71,10 +71,10 @@ class Proposals(NamedTuple):
         return {term: most[term] for term in sorted(most, key=lambda term: most[term])[:number]}
 
 
-def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[Proposals]:
+def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Proposals]:
     """Ask which posts stand under these terms, at least one. One command for each range and term."""
     asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
-    return Answer(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
+    return Result(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
 
 
 def terms(query: Query, scope: Scope, uids: Mapping[str, int], me: int | None) -> list[str]:
@@ -205,11 +205,11 @@ class Newest(NamedTuple):
     others: list[Range]
 
 
-def ask_newest(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Answer[Newest]:
+def ask_newest(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Newest]:
     """`ranges`: the newest first. Commands as for `ask_proposals` and `ask_ranges_with`."""
     proposals = ask_proposals(pipe, ranges[:NEWEST_RANGES], terms)
     others = ask_ranges_with(pipe, ranges[NEWEST_RANGES:MOST_RANGES], terms)
-    return Answer(lambda: Newest(proposals.value, others.value))
+    return Result(lambda: Newest(proposals.value, others.value))
 
 
 class Candidates:
@@ -263,11 +263,11 @@ class Candidates:
         taken, self._ready = self._ready[:number], self._ready[number:]
         return taken
 
-    def _from_newest(self, newest: Answer[Newest]) -> Iterator[int]:
+    def _from_newest(self, newest: Result[Newest]) -> Iterator[int]:
         yield from self._ids(newest.value.proposals)
         yield from self._from_further(newest.value, None)
 
-    def _from_further(self, newest: Newest, asked: Answer[Proposals] | None) -> Iterator[int]:
+    def _from_further(self, newest: Newest, asked: Result[Proposals] | None) -> Iterator[int]:
         """The posts of further ranges, which are `asked` for now unless they were before."""
         if asked is None:
             pipe = self._store.pipeline()
@@ -280,7 +280,7 @@ class Candidates:
         elif len(self._ranges) > MOST_RANGES:
             self.down_to = self._ranges[MOST_RANGES - 1].first
 
-    def _ask_further(self, pipe: Pipe, newest: Newest) -> Answer[Proposals]:
+    def _ask_further(self, pipe: Pipe, newest: Newest) -> Result[Proposals]:
         """As many of the other ranges as bounds allow, for the rarest terms. No command when there are no others."""
         rarest = newest.proposals.rarest(RAREST) if newest.others else {}
         most = max(1, MOST_PROPOSED // max(1, sum(rarest.values())))

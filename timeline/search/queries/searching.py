@@ -16,7 +16,7 @@ from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Answer
+from retwis_site.store.replies import Result
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.search.index.postings import Range, highest, known_ranges
@@ -49,7 +49,7 @@ class Searching:
         self._store = store
 
     def begin(
-        self, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[Pipe], Answer[T]]
+        self, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[Pipe], Result[T]]
     ) -> "tuple[Search, T]":
         """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
         viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
@@ -80,13 +80,13 @@ class Searching:
         return Search(candidates, reader), answer
 
 
-NO_UIDS: Answer[dict[str, int]] = Answer(dict)
+NO_UIDS: Result[dict[str, int]] = Result(dict)
 
 
-def _ask_newest(pipe: Pipe, ranges: Sequence[Range], asked: Sequence[str]) -> Answer[Newest | None]:
+def _ask_newest(pipe: Pipe, ranges: Sequence[Range], asked: Sequence[str]) -> Result[Newest | None]:
     """None without terms: the uids of named people are not known yet, by which posts are found."""
     newest = ask_newest(pipe, ranges, asked) if asked else None
-    return Answer(lambda: newest.value if newest else None)
+    return Result(lambda: newest.value if newest else None)
 
 
 class Search:
