@@ -1,6 +1,5 @@
 """Lists around posts: quotes of a post, who likes or reposts it, and what the viewer likes or keeps."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from accounts.signing_in.viewer import Viewer
@@ -15,6 +14,7 @@ from timeline.people.lists import ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.relations.protocol.relation import Relation
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
 # ---- The posts that quote a post.
@@ -68,24 +68,17 @@ class ActedByPage:
 
 
 class ActedBy:
-    """The people who have acted on a post. Only reads."""
+    """The people who have acted on posts: of a relation with a mirror, such as those who like them. Only reads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, relation: Relation) -> None:
         self._store = store
+        self._relation = relation
 
-    def likers(self, viewer: Viewer, username: str, pid: int, before: ScoreCursor | None) -> ActedByPage:
-        """Who likes a post of `username`. Two round trips with cached uids, three for a later page. Raises NoSuchUser,
-        AccountDeleted, NoSuchPost, PostDeleted, NotShown."""
-        return self._page(viewer, username, pid, before, keys.liked_by)
-
-    def reposters(self, viewer: Viewer, username: str, pid: int, before: ScoreCursor | None) -> ActedByPage:
-        """Who has reposted a post of `username`, as `likers`."""
-        return self._page(viewer, username, pid, before, keys.reposted_by)
-
-    def _page(
-        self, viewer: Viewer, username: str, pid: int, before: ScoreCursor | None, key_of: Callable[[int], str]
-    ) -> ActedByPage:
-        key = key_of(pid)
+    def page(self, viewer: Viewer, username: str, pid: int, before: ScoreCursor | None) -> ActedByPage:
+        """Who has acted on a post of `username`. Two round trips with cached uids, three for a later page. Raises
+        NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, NotShown."""
+        assert self._relation.mirror is not None
+        key = self._relation.mirror(pid)
         if before is None:
             author, (_, found) = viewer.ask_about(
                 username,
@@ -112,7 +105,7 @@ class ActedBy:
         return ActedByPage(author, pid, [*people.value.values()], older)
 
 
-# ---- A user's own lists of posts: those that they like, and their bookmarks.
+# ---- A user's own lists of posts: those that they like, and those that they keep.
 
 
 MOST = POSTS_A_PAGE + READ_MORE + 1  # rows that are read for a page
@@ -127,21 +120,16 @@ class SavedPage:
 
 
 class SavedPosts:
-    """The lists of the viewer. Only reads."""
+    """The posts of one relation of the viewer, such as those that they like. Only reads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, relation: Relation) -> None:
         self._store = store
+        self._key = relation.truth
 
-    def likes(self, viewer: Viewer, before: ScoreCursor | None) -> SavedPage:
-        """The posts that the viewer likes. Two round trips with cached uids, three for a later page; one more where
-        many are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
-        return self._page(viewer, keys.likes, before)
-
-    def bookmarks(self, viewer: Viewer, before: ScoreCursor | None) -> SavedPage:
-        """The viewer's bookmarks, as `likes`."""
-        return self._page(viewer, keys.bookmarks, before)
-
-    def _page(self, viewer: Viewer, key: Callable[[int], str], before: ScoreCursor | None) -> SavedPage:
+    def page(self, viewer: Viewer, before: ScoreCursor | None) -> SavedPage:
+        """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
+        are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
+        key = self._key
         if before is None:
             me, (scored, acted) = viewer.ask_as_user(
                 lambda pipe, me: trip(pipe.zrevrange_withscores(key(me), 0, MOST - 1), ask_latest_acted(pipe, me))

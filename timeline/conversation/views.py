@@ -1,7 +1,7 @@
 """The page of a post, with its thread; the posts that quote it; who likes it and who reposts it; the viewer's likes and
 bookmarks."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 from django.http import HttpResponse
@@ -12,7 +12,6 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import to_login
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NotSignedIn
 from accounts.users.html import at
 from retwis_site.rendering.dates import iso
@@ -20,14 +19,18 @@ from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.conversation import acting
-from timeline.conversation.lists import ActedBy, ActedByPage, Quotes, SavedPage, SavedPosts
+from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
 from timeline.conversation.threads import Branch, InThread, Threads
 from timeline.people.html import listed
-from timeline.people.lists import ScoreCursor, score_cursor
+from timeline.people.lists import score_cursor
 from timeline.posts.entities import DeletedBy, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
+from timeline.relations.bookmark import BOOKMARK
+from timeline.relations.like import LIKE
+from timeline.relations.protocol.relation import Relation
+from timeline.relations.repost import REPOST
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 
@@ -39,18 +42,17 @@ ACTED_BY = {name: Page("timeline/conversation/acted_by.html", here=name) for nam
 
 @require_safe
 def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    return _acted_by_page(request, ActedBy(connect()).likers(request.viewer, username, pid, before), "likes_of")
+    return _acted_by_page(request, LIKE, username, pid, "likes_of")
 
 
 @require_safe
 def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    before = score_cursor(request.GET.get("before"))
-    return _acted_by_page(request, ActedBy(connect()).reposters(request.viewer, username, pid, before), "reposts_of")
+    return _acted_by_page(request, REPOST, username, pid, "reposts_of")
 
 
-def _acted_by_page(request: RetwisRequest, found: ActedByPage, which: str) -> HttpResponse:
+def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int, which: str) -> HttpResponse:
     """`which`: `likes_of` or `reposts_of`."""
+    found = ActedBy(connect(), of).page(request.viewer, username, pid, score_cursor(request.GET.get("before")))
     by = rendering(request)
     return ACTED_BY[which].response(
         request,
@@ -66,7 +68,6 @@ def _acted_by_page(request: RetwisRequest, found: ActedByPage, which: str) -> Ht
 # ---- The pages of the posts that the viewer likes, and of the viewer's bookmarks.
 
 
-ReadSaved = Callable[[Viewer, ScoreCursor | None], SavedPage]
 SAVED = {
     name: Page("timeline/conversation/saved.html", here=name, shape=listing.SHAPE) for name in ("likes", "bookmarks")
 }
@@ -74,18 +75,18 @@ SAVED = {
 
 @require_safe
 def likes(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, SavedPosts(connect()).likes, "likes")
+    return _saved_page(request, LIKE, "likes")
 
 
 @require_safe
 def bookmarks(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, SavedPosts(connect()).bookmarks, "bookmarks")
+    return _saved_page(request, BOOKMARK, "bookmarks")
 
 
-def _saved_page(request: RetwisRequest, read: ReadSaved, which: str) -> HttpResponse:
+def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
     """`which`: `likes` or `bookmarks`."""
     try:
-        found = read(request.viewer, score_cursor(request.GET.get("before")))
+        found = SavedPosts(connect(), of).page(request.viewer, score_cursor(request.GET.get("before")))
     except NotSignedIn:
         return to_login(request.get_full_path())
     by = rendering(request)
