@@ -7,8 +7,7 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
 from retwis_site.jobs.outbox_checks import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
-from retwis_site.maintenance.key_checks import KeyChecks
-from retwis_site.maintenance.value_checks import ValueChecks
+from retwis_site.maintenance.key_checks import KeyChecks, ValueChecks
 from retwis_site.store.client import Store
 
 EXAMPLES = 20  # findings of each check that are printed; the others are only counted

@@ -1,16 +1,24 @@
-"""Checks that any Redis application could use: keys of the wrong type, counters below the largest id."""
+"""Checks of single keys: their types, their values, and the counters. Any Redis application could use them."""
 
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
+from typing import Any
 
 from django.conf import settings
+from redis.client import NEVER_DECODE
 
 from retwis_site.features import features
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, fields, looking, move_away
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, fields, keep, looking, move_away
 from retwis_site.store import keys
+from retwis_site.store.cached_list import MARKS
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import LONGEST_LOGGED, parse_id, parse_number
+from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
+from retwis_site.store.keys import user
 from retwis_site.store.kinds import KINDS, Kind, id_in, kind_of, matching, may_be
 from retwis_site.store.replies import Result
+from retwis_site.store.schema import ADOPTING
 
 COUNTERS = "counters below the largest id"
 
@@ -96,3 +104,139 @@ class KeyChecks:
             self._store.set(counter, str(largest))
         elif current < largest:  # not SET: it would undo an INCR of the site, and an id would be assigned twice
             self._store.incrby(counter, largest - current)
+
+
+# ---- The check of values: what should be an id, a number or a text by the key table, and is none. Readers skip it.
+#
+# It reads and removes bytes. As text, all bytes that are no UTF-8 look alike, and no command with such a text finds
+# them.
+
+
+AS_BYTES = {NEVER_DECODE: True}
+
+
+def _is_entry(text: str) -> bool:
+    return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
+
+
+# By the `check` of a value.
+IS: dict[str, Callable[[str], bool]] = {
+    "id": lambda text: parse_id(text) is not None,
+    "number": lambda text: parse_number(text) is not None,
+    "deletion": lambda text: parse_number(text.removesuffix(":staff")) is not None,
+    "text": bool,
+    "entry": _is_entry,
+    "version": lambda text: text == ADOPTING or parse_id(text) is not None,
+}
+
+
+class ValueChecks:
+    """Searches all keys of the site. It relies on the check of types, which comes before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("values that are no id, number or text", at_end=self.bad_values, after=True)]
+
+    def bad_values(self) -> Chunks:
+        """Values that the key table does not allow. The repair removes them, and keeps them under `damaged:`.
+
+        One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
+        for names in self._store.scan_keys(matching("*"), AT_ONCE):
+            known = [(key, kind) for key in names if (kind := kind_of(key)) and kind.is_checked]
+            for some in batches(known, SETS_AT_ONCE):
+                pipe = self._store.pipeline()
+                asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
+                pipe.execute()
+                found = chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked)
+                yield from batches(found, AT_ONCE)
+
+    def _findings(self, key: str, kind: Kind, reply: Any) -> Iterator[Finding]:
+        """The findings in one key, from the reply to its first read."""
+        holds, type_ = kind.main.check, kind.type
+        if kind.checked_fields:
+            for (name, what), value in zip(kind.checked_fields.items(), reply, strict=True):
+                if value is not None and not _is(what, value):
+                    yield self._bad_field(key, kind, name, value)
+        elif type_ == "hash":
+            for field, value in self._scanned("HSCAN", key, reply):
+                if not (_is(holds, value) and _is("text", field)):
+                    yield Finding(f"{key} has {_shown(value)}", partial(self._remove, "HDEL", key, field, value))
+        elif type_ == "zset":
+            for member, score in self._scanned("ZSCAN", key, reply):
+                yield from self._of_member(key, kind, member, score)
+        else:
+            values = self._entries(key, reply) if type_ == "list" else [reply]
+            bad = next((value for value in values if value is not None and not _is(holds, value)), None)
+            if bad is not None:
+                yield Finding(f"{key} has {_shown(bad)}", partial(move_away, self._store, key))
+
+    def _scanned(self, command: str, key: str, reply: Any) -> Iterator[tuple[bytes, Any]]:
+        """Members with scores or fields with values, from the first reply to a ZSCAN or HSCAN on."""
+        cursor, found = reply
+        yield from found.items() if isinstance(found, dict) else found
+        while cursor:
+            cursor, found = self._store.send(command, key, cursor, "COUNT", AT_ONCE, **AS_BYTES)
+            yield from found.items() if isinstance(found, dict) else found
+
+    def _entries(self, key: str, first: list[bytes]) -> Iterator[bytes]:
+        """The entries of a list, from the first AT_ONCE on."""
+        start, found = 0, first
+        while found:
+            yield from found
+            start += len(found)
+            found = self._store.send("LRANGE", key, start, start + AT_ONCE - 1, **AS_BYTES)
+
+    def _bad_field(self, key: str, kind: Kind, field: str, value: bytes) -> Finding:
+        """The repair removes an id. `deleted` of a post becomes 0, since the field says by itself that it is deleted.
+        `deleted` of a user has no repair: the checks after this one would remove all that the user has."""
+        what = f"{key} has {_shown(value)} as {field}"
+        if field != "deleted":
+            return Finding(what, partial(self._remove, "HDEL", key, field.encode(), value))
+        if kind is user:
+            how = f"HDEL {key} deleted; or, to delete the account: HSET {key} deleted 0"
+            return Finding(f"{what}, so the account is hidden. To show it: {how}", None)
+        return Finding(what, partial(self._mark_deleted, key, value))
+
+    def _mark_deleted(self, key: str, value: bytes) -> None:
+        keep(self._store, key, b"deleted", value)
+        self._store.hset(key, {"deleted": "0"})
+
+    def _of_member(self, key: str, kind: Kind, member: bytes, score: float) -> Iterator[Finding]:
+        if not _is(kind.main.check, member):
+            yield Finding(f"{key} has {_shown(member)}", partial(self._remove, "ZREM", key, member, score))
+            return
+        rule = kind.score.rule
+        right = integer(score) if rule == "seconds" else int(member) if rule == "member" else score
+        if abs(right - score) >= 1:
+            what = f"{key} has the score {score:g}"
+            yield Finding(what, partial(self._store.send, "ZADD", key, right, member))
+
+    def _remove(self, command: str, key: str, name: bytes, value: bytes | float) -> None:
+        """Remove a member or a field, and keep it. Two round trips."""
+        keep(self._store, key, name, value)
+        self._store.send(command, key, name)
+
+
+def _first_read(key: str, kind: Kind) -> tuple[str | int, ...]:
+    """The command that reads a key, or the first members, fields or entries of a long one."""
+    if kind.checked_fields:
+        return ("HMGET", key, *kind.checked_fields)
+    return {
+        "hash": ("HSCAN", key, 0, "COUNT", AT_ONCE),
+        "zset": ("ZSCAN", key, 0, "COUNT", AT_ONCE),
+        "list": ("LRANGE", key, 0, AT_ONCE - 1),
+        "string": ("GET", key),
+    }[kind.type]
+
+
+def _is(holds: str, value: bytes) -> bool:
+    try:
+        return IS[holds](value.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _shown(value: bytes) -> str:
+    return repr(value[:LONGEST_LOGGED].decode(errors="replace"))

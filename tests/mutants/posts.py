@@ -102,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         "posts of a deleted account: they have no jobs",
-        "timeline/posts/removal.py",
+        "timeline/posts/writing/deletion.py",
         "        leased = Outbox(store).add_all(jobs)\n",
         "        leased = Outbox(store).add_all([])\n",
         ("tests/accounts/users/test_removal.py", AGREE),

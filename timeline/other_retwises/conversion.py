@@ -3,18 +3,72 @@
 Only people are held in memory: a name, a date and an id for each. Posts, follows and likes pass by.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import TypeVar
 
+from accounts.users.checks.adoption import BEGINNING
 from retwis_site.features import Line
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.entities import Account, Edge, Reader, SourcePost
-from timeline.other_retwises.names import Person, Renamed, renamed
 from timeline.other_retwises.passwords import Password
 from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import AT_ONCE
+
+# ---- Usernames of an import. Here, two names that differ only in letter case are one name; elsewhere they may be
+# two.
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What is known of a person while the others are read."""
+
+    uid: int
+    username: str
+    registered: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A person whose name someone else keeps."""
+
+    uid: int
+    before: str
+    after: str
+
+
+def renamed(people: Iterable[Person]) -> list[Renamed]:
+    """Who needs another name, by ascending uid, and which.
+
+    The person who registered first keeps the name; where no date is known, the one with the lowest uid. The others
+    become `<name>_<uid>`, with the first BEGINNING characters of the name, as in an adopted database."""
+    same: dict[str, list[Person]] = defaultdict(list)
+    for person in people:
+        same[person.username.lower()].append(person)
+    taken = set(same)
+    others = [person for group in same.values() for person in sorted(group, key=_priority)[1:]]
+    found = []
+    for person in sorted(others, key=lambda person: person.uid):
+        name = _free_name(person, taken)
+        taken.add(name.lower())
+        found.append(Renamed(person.uid, person.username, name))
+    return found
+
+
+def _priority(person: Person) -> tuple[float, int]:
+    return (inf if person.registered is None else person.registered, person.uid)
+
+
+def _free_name(person: Person, taken: set[str]) -> str:
+    """When someone has that name too, underscores follow it: a dry run tells what the import will do."""
+    name = f"{person.username[:BEGINNING]}_{person.uid}"
+    while name.lower() in taken:
+        name += "_"
+    return name
+
 
 T = TypeVar("T")
 
@@ -24,6 +78,9 @@ UNKNOWN_TIME = 0  # unix seconds
 REPLACED = "texts with bytes that are not UTF-8, which are replaced"
 
 Encode = Callable[[Sequence[Password | None]], list[str | None]]
+
+
+# ---- The conversion
 
 
 class Conversion:

@@ -1,22 +1,45 @@
-"""The pages of people: followers, following, the directory, and search."""
+"""The pages of people: followers, following, the directory and search; whom a user blocks and mutes; muted words."""
 
 from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from django.http import HttpResponse
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.signing_in.html import rendering
+from accounts.settings.forms import LineField
+from accounts.signing_in.guards import login_required, to_login
+from accounts.signing_in.html import Page, Rendering, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NotSignedIn, User
 from accounts.users.html import person, titled
+from retwis_site.rendering.dates import day, moment
+from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
 from retwis_site.store.client import connect
-from timeline.people import hidden_page, words
+from retwis_site.store.rate_limits import RateLimits
+from timeline.language.words import words
 from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages
+from timeline.people.hidden import HiddenPeople, HiddenPerson, Hides, hidden_people
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
 from timeline.people.lists import choice, name_cursor, score_cursor
+from timeline.relations.actions import FOR_DAYS
+from timeline.relations.feature import BLOCKS
+from timeline.relations.mute import FOREVER, in_days
+from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse
+
+# ---- Followers, following, everyone
 
 
 @require_safe
@@ -105,6 +128,137 @@ def _people_page(
     )
 
 
+# ---- The page of the people whom a user blocks and mutes.
+
+
+HIDDEN = Page("timeline/people/hidden/hidden.html", here="hidden_people")
+ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(Hides)})
+
+
+def hidden_page(request: HttpRequest, by: Rendering, found: HiddenPeople) -> HttpResponse:
+    rows: dict[str, Any] = {
+        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.items()
+    }
+    return HIDDEN.response(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
+
+
+def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
+    iso, exact = moment(one.until or 0, by.language)
+    return ROW.fill(
+        by.language,
+        kind=kind,
+        ends=one.until is not None,
+        **person(one.user, by.language),
+        username=one.user.username,
+        csrf_token=by.token,
+        iso=iso,
+        exact=exact,
+        day=day(one.until or 0, by.language),
+    )
+
+
+@require_safe
+@cache_control(private=True, no_store=True)
+def blocks(request: RetwisRequest) -> HttpResponse:
+    try:
+        found = hidden_people(connect(), request.viewer)
+    except NotSignedIn:
+        return to_login(request.get_full_path())
+    return hidden_page(request, rendering(request), found)
+
+
+# ---- The page of the words that a user mutes.
+
+
+PLACES = (
+    (Where.HOME.value, gettext_lazy("On my home page")),
+    (Where.EVERYWHERE.value, gettext_lazy("Everywhere")),
+)
+WAYS = (
+    (How.HIDE.value, gettext_lazy("Leave these posts out")),
+    (How.FOLD.value, gettext_lazy("Show a line that opens them")),
+)
+
+
+class MutedWordForm(forms.Form):
+    """A word or a phrase, where and how it is muted, and for how long."""
+
+    words = LineField(
+        LONGEST_MUTED,
+        label=gettext_lazy("Word or phrase"),
+        help_text=format_lazy(
+            gettext_lazy("Whole words; capital letters and accents do not matter. Up to {number} characters."),
+            number=LONGEST_MUTED,
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    where = forms.ChoiceField(label=gettext_lazy("Where"), choices=PLACES, initial=Where.HOME)
+    how = forms.ChoiceField(label=gettext_lazy("How"), choices=WAYS, initial=How.HIDE)
+    days = forms.ChoiceField(label=gettext_lazy("For how long"), choices=FOR_DAYS, required=False)
+
+    def clean_words(self) -> str:
+        typed = " ".join(str(self.cleaned_data["words"]).replace(":", " ").split())
+        if not words(typed):
+            raise ValidationError(_("Write at least one letter, digit or emoji."))
+        return typed
+
+    def muted(self) -> MutedWord:
+        """What a valid form mutes."""
+        given, days = self.cleaned_data, self.cleaned_data["days"]
+        until = in_days(int(days)) if days else FOREVER
+        return MutedWord(given["words"], Where(given["where"]), How(given["how"]), until)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+@cache_control(private=True, no_store=True)
+def muted_words(request: RetwisRequest, me: User) -> HttpResponse:
+    """A list of them, with the undo of each, and a form for another one."""
+    if request.method != "POST":
+        return _words_page(request, MutedWordForm(), MutedWords(connect()).of(me.uid))
+    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    if "unmute" in request.POST:
+        return _unmute(me, parse(request.POST["unmute"]), request)
+    return _mute(me, MutedWordForm(request.POST), request)
+
+
+def _mute(me: User, form: MutedWordForm, request: RetwisRequest) -> HttpResponse:
+    muted = MutedWords(connect())
+    present = muted.of(me.uid)
+    if form.is_valid() and len(present) >= MOST_MUTED:
+        text = _("You can mute up to %(number)d words and phrases. Unmute one first.")
+        form.add_error("words", text % {"number": MOST_MUTED})
+    if not form.is_valid():
+        return _words_page(request, form, present, status=422)
+    muted.mute(me.uid, form.muted(), present)
+    messages.success(request, _("Muted: %(words)s") % {"words": form.muted().words})
+    return redirect("muted_words")
+
+
+def _unmute(me: User, old: MutedWord | None, request: RetwisRequest) -> HttpResponse:
+    if old is not None:
+        MutedWords(connect()).unmute(me.uid, old)
+        messages.success(request, _("No longer muted: %(words)s") % {"words": old.words})
+    return redirect("muted_words")
+
+
+class _Row(NamedTuple):
+    muted: MutedWord
+    until: tuple[str, str, str] | None  # for a machine, exactly, and the day; None: without an end
+
+
+def _words_page(
+    request: RetwisRequest, form: MutedWordForm, present: Sequence[MutedWord], status: int = 200
+) -> HttpResponse:
+    language = active_language()
+    rows = [_Row(muted, None if muted.until == inf else _until(int(muted.until), language)) for muted in present]
+    return form_page(request, "timeline/people/words/words.html", {"form": form, "rows": rows}, status)
+
+
+def _until(seconds: int, language: str) -> tuple[str, str, str]:
+    return (*moment(seconds, language), day(seconds, language))
+
+
 # ---- Addresses
 
 
@@ -112,6 +266,6 @@ urlpatterns = [
     path("people/", people, name="people"),
     path("@<username:username>/followers/", followers, name="followers"),
     path("@<username:username>/following/", following, name="following"),
-    path("settings/blocks/", hidden_page.blocks, name="hidden_people"),
-    path("settings/words/", words.muted_words, name="muted_words"),
+    path("settings/blocks/", blocks, name="hidden_people"),
+    path("settings/words/", muted_words, name="muted_words"),
 ]

@@ -8,10 +8,9 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.composing import drafts
-from timeline.posts.removal import remove_posts
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.site_lines import TOMBSTONES, account_lines
-from timeline.posts.writing.deletion import Deletion, finish_staff_deletion
+from timeline.posts.writing.deletion import Deletion, finish_staff_deletion, remove_posts
 from timeline.posts.writing.delivery import Delivery
 from timeline.posts.writing.editing import Editing
 from timeline.posts.writing.reposting import Reposts

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.checks import AT_ONCE
-from retwis_site.maintenance.value_checks import ValueChecks
+from retwis_site.maintenance.key_checks import ValueChecks
 from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything

@@ -10,11 +10,10 @@ import pytest
 
 from tests.support.other_retwises.php import PhpRetwis
 from tests.support.people import LONG_AGO
-from timeline.other_retwises.conversion import Conversion
+from timeline.other_retwises.conversion import Conversion, Person, Renamed, renamed
 from timeline.other_retwises.dates import seconds_of, unix_seconds
 from timeline.other_retwises.detect import LAYOUTS
 from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.names import Person, Renamed, renamed
 from timeline.other_retwises.passwords import ClearText, encode_all, encode_none
 from timeline.other_retwises.problems import Problems
 from timeline.other_retwises.source import AT_ONCE, connect_to

@@ -1,20 +1,20 @@
 """The deletion of posts."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from accounts.community.log import Act, Log, read_act
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE
+from retwis_site.store.chunks import AT_ONCE, emptied
 from retwis_site.store.client import Store
-from retwis_site.store.ids import nonce, stored_id
+from retwis_site.store.ids import nonce, stored_id, stored_ids
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, PostDeleted
 from timeline.posts.notices import NewPost, PostNotices
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import deleted_by
+from timeline.posts.reading.records import LINKS, deleted_by, links_from
 from timeline.posts.writing.settling import PostLook, Settling
 from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
 
@@ -129,3 +129,40 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
             Deletion(store).delete(act.whom, act.post, DeletedBy.STAFF)
         Log(store).write(act)
     claim.outbox.done(claim.name)
+
+
+# ---- The posts of a deleted account, removed by a worker a chunk at a time.
+
+
+def remove_posts(store: Store, uid: int) -> Iterator[None]:
+    """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
+    to the posts.
+
+    Each post has a job of its own. Without it, a worker that is killed here could leave a number of replies that no
+    other process corrects: the post that led to it may have left `updates:` meanwhile.
+
+    Only removed from the set: a post of another author that is in it by mistake, and reposts. Their edges withdraw
+    them, perhaps just now, and to mark a withdrawn one would make a hash. Six round trips a chunk, up
+    to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
+    key = keys.updates(uid)
+    for members in emptied(store, key):
+        pipe = store.pipeline()
+        asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
+        pipe.execute()
+        links = {
+            pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
+        }
+        own = [pid for pid, named in links.items() if named.repost_of is None]
+        jobs = [f"settle:{pid}:{nonce()}" for pid in own]
+        leased = Outbox(store).add_all(jobs)
+        mark_deleted(leased, own)
+        Settling(leased).settle(own)
+        for job in jobs:
+            Outbox(leased).queue_done(pipe, job)
+        pipe.execute()
+        PostNotices(store).remove([notices_of(pid, uid, links[pid], 0) for pid in own])
+        yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
+        for member in members:
+            pipe.zrem(key, member)
+        pipe.execute()
+        yield
