@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
-from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, matching, may_be
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.replies import Result
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]
     for names in _scanned(store, list(waiting)) if waiting else ():
         for name in names:
             found = may_be(name)
-            if found not in waiting:
+            if found not in waiting or not is_ours(name):  # a program may have `thread:settings` beside the site's keys
                 continue
             waiting[found].append(name)
             if len(waiting[found]) == AT_ONCE:
@@ -133,20 +133,21 @@ def texts_in(store: Store, names: list[str]) -> Iterator[list[str]]:
 def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, float]]]:
     """What sorted sets have, as (key, member, score).
 
-    One round trip reads the first AT_ONCE members of each set. Longer sets take one round trip more for each further
-    AT_ONCE members."""
+    One round trip reads the first AT_ONCE members of SETS_AT_ONCE sets. Longer sets take one round trip more for each
+    further AT_ONCE members."""
     return batches(_each_entry(store, names), AT_ONCE)
 
 
 def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
-    pipe = store.pipeline()
-    first = [(name, pipe.zscan(name, 0, AT_ONCE)) for name in names]
-    pipe.execute()
-    for key, scan in first:
-        cursor, found = scan.value
-        while found or cursor:
-            yield from ((key, member, score) for member, score in found)
-            cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
+    for some in batches(names, SETS_AT_ONCE):
+        pipe = store.pipeline()
+        first = [(name, pipe.zscan(name, 0, AT_ONCE)) for name in some]
+        pipe.execute()
+        for key, scan in first:
+            cursor, found = scan.value
+            while found or cursor:
+                yield from ((key, member, score) for member, score in found)
+                cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
 
 
 def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]]]:

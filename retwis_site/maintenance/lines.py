@@ -18,7 +18,8 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, note_bad, stored_id, stored_ids, stored_numbers, stored_score, stored_time
 from retwis_site.store.kinds import NUMBER as NUMBER_OF_KEY
-from retwis_site.store.kinds import OWN_TIME, POST, UNTIL, USER, Field, OfId, One, mirror_of
+from retwis_site.store.kinds import OWN_TIME, POST, THREAD, UNTIL, USER, Field, OfId, One, mirror_of
+from retwis_site.store.kinds import TEXT as TEXT_OF_KEY
 from retwis_site.store.kinds import TIME as TIME_OF_KEY
 from retwis_site.store.schema import is_hash
 from retwis_site.store.writes import Writes
@@ -123,7 +124,15 @@ _UNTIL = Column(
     lambda key, scored: None if scored[1] == inf else _SINCE.read(key, scored),
     lambda time: inf if time is None else unix(time),
 )
-_COLUMNS = {USER: _USERS, POST: _POSTS, NUMBER_OF_KEY: _NUMBERS, TIME_OF_KEY: _TIMES, OWN_TIME: _TIMES}
+_COLUMNS = {
+    USER: _USERS,
+    POST: _POSTS,
+    THREAD: _POSTS,
+    TEXT_OF_KEY: _TEXTS,
+    NUMBER_OF_KEY: _NUMBERS,
+    TIME_OF_KEY: _TIMES,
+    OWN_TIME: _TIMES,
+}
 
 Told = OfId | One | Field  # a sorted set that each user has, a map, or a field of each user
 
@@ -158,9 +167,9 @@ def lines_of(told: Told, line: str = "") -> SiteLines:
 def _columns(told: Told) -> list[Column]:
     if isinstance(told, Field):
         return [_USERS, *([_HASHES] if "<" in told.name else []), _COLUMNS[told.holds]]
-    column = _COLUMNS.get(told.main, _TEXTS)
+    column = _COLUMNS[told.main]
     if isinstance(told, One):
-        return [_COLUMNS.get(told.named, _TEXTS), column]
+        return [_COLUMNS[told.named], column]
     return [_USERS, column, _UNTIL if told.score == UNTIL else _SINCE]
 
 

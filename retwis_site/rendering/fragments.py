@@ -16,6 +16,7 @@ was made for another, and the thousandth page costs what the first one did.
 import re
 import secrets
 from array import array
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
@@ -211,6 +212,10 @@ class Fragment:
         shaped = self._shaped(language, given)
         self._require_all(given)
         return shaped.as_sent.fill(**given)
+
+    def fill_empty(self, language: str, **shape: Hashable) -> Html:
+        """The HTML of this fragment in a shape, with nothing in its slots."""
+        return self._shaped(language, shape).fill(defaultdict(lambda: NOTHING))
 
     def prepare(self, language: str, **given: Any) -> Sendable:
         """The fragment with these slots filled. The others stay open."""

@@ -23,7 +23,7 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
-from retwis_site.store.kinds import KINDS, Kind, OfId, id_in
+from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
@@ -341,8 +341,8 @@ class ListingChecks:
     def _remove(self, key: str, pid: int) -> None:
         """Remove an entry, and settle the post that has lost a reply or a quote."""
         self._store.zrem(key, str(pid))
-        number = id_in(key)
-        if number is None:  # the listing of a tag
+        number = None if kind_of(key) is keys.tag else id_in(key)  # a tag may be a number
+        if number is None:
             return
         for count in (REPLIES, QUOTES):
             Counts(self._store, count).recount([number])

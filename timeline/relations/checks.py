@@ -165,9 +165,8 @@ class EdgeChecks:
             return Result(read)
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
-        return check_of(
-            self._store, label, own, looking(self._store, ask), "", partial(self._repair, own, other), read=pairs
-        )
+        look, repair = looking(self._store, ask), partial(self._repair, own, other)
+        return check_of(self._store, label, own, look, "", repair, read=pairs)
 
     def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
         if own.main == USER and unknown(self._store, [member]):

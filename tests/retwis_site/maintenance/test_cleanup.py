@@ -7,6 +7,7 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.joining.applications import Application, stored_application
 from tests.support.command_output import said
+from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
@@ -163,6 +164,24 @@ def test_cleanup_reads_large_keys_in_chunks(raw, alice, capsys):
     assert raw.hgetall("auths") == {alice.secret: "1"}
     assert raw.keys("post:*") == ["post:5"]
     assert not [entry for entry in raw.lrange("timeline", 0, -1) if entry.isdigit()]
+
+
+SETS_OF_ANOTHER_PROGRAM = (
+    *("thread:settings", "replies_to:foo:x", "quotes_of:x", "reports_about:monthly", "reports_by:team", "likes:x"),
+    *("liked_by:post", "following:all", "notices:all", "updates:x", "muted_words:x", "sessions", "user:1:friends"),
+)
+
+
+def test_no_repair_touches_keys_of_another_program_that_begin_like_ours(site, capsys):
+    doctor(capsys, "--fix")
+    for name in SETS_OF_ANOTHER_PROGRAM:
+        site.zadd(name, {"77": 5})
+    for name in ("thread:theme", "updates:theme", "user:1:theme"):
+        site.set(name, "dark")
+    before = everything(site)
+    assert doctor(capsys, "--fix") == (0, {}, {})
+    assert "Nothing to clean up." in said(capsys, "cleanup")
+    assert everything(site) == before
 
 
 def test_cleanup_leaves_a_registration_under_way_alone(raw, capsys):

@@ -224,7 +224,7 @@ def test_the_code_gives_each_fragment_the_names_that_it_takes():
         if fragment is None:
             continue
         given = {keyword.arg for keyword in call.keywords} - {"status"}
-        taken = {*fragment.names.shape, *fragment.names.to_fill} - (frame if call.func.attr == "answer" else set())
+        taken = {*fragment.names.shape, *fragment.names.to_fill} - (frame if call.func.attr == "response" else set())
         unknown = given - {None} - taken
         missing = set() if None in given or call.func.attr == "prepare" else taken - given
         assert (unknown, missing) == (set(), set()), f"{module.__name__}, line {call.lineno}"
@@ -241,7 +241,7 @@ def calls_of_fragments():
                 continue
             for node in ast.walk(ast.parse(text)):
                 name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-                if name in {"fill", "fill_as_sent", "prepare", "answer"}:
+                if name in {"fill", "fill_as_sent", "prepare", "response"}:
                     yield import_module(".".join(path.relative_to(site.BASE_DIR).with_suffix("").parts)), node
 
 

@@ -366,8 +366,7 @@ def about_post(author: User, pid: int) -> dict[str, Any]:
 
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
-        empty = dict.fromkeys(QUOTED.names.slots, NOTHING)
-        return QUOTED.fill(language, seen=False, **empty)
+        return QUOTED.fill_empty(language, seen=False)
     made_of = (post.author, post.body, post.context.mentioned, age(post.time, now, language))
     kept = _quotes.get((post.pid, language))
     if kept is None or kept[0] != made_of:

@@ -7,6 +7,8 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Protocol
 
+from django.core.exceptions import ImproperlyConfigured
+
 from accounts.users.deletion import is_deleted
 from retwis_site.jobs.outbox import job_id
 from retwis_site.jobs.reconcile import reconcile
@@ -214,6 +216,12 @@ class Relation:
     # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
     # which of them stand.
     afterwards: Callable[[Store, Mapping[Edge, bool]], None] = _nothing_more
+
+    def __post_init__(self) -> None:
+        """`doctor` leaves alone what a job is at work on, and only the key table tells it which jobs these are."""
+        if f"{self.kind}:" not in self.truth.jobs:
+            jobs = f'jobs="{self.kind}:{{owner}}:{{member}}"'
+            raise ImproperlyConfigured(f"The key {self.truth.name} of the relation {self.kind} does not say {jobs}.")
 
     @cached_property
     def mirror(self) -> OfId | None:

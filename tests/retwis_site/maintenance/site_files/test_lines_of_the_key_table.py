@@ -5,7 +5,7 @@ import pytest
 from retwis_site.features import site_lines
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
-from retwis_site.store.kinds import KINDS
+from retwis_site.store.kinds import KINDS, OfId
 from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.people import LONG_AGO
 
@@ -26,6 +26,14 @@ BAD = {  # by type: what holds nothing but bad values
 def test_what_the_table_tells_stands_in_the_file_with_these_names(told):
     type_, *names = told.line.split()
     assert list(site_lines()[type_].fields({})) == names
+
+
+@pytest.mark.parametrize("told", [told for told in TOLD if isinstance(told, OfId) and told.main.check == "id"], ids=str)
+def test_an_id_is_a_number_in_the_file(told):
+    type_, _, whom, _ = told.line.split()
+    field = site_lines()[type_].fields({})[whom]
+    assert field.accepts(12)
+    assert not field.accepts("12")
 
 
 @pytest.mark.parametrize("type_", BAD)
