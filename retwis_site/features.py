@@ -102,8 +102,8 @@ class Feature:
     orphans: Checks = _nothing  # harmless; `cleanup` removes them
     advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do
     adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
-    # By name, numbers about the signed-in user for every page: `request.viewer.numbers`. The round trip that checks the
-    # viewer asks for them; at most two commands each.
+    # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
+    # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
     # How many things wait for a decision of staff: one command, in the same round trip, for staff alone.
     waiting: AskWaiting | None = None

@@ -31,7 +31,7 @@ def admin_required(view: View[P]) -> Guarded[P]:
 def _only(roles: set[Role], view: View[P]) -> Guarded[P]:
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         retwis_request = cast(RetwisRequest, request)
-        if retwis_request.viewer.role not in roles:
+        if retwis_request.viewer.checked.role not in roles:
             raise Http404
         response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
         patch_cache_control(response, private=True, no_store=True)

@@ -109,7 +109,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     form = PresentPasswordForm(request.POST, request=request, username=me.username)
     if not form.is_valid():
         return form_page(request, "accounts/settings/delete.html", {"form": form}, status=422)
-    if request.viewer.role is not Role.MEMBER and not _without_role(request, me):
+    if request.viewer.checked.role is not Role.MEMBER and not _without_role(request, me):
         form.add_error(None, str(LastAdmin.message))
         return form_page(request, "accounts/settings/delete.html", {"form": form, "is_last_admin": True}, status=422)
     AccountDeletion(connect()).delete(me, request.viewer.secret)

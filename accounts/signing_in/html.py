@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.viewer import Checked
 from accounts.users.avatars import avatar
-from accounts.users.entities import Sanction, State, User, Visitor
+from accounts.users.entities import Sanction, State, User
 from accounts.users.html import at
 from accounts.users.names import isolated
 from retwis_site.http.cookies import csrf_token
@@ -19,6 +21,7 @@ from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
 from retwis_site.rendering.theme import THEMES, theme_of
+from retwis_site.store.local_cache import Memory
 
 # ---- The announcement of the site, above every page, until the signed-in viewer dismisses it. Visitors always see it.
 
@@ -101,37 +104,26 @@ class Rendering:
 
     language: str
     token: Html  # for the forms of the page; empty for a visitor, whose pages have none
-    user: User | Visitor
-    news: int = 0  # the number of new notices
-    sanction: Sanction | None = None  # what staff has imposed on the viewer
+    viewer: Checked
     site: Site = DEFAULT
-    is_staff: bool = False  # a moderator or an admin
-    waiting: int = 0  # how many reports and appeals wait for staff; 0 for all others
-    dismissed: str | None = None  # the announcement that the viewer has dismissed; None for a visitor
 
     @property
     def me(self) -> int | None:
         """The viewer's uid; None for a visitor."""
-        return self.user.uid if isinstance(self.user, User) else None
+        user = self.viewer.user
+        return user.uid if isinstance(user, User) else None
+
+    def without_news(self) -> "Rendering":
+        """The same for a page that has made the notices read."""
+        return replace(self, viewer=self.viewer._replace(numbers={**self.viewer.numbers, "news": 0}))
 
 
 def rendering(request: RetwisRequest) -> Rendering:
-    """Round trips as for `request.viewer.user`, and for `shown_site` on a page that asks the store for nothing."""
-    user = request.viewer.user
-    token = escaped(csrf_token(request)) if user.is_authenticated else NOTHING
+    """Round trips as for `request.viewer.checked`, and for `shown_site` on a page that asks the store for nothing."""
     viewer = request.viewer
-    news = viewer.numbers.get("news", 0)
-    return Rendering(
-        active_language(),
-        token,
-        user,
-        news,
-        viewer.sanction,
-        viewer.shown_site,
-        dismissed=viewer.dismissed,
-        is_staff=viewer.is_staff,
-        waiting=viewer.waiting,
-    )
+    checked = viewer.checked
+    token = escaped(csrf_token(request)) if checked.user.is_authenticated else NOTHING
+    return Rendering(active_language(), token, checked, viewer.shown_site)
 
 
 class Page(Fragment):
@@ -161,16 +153,16 @@ class Page(Fragment):
         return pages.html_response(html, by.language, status)
 
 
-def session(by: Rendering, here: str) -> Html:
+def session(viewer: Checked, here: str, language: str) -> Html:
     """The menu of a signed-in viewer; nothing for a visitor. `here`: the page that it may mark as the current one."""
-    user = by.user
+    user = viewer.user
     if not isinstance(user, User):
         return NOTHING
     return SESSION.fill(
-        by.language,
+        language,
         here=here if here in HERE else "",
-        staff=("waited for" if by.waiting else "idle") if by.is_staff else "",
-        waiting=shown_number(by.waiting),
+        staff=("waited for" if viewer.waiting else "idle") if viewer.is_staff else "",
+        waiting=shown_number(viewer.waiting),
         at=at(user.username),
         avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,
@@ -178,23 +170,37 @@ def session(by: Rendering, here: str) -> Html:
     )
 
 
-def news_link(by: Rendering, here: str, how: How) -> Html:
+def news_link(number: int, here: str, how: How, language: str) -> Html:
     """The entry of the navigation, with the number of new notices."""
-    number = news_number(by.news, by.language, how)
-    return LINK.fill(by.language, number=number, is_here=here == "notifications")
+    return LINK.fill(language, number=news_number(number, language, how), is_here=here == "notifications")
 
 
-def frame(by: Rendering, here: str, how: How) -> dict[str, Any]:
+# By uid, language, page and `how`: what a frame was made of, and the frame. A viewer's menu has 2 KB, so all have 2 MB.
+_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=1000, seconds=3600)
+
+
+def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
     """What the frame shows of the viewer and of the site. `how`: of the number of new notices."""
-    is_signed_in = by.me is not None
+    key, made_of = (by.me, by.language, here, how), (by.viewer, by.site)
+    kept = _frames.get(key)
+    if kept is None or kept[0] != made_of:
+        kept = (made_of, _frame(by.viewer, by.site, here, how, by.language))
+        if not settings.DEBUG:  # then a changed template shows at once
+            _frames.put(key, kept)
+    return kept[1]
+
+
+def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> dict[str, Any]:
+    is_signed_in, news = isinstance(viewer.user, User), viewer.numbers.get("news", 0)
+    of_site = {name: escaped(text) for name, text in pages.of_site(site).items()}
     return {
-        **pages.of_site(by.site),
-        "announcement": announcement(by.site.announcement, by.dismissed, by.language),
-        "banner": banner(by.sanction, by.language),
+        **of_site,
+        "announcement": announcement(site.announcement, viewer.dismissed, language),
+        "banner": banner(viewer.sanction, language),
         "signed_in": is_signed_in,
-        "session": session(by, here),
-        "news": news_link(by, here, how) if is_signed_in else NOTHING,
-        "title_number": escaped(f"({shown_number(by.news)}) ") if is_signed_in and by.news else NOTHING,
+        "session": session(viewer, here, language),
+        "news": news_link(news, here, how, language) if is_signed_in else NOTHING,
+        "title_number": escaped(f"({shown_number(news)}) ") if news else NOTHING,
     }
 
 
@@ -204,8 +210,8 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
     by = rendering(request)
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
-        "user": by.user,
-        "waiting": shown_number(by.waiting),
+        "user": by.viewer.user,
+        "waiting": shown_number(by.viewer.waiting),
         **frame(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)

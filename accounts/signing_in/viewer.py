@@ -11,7 +11,7 @@ the guess was wrong, the replies are dropped, and the page asks anew.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
@@ -52,6 +52,24 @@ ReaderAbout = Callable[[Pipe, int | None, int], Reading[T]]
 # ---- Viewer
 
 
+class Checked(NamedTuple):
+    """What the check of a viewer has found."""
+
+    user: User | Visitor
+    numbers: Mapping[str, int] = {}  # the `viewer_numbers` of all features, by name; empty for a visitor
+    role: Role = Role.MEMBER  # what the viewer may do
+    waiting: int = 0  # how many reports and appeals wait for staff; 0 for all others
+    sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
+    dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
+
+    @property
+    def is_staff(self) -> bool:
+        """Whether the viewer is a moderator or an admin."""
+        return self.role is not Role.MEMBER
+
+
+VISITOR = Checked(Visitor())
+
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
@@ -67,55 +85,31 @@ class Viewer:
         browser has acted a moment ago."""
         self._store = store
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
-        self._user: User | Visitor | None = None if self.secret else Visitor()  # None until it is checked
-        self._numbers: Mapping[str, int] = {}
-        self._role = Role.MEMBER
-        self._waiting = 0
-        self._sanction: Sanction | None = None
+        self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         self._site: Site | None = None
-        self._dismissed = ""
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
     @property
-    def user(self) -> User | Visitor:
-        """The signed-in user, or a Visitor. No round trip without a cookie or after `ask`; else as for `ask`."""
+    def checked(self) -> Checked:
+        """What the check has found. No round trip without a cookie or after `ask`; else as for `ask`."""
         self.asked = True
-        if self._user is None:
+        if self._checked is None:
             self.ask(lambda pipe, me: trip())
-        assert self._user is not None
-        return self._user
+        assert self._checked is not None
+        return self._checked
+
+    @property
+    def user(self) -> User | Visitor:
+        """The signed-in user, or a Visitor. Round trips as for `checked`."""
+        return self.checked.user
 
     @property
     def uid(self) -> int | None:
-        """The uid of the signed-in user; None for a visitor. Round trips as for `user`."""
-        return self.user.uid if isinstance(self.user, User) else None
-
-    @property
-    def numbers(self) -> Mapping[str, int]:
-        """The `viewer_numbers` of all features, by name; empty for a visitor. Round trips as for `user`."""
-        return self._numbers if isinstance(self.user, User) else {}
-
-    @property
-    def role(self) -> Role:
-        """What the viewer may do; MEMBER for a visitor. Round trips as for `user`."""
-        return self._role if isinstance(self.user, User) else Role.MEMBER
-
-    @property
-    def is_staff(self) -> bool:
-        """Whether the viewer is a moderator or an admin. Round trips as for `user`."""
-        return self.role is not Role.MEMBER
-
-    @property
-    def waiting(self) -> int:
-        """How many reports and appeals wait for staff; 0 for all others. Round trips as for `user`."""
-        return self._waiting if self.is_staff else 0
-
-    @property
-    def sanction(self) -> Sanction | None:
-        """What staff has imposed on the viewer: FROZEN or HIDDEN; None for a visitor. Round trips as for `user`."""
-        return self._sanction if isinstance(self.user, User) else None
+        """The uid of the signed-in user; None for a visitor. Round trips as for `checked`."""
+        user = self.checked.user
+        return user.uid if isinstance(user, User) else None
 
     @property
     def site(self) -> Site:
@@ -129,21 +123,17 @@ class Viewer:
         """The same for the frame of a page, which must not fail because of them: as for `identity.shown_site`."""
         return self._site or shown_site(self._store)
 
-    @property
-    def dismissed(self) -> str | None:
-        """Which announcement the viewer has dismissed last; None for a visitor. Round trips as for `user`."""
-        return self._dismissed if isinstance(self.user, User) else None
-
     def require_user(self) -> User:
-        """The signed-in user. Round trips as for `user`. Raises NotSignedIn."""
-        if isinstance(self.user, User):
-            return self.user
+        """The signed-in user. Round trips as for `checked`. Raises NotSignedIn."""
+        user = self.checked.user
+        if isinstance(user, User):
+            return user
         raise NotSignedIn
 
     @property
     def signed_in(self) -> bool:
         """Whether the viewer has been checked and is a user. No round trip: False while nothing was asked."""
-        return isinstance(self._user, User)
+        return self._checked is not None and isinstance(self._checked.user, User)
 
     def ask(self, make: Reader[T]) -> T:
         """The result of a reader. Its first round trip checks the viewer.
@@ -157,8 +147,8 @@ class Viewer:
         for _ in range(TRIES):
             pipe = self._store.pipeline()
             site = ask_site(pipe)
-            if self._user is not None:
-                reading = begun(make(pipe, self._user.uid if isinstance(self._user, User) else None))
+            if self._checked is not None:
+                reading = begun(make(pipe, self.uid))
                 pipe.execute()
                 self._site = site.value
                 return rest(pipe, reading)
@@ -182,23 +172,24 @@ class Viewer:
             session = standing(self.secret, value, used, generation)
             is_official = auth is not None and constant_time_compare(auth, self.secret)
             if user is not None and (session is not None or is_official):
-                self._user = user
-                self._role = role_of(me, role)
-                self._waiting = self._waiting_for(me, waiting)
-                self._dismissed = dismissed or ""
-                self._sanction = sanction_of(me, about, reason)
-                self._numbers = {name: number.value for name, number in numbers.items()}
+                its_role = role_of(me, role)
+                self._checked = Checked(
+                    user,
+                    {name: number.value for name, number in numbers.items()},
+                    its_role,
+                    0 if its_role is Role.MEMBER else self._waiting_for(me, waiting),
+                    sanction_of(me, about, reason),
+                    dismissed or "",
+                )
                 if session is not None:
                     self._note_use(me, session)
                 self.check(user)
                 return rest(pipe, reading)
-            self._user = Visitor()  # a stale entry in `auths`
+            self._checked = VISITOR  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
     def _waiting_for(self, me: int, asked: Result[int] | None) -> int:
-        """How much waits for the viewer as staff; 0 for others. One round trip when it was not asked yet."""
-        if self._role is Role.MEMBER:
-            return 0
+        """How much waits for the viewer as staff. One round trip when it was not asked yet."""
         _staff.put(me, True)
         if asked is None:
             pipe = self._store.pipeline()
@@ -216,7 +207,7 @@ class Viewer:
     def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
         """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises
         NotSignedIn."""
-        if self._user is not None:
+        if self._checked is not None:
             self.require_user()
 
         def if_signed_in(pipe: Pipe, me: int | None) -> Reading[T]:
@@ -257,7 +248,7 @@ class Viewer:
     def _take_for(self, uid: int | None) -> None:
         """Go on with the uid to which `auths` leads from the secret."""
         if uid is None:
-            self._user = Visitor()
+            self._checked = VISITOR
         else:
             _uids_by_secret.put(self.secret, uid)
 

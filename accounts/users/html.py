@@ -13,6 +13,7 @@ from retwis_site.rendering.fragments import Fragment, Html, escaped
 NAME = Fragment("accounts/users/_name.html")
 
 
+@lru_cache(maxsize=5000)
 def name_of(person: User, language: str) -> Html:
     """The display name with the username, or the username alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)

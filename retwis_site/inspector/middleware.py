@@ -53,7 +53,7 @@ def _may_inspect(request: HttpRequest) -> bool:
     if not settings.INSPECT:
         return False
     viewer: Any = getattr(request, "viewer", None)  # a page of an early middleware has none
-    return is_at_home(request) or (viewer is not None and viewer.signed_in and viewer.is_staff)
+    return is_at_home(request) or (viewer is not None and viewer.signed_in and viewer.checked.is_staff)
 
 
 def is_at_home(request: HttpRequest) -> bool:

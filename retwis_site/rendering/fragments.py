@@ -9,8 +9,8 @@ The text of the template says which names a fragment takes (`template_names.py`)
   is declared with all of them, since each value makes one more shape.
 - A *constant* is declared too, and is the same for every use.
 
-To fill a fragment is to join strings. Nothing is cached by content, so nothing becomes stale, no viewer gets what
-was made for another, and the thousandth page costs what the first one did.
+To fill a fragment is to join strings. What is kept filled is compared with all that it was made of, so nothing becomes
+stale, and no viewer gets what was made for another.
 """
 
 import re
@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from itertools import accumulate
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.template import loader
@@ -121,38 +121,41 @@ class Sendable:
         return Refillable(self._pieces[::2], [name for _, name in self._places])
 
 
-_NEVER = object()  # no state is equal to it
+class Filled(NamedTuple):
+    """How a `Refillable` was filled last."""
+
+    state: object  # what it was filled for; None before the first time
+    since: float  # unix seconds between which this HTML is right
+    until: float
+    html: bytes
+    places: "array[int]"  # where each slot begins and ends in it; an array takes the least memory
+
+
+NEVER_FILLED = Filled(None, 0, 0, b"", array("I"))
 
 
 class Refillable:
     """HTML with open slots that keeps how it was filled last: an old post looks the same all day to most viewers."""
 
-    __slots__ = ("_filled", "_names")
+    __slots__ = ("_names", "filled")
 
     def __init__(self, pieces: Sequence[bytes], names: Sequence[str]) -> None:
         """`names`: of the slots between the pieces."""
         self._names = tuple(names)
         ends = accumulate(map(len, pieces[:-1]))
-        # What it was filled for, the HTML, and where each slot begins and ends in it. An array takes the least memory.
         places = array("I", [place for end in ends for place in (end, end)])
-        self._filled: tuple[object, bytes, array[int]] = (_NEVER, b"".join(pieces), places)
+        # Threads may share it, so it is replaced as a whole.
+        self.filled = NEVER_FILLED._replace(html=b"".join(pieces), places=places)
 
-    def filled(self, state: object) -> bytes | None:
-        """The HTML, when it was filled for an equal `state` last."""
-        last, html, _ = self._filled
-        return html if last == state else None
-
-    def filled_but(self, state: object, name: str, value: Html) -> bytes | None:
-        """The HTML with this value in a slot that it has once, if the others were filled for an equal `state` last."""
-        last, html, places = self._filled
-        if last != state:
-            return None
+    def filled_but(self, filled: Filled, name: str, value: Html) -> bytes:
+        """The HTML as it was filled, with this value in a slot that it has once."""
+        html, places = filled.html, filled.places
         at = 2 * self._names.index(name)
         return b"".join((html[: places[at]], value.encode(), html[places[at + 1] :]))
 
-    def fill(self, state: object, values: Mapping[str, Html]) -> bytes:
-        """The HTML with these values, which follow from `state`."""
-        _, html, places = self._filled
+    def fill(self, state: object, right: tuple[float, float], values: Mapping[str, Html]) -> Filled:
+        """The HTML with these values. They follow from `state`, and are right from a unix second until another."""
+        *_, html, places = self.filled
         parts: list[bytes] = []
         filled = array("I")
         read = written = 0
@@ -163,8 +166,8 @@ class Refillable:
             filled.extend((written, written + len(value)))
             written, read = written + len(value), end
         html = b"".join((*parts, html[read:]))
-        self._filled = state, html, filled
-        return html
+        last = self.filled = Filled(state, *right, html, filled)
+        return last
 
 
 class _Number(int):

@@ -4,7 +4,7 @@ The work is bounded, however long the thread is: a page has the first A_PAGE rep
 stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from accounts.signing_in.viewer import Viewer
@@ -163,7 +163,7 @@ class Threads:
             _as_it_is_now(posts.get(pid), found, author),
             [posts.get(higher) or Unavailable(higher, NO_LINKS, DeletedBy.AUTHOR) for higher in reversed(above)],
             begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
-            replies=branches(pid, shown, _rank(author.uid, followed)),
+            replies=branches(pid, shown, _rank(author.uid, followed.among(_authors(shown)))),
             after=direct[-1] if len(listed) > A_PAGE else None,
             is_muted=str(links.root or pid) in muted,
         )
@@ -210,7 +210,11 @@ def _is_reply(post: InThread | None) -> bool:
     return post is not None and post.links.reply_to is not None
 
 
-def _rank(author: int, followed: FollowedPeople) -> Rank:
+def _authors(posts: Iterable[InThread]) -> set[int]:
+    return {post.author.uid for post in posts if isinstance(post, Post)}
+
+
+def _rank(author: int, followed: Collection[int]) -> Rank:
     def rank(reply: InThread) -> tuple[int, int]:
         if not isinstance(reply, Post):
             return 2, reply.pid

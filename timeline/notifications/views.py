@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Literal, get_args
 
@@ -193,7 +192,7 @@ def notifications(request: RetwisRequest) -> HttpResponse:
         return to_login(request.get_full_path())
     by = rendering(request)
     if only is Only.ALL and before is None:
-        by = replace(by, news=0)  # this page has made them read
+        by = by.without_news()  # this page has made them read
     return notifications_page(request, by, found, only, before, found.read if read is None else read)
 
 
@@ -202,7 +201,7 @@ def news(request: RetwisRequest) -> HttpResponse:
     """What an open page asks from time to time: the number of new notices; 204 when the page shows it (`?known=`)."""
     if request.viewer.uid is None:
         return HttpResponse(status=204)
-    number = request.viewer.numbers["news"]
+    number = request.viewer.checked.numbers["news"]
     if shown_number(number) == request.GET.get("known", ""):
         return HttpResponse(status=204)
     language = active_language()

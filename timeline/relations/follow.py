@@ -1,7 +1,7 @@
 """Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each follow."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -107,7 +107,7 @@ def ask_latest_followed(pipe: Pipe, me: int) -> Result[LatestFollowed]:
 
 
 class FollowedPeople:
-    """Whether a user follows the people of one page: `uid in followed`, for those that it was asked about."""
+    """Which people of one page a user follows."""
 
     def __init__(self, me: int, latest: LatestFollowed) -> None:
         """`latest`: what this request has read. It asks about others only where a user follows more than these."""
@@ -125,8 +125,11 @@ class FollowedPeople:
             self._asked |= unknown
             self._answers.append(ask_followed(pipe, self._me, unknown))
 
-    def __contains__(self, uid: int) -> bool:
-        return str(uid) in self._latest.members or any(uid in answer.value for answer in self._answers)
+    def among(self, uids: Iterable[int]) -> set[int]:
+        """Those of these people whom the user follows. It was asked about all of them."""
+        members = self._latest.members
+        latest = {uid for uid in uids if str(uid) in members}
+        return latest.union(*[answer.value for answer in self._answers])
 
 
 @dataclass(frozen=True, slots=True)

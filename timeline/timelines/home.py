@@ -11,10 +11,11 @@ from retwis_site.store import keys, snowflake
 from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import PostReader, ask_fields, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
@@ -38,18 +39,19 @@ class Homes:
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        One round trip while the posts are cached, and none of them is the viewer's; else two. One more while the author
-        of a post is not cached, one when the page shows something new, and one a day to renew the list. At most seven
-        more where ids are dead, or where the list ends and the `updates:` sets are merged, however long the history. A
-        missing list costs three to six to rebuild. Raises NotSignedIn.
+        One round trip while the posts are cached, and the viewer's own ones are those of the last visit; else two. One
+        more while the author of a post is not cached, one when the page shows something new, and one a day to renew the
+        list. At most seven more where ids are dead, or where the list ends and the `updates:` sets are merged, however
+        long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
         """
-        owner, (head, counts, shown, followed, acted) = viewer.ask_as_user(
+        owner, (head, counts, shown, followed, acted, own) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 self.list_of(me).ask_page(pipe, before),
                 ask_follow_counts(pipe, me),
                 pipe.hget(keys.user(me), "seen"),
                 ask_latest_followed(pipe, me),
                 ask_latest_acted(pipe, me, Where.HOME),
+                ask_fields(pipe, _expected(me, before)),
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
@@ -58,11 +60,15 @@ class Homes:
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         rules = [PostsOfFollowed(me, sources.followed)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
-        reader = PostReader(self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most)
+        reader = PostReader(
+            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, fields=own
+        )
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest:
             self._write_seen(me, newest, seen)
+        if before is None:
+            _own_posts.put(me, tuple(reader.own))
         hidden = acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
@@ -113,6 +119,16 @@ class Homes:
         if len(filled.posts) == POSTS_A_PAGE:
             return Page(filled.posts, below)
         return _below_the_list(sources, filled.posts, below, read)
+
+
+# By uid, the own posts of the home's first page. A page reads own posts from the store each time, so it asks for those
+# of the last visit in its first round trip. 1 MB.
+_own_posts: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
+
+
+def _expected(me: int, before: int | None) -> tuple[int, ...]:
+    """The own posts that a page most likely has."""
+    return () if before is not None else _own_posts.get(me) or ()
 
 
 def _seen(me: int, text: str | None) -> int | None:

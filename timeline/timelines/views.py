@@ -61,7 +61,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
         count = 0
     language = active_language()
     html = ARRIVALS.fill(language, count=count, more=count >= FIRST_TRUSTED) if count else NOTHING
-    number = request.viewer.numbers.get("news", 0)
+    number = request.viewer.checked.numbers.get("news", 0)
     if shown_number(number) != request.GET.get("known", ""):
         html = joined([html, news_number(number, language, "arrives")])
     elif not html:

@@ -93,7 +93,7 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
 def _joining_page(request: RetwisRequest, status: int = 200) -> HttpResponse:
     asking = [(one, moment(one.at, active_language())[1]) for one in Applications(connect()).all()]
     context = {"asking": asking, "newcomers": newcomers(connect())}
-    context["is_admin"] = request.viewer.role is Role.ADMIN
+    context["is_admin"] = request.viewer.checked.role is Role.ADMIN
     return form_page(request, "accounts/community/joining/joining.html", context, status=status)
 
 

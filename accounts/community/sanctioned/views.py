@@ -53,7 +53,7 @@ _SALT = "appeal of a suspended user"
 
 def frozen_page(request: RetwisRequest) -> HttpResponse:
     """403, with the text that was typed. No round trip."""
-    sanction = request.viewer.sanction
+    sanction = request.viewer.checked.sanction
     kept = [one for one in kept_fields(request) if one.field.kind == "textarea"]
     until = day(sanction.until, active_language()) if sanction is not None and sanction.until else ""
     context = {"sanction": sanction, "until": until, "kept": kept}

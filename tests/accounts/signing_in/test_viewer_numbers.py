@@ -38,7 +38,7 @@ def test_a_page_has_the_number_after_the_same_round_trips(browser, store, alice,
     Memory.clear_all()
     request.getfixturevalue("declared")
     viewer, after = costs(browser, alice, round_trips, url)
-    assert viewer.numbers == {"followers": 1}
+    assert viewer.checked.numbers == {"followers": 1}
     assert len(after.round_trips) == len(before.round_trips)
     assert len(after.commands) == len(before.commands) - 2 + 1  # instead of the number of notices
     assert ("ZCARD", "followers:1") in after.round_trips[0].commands
@@ -48,13 +48,13 @@ def test_a_visitor_has_no_numbers(browser, declared, alice, round_trips):
     client, answers = browser(), []
     client.get("/login/")
     recorded = round_trips(lambda: answers.append(client.get("/login/")))
-    assert answers[0].wsgi_request.viewer.numbers == {}
+    assert answers[0].wsgi_request.viewer.checked.numbers == {}
     assert recorded.round_trips == []
 
 
 def test_a_stale_secret_gives_no_numbers(browser, declared, raw, alice):
     raw.hset("user:1", "auth", "another")
-    assert browser(alice).get("/people/").wsgi_request.viewer.numbers == {}
+    assert browser(alice).get("/people/").wsgi_request.viewer.checked.numbers == {}
 
 
 # ---- what waits for staff
@@ -72,7 +72,7 @@ def test_staff_has_the_number_of_open_reports_and_appeals_after_the_same_round_t
     Roles(store).give(1, Role.MODERATOR)
     Memory.clear_all()
     viewer, after = costs(browser, alice, round_trips, url)
-    assert viewer.waiting == 3
+    assert viewer.checked.waiting == 3
     assert len(after.round_trips) == len(before.round_trips)
     assert sorted(set(after.commands) - set(before.commands)) == WAITING
     page = browser(alice).get(url).content.decode()

@@ -7,7 +7,7 @@ from django.core import signing
 from django.http import HttpResponse
 
 from accounts.signing_in.html import Rendering
-from accounts.users.entities import Visitor
+from accounts.signing_in.viewer import VISITOR
 from retwis_site.http.cookies import may_have_messages
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
@@ -79,7 +79,7 @@ def test_a_message_can_be_shown_in_the_same_request(rf, raw):
         if message:
             messages.success(request, message)
         seen.append(may_have_messages(request))
-        return welcome_page(request, Rendering("en", NOTHING, Visitor()), found)
+        return welcome_page(request, Rendering("en", NOTHING, VISITOR), found)
 
     answers = [
         MessageMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))

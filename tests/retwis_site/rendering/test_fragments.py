@@ -421,28 +421,28 @@ def test_a_kept_part_keeps_how_it_was_filled_last(made):
     kept = part.to_keep()
 
     def fill(age, likes):
-        return kept.filled((age, likes)) or kept.fill((age, likes), {"age": escaped(age), "likes": escaped(likes)})
+        return kept.fill((age, likes), (7, 9), {"age": escaped(age), "likes": escaped(likes)})
 
-    assert kept.filled(None) is None
+    assert kept.filled.since == kept.filled.until  # it was never right
     first = fill("a minute", "")
-    assert first == b"&lt;alice&gt; a minute, a minute!"
-    assert fill("a minute", "") is first
-    assert fill("1 Stunde für <b>", "23").decode() == "&lt;alice&gt; 1 Stunde für &lt;b&gt;, 1 Stunde für &lt;b&gt;23!"
-    assert kept.filled(("a minute", "")) is None
+    assert first.html == b"&lt;alice&gt; a minute, a minute!"
+    assert kept.filled is first
+    assert (first.state, first.since, first.until) == (("a minute", ""), 7, 9)
+    longer = fill("1 Stunde für <b>", "23").html.decode()
+    assert longer == "&lt;alice&gt; 1 Stunde für &lt;b&gt;, 1 Stunde für &lt;b&gt;23!"
     assert fill("a minute", "") == first
 
 
 def test_a_kept_part_may_begin_and_end_with_a_slot(made):
     kept = made("{{ who }}{{ age }}").prepare("en").to_keep()
-    assert kept.fill(1, {"who": escaped("a"), "age": escaped("b")}) == b"ab"
-    assert kept.fill(2, {"who": escaped(""), "age": escaped("ccc")}) == b"ccc"
-    assert kept.fill(3, {"who": escaped("d"), "age": escaped("e")}) == b"de"
+    right = (7, 9)
+    assert kept.fill(1, right, {"who": escaped("a"), "age": escaped("b")}).html == b"ab"
+    assert kept.fill(2, right, {"who": escaped(""), "age": escaped("ccc")}).html == b"ccc"
+    assert kept.fill(3, right, {"who": escaped("d"), "age": escaped("e")}).html == b"de"
 
 
 def test_one_slot_of_a_kept_part_is_filled_anew_while_the_others_stay(made):
     kept = made("{{ who }}: {{ text }}, {{ age }}").prepare("en", who="alice").to_keep()
-    assert kept.filled_but("today", "text", escaped("tea")) is None
-    kept.fill("today", {"text": escaped("a long text"), "age": escaped("1 h")})
-    assert kept.filled_but("today", "text", escaped("tea & cake")) == b"alice: tea &amp; cake, 1 h"
-    assert kept.filled_but("today", "text", escaped("")) == b"alice: , 1 h"
-    assert kept.filled_but("tomorrow", "text", escaped("tea")) is None
+    filled = kept.fill("today", (7, 9), {"text": escaped("a long text"), "age": escaped("1 h")})
+    assert kept.filled_but(filled, "text", escaped("tea & cake")) == b"alice: tea &amp; cake, 1 h"
+    assert kept.filled_but(filled, "text", escaped("")) == b"alice: , 1 h"

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 
 # (path, reader): (round trips, commands) with warm caches, and the same with empty caches.
 COSTS = {
-    ("/", "alice"): ((2, 26), (7, 54)),  # cold, it also looks for people to follow
+    ("/", "alice"): ((1, 26), (7, 54)),  # cold, it also looks for people to follow
     ("/?before=121", "alice"): ((2, 26), (4, 47)),
     ("/@Alice/", "alice"): ((2, 48), (4, 52)),
     ("/@bob/", "alice"): ((1, 27), (6, 67)),

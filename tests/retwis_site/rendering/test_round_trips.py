@@ -130,4 +130,37 @@ def test_a_page_with_deleted_posts_costs_at_most_two_more_round_trips(browser, s
     for pid in range(170, 190):
         Posts(store).delete(1, pid)
     assert len(round_trips(lambda: client.get("/")).round_trips) <= 4  # reads more posts and removes the deleted ones
-    assert len(round_trips(lambda: client.get("/")).round_trips) == 2
+    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+
+
+def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(browser, store, alice, raw, round_trips):
+    write_posts(raw, 1, range(1, 4))
+    client = browser(alice)
+    client.get("/")
+    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+    raw.hset("post:2", "body", "changed by another worker")
+    page = round_trips(lambda: client.get("/"))
+    assert len(page.round_trips) == 1
+    assert "changed by another worker" in client.get("/").content.decode()
+
+
+def test_an_own_post_that_is_new_costs_one_more_round_trip_once(browser, alice, raw, round_trips):
+    write_posts(raw, 1, range(1, 4))
+    client = browser(alice)
+    client.get("/")
+    write_posts(raw, 1, [4])
+    raw.lpush("posts:1", "4")
+    client.get("/new/")
+    first = round_trips(lambda: client.get("/")).round_trips
+    assert len(first) <= 3  # the new post is read, and `seen` is written
+    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+
+
+def test_the_first_round_trip_asks_for_no_post_that_another_user_shows(browser, alice, bob, raw, round_trips):
+    write_posts(raw, 1, [1, 3])
+    write_posts(raw, 2, [2, 4])
+    for who in (alice, bob):
+        browser(who).get("/")
+        asked = round_trips(lambda who=who: browser(who).get("/")).round_trips[0]
+        own = {f"post:{pid}" for pid in ((1, 3) if who is alice else (2, 4))}
+        assert {command[1] for command in asked.commands if str(command[1]).startswith("post:")} == own

@@ -4,7 +4,8 @@ import re
 from html.parser import HTMLParser
 
 from accounts.signing_in.html import Rendering
-from accounts.users.entities import User, Visitor
+from accounts.signing_in.viewer import VISITOR
+from accounts.users.entities import User
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import cards
@@ -52,7 +53,7 @@ class Shown(HTMLParser):
         self.text, self.tags, self.links, self.rests = "", [], [], []
         self._in_rest = False
         post = Post(7, User(1, "Alice"), text, 1_700_000_000)
-        html = cards([post], Rendering("en", NOTHING, Visitor())).decode()
+        html = cards([post], Rendering("en", NOTHING, VISITOR)).decode()
         [self.html] = BODY.findall(html)
         self.feed(self.html)
         self.close()

@@ -85,7 +85,7 @@ class DecisionForm(SanctionForm):
 
 def staff_page(request: RetwisRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """A page with the links to all pages of staff that this viewer may open."""
-    is_admin = request.viewer.role is Role.ADMIN
+    is_admin = request.viewer.checked.role is Role.ADMIN
     return form_page(request, f"timeline/moderation/staff/{template}", {**context, "is_admin": is_admin}, status)
 
 

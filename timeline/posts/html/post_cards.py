@@ -18,7 +18,17 @@ from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at, first_two, name_of, person, titled
 from retwis_site.rendering.dates import A_DAY, moment, short_day
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Refillable, escaped, halves, joined
+from retwis_site.rendering.fragments import (
+    NEVER_FILLED,
+    NOTHING,
+    Filled,
+    Fragment,
+    Html,
+    Refillable,
+    escaped,
+    halves,
+    joined,
+)
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
 from timeline.posts.links import Segment, folded, may_have_links, segments
@@ -43,6 +53,18 @@ def age(written: int, now: int, language: str) -> Age:
     if seconds < A_DAY:
         return _young(seconds // 3600, "hour", language)
     return _old(seconds // A_DAY, written // A_DAY, now // A_DAY, language)
+
+
+def holds_until(written: int, now: int) -> int:
+    """The unix second from which on `age` may be another."""
+    seconds = now - written
+    if seconds < 60:
+        return max(written, now) + 1
+    if seconds < 3600:
+        return written + (seconds // 60 + 1) * 60
+    if seconds < A_DAY:
+        return written + (seconds // 3600 + 1) * 3600
+    return min(written + (seconds // A_DAY + 1) * A_DAY, (now // A_DAY + 1) * A_DAY)
 
 
 _PHRASES: dict[str, Callable[[int], str]] = {
@@ -245,10 +267,11 @@ MUTED = Fragment("timeline/posts/_muted.html")
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
 CardKey = tuple[int, str, str, Place]  # pid, language, who looks at it, and where it stands
+_Kept = tuple[object, Refillable]  # what of a post its card was made of, and the card
 NO_MARKS: Mapping[int, Marks] = {}
 
 # What of a card follows from the post alone, and what it was made of. Some 20 MB.
-_cards: Memory[CardKey, tuple[object, Refillable]] = Memory(size=6000, seconds=3600)
+_cards: Memory[CardKey, _Kept] = Memory(size=6000, seconds=3600)
 # A post in a card that quotes it, by id and language, and what it was made of. Some 2 MB.
 _quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
 
@@ -274,7 +297,7 @@ def card_pinned(post: Post, by: Rendering) -> bytes:
 
 
 def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, marks: Mapping[int, Marks]) -> bytes:
-    now, language, me = int(time.time()), by.language, by.me
+    now, language, me = time.time(), by.language, by.me
     other = "visitor" if me is None else "other"
     keys: list[CardKey] = [
         (post.pid, language, own if post.author.uid == me else other, "found" if post.pid in marks else place)
@@ -283,38 +306,35 @@ def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, mark
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
-        its_age = age(post.time, now, language)
-        its_marks = marks.get(post.pid)
-        quoted = _quoted(post.context.quoted, now, language) if post.links.quote else NOTHING
-        # To most viewers a post looks the same, so the last HTML often serves again. Then `post` is the same object.
-        state = (post, its_age, quoted)
         kept = known.get(key)
-        if its_marks is None:
-            text = NOTHING
-            filled = kept[1].filled(state) if kept else None
-        else:
-            text = html_with_marks(post.body, language, post.context.mentioned, its_marks)
-            filled = kept[1].filled_but(state, "text", text) if kept else None
-        if filled is None:
-            differing = {**_differing(post, by, its_age, quoted), "text": text}
-            filled = _card(key, kept, post, by).fill(state, differing)
-        muted = post.context.muted
-        html.append(filled if muted is None else MUTED.fill_as_sent(language, words=muted, post=filled))
+        last = kept[1].filled if kept is not None else NEVER_FILLED
+        # To most viewers a post looks the same, and it is the same object, so the last HTML serves again.
+        if kept is None or not last.since <= now < last.until or last.state != post:
+            kept, last = _filled(key, post, by, int(now), kept)
+        card, muted = last.html, post.context.muted
+        if post.pid in marks:
+            text = html_with_marks(post.body, language, post.context.mentioned, marks[post.pid])
+            card = kept[1].filled_but(last, "text", text)
+        html.append(card if muted is None else MUTED.fill_as_sent(language, words=muted, post=card))
     return b"".join(html)
 
 
-def _card(key: CardKey, kept: tuple[object, Refillable] | None, post: Post, by: Rendering) -> Refillable:
-    """The card of a post, open where pages differ: `kept`, or a new one when it was made of something else."""
+def _filled(key: CardKey, post: Post, by: Rendering, now: int, kept: _Kept | None) -> tuple[_Kept, Filled]:
+    """The card of a post as it looks now: `kept`, or a new one when that was made of something else."""
     made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
     if kept is None or kept[0] != made_of:
         _, _, viewer, place = key
-        kept = (made_of, _kept(post, by.language, viewer, place))
+        kept = (made_of, _open(post, by.language, viewer, place))
         if not settings.DEBUG:  # then a changed template shows at once
             _cards.put(key, kept)
-    return kept[1]
+    quoted = post.context.quoted
+    until = holds_until(post.time, now)
+    if quoted is not None:
+        until = min(until, holds_until(quoted.time, now))
+    return kept, kept[1].fill(post, (now, until), _differing(post, by, now))
 
 
-def _kept(post: Post, language: str, viewer: str, place: Place) -> Refillable:
+def _open(post: Post, language: str, viewer: str, place: Place) -> Refillable:
     """A card that is open where pages differ."""
     date, when = moment(post.time, language)
     answered = post.context.answered
@@ -338,14 +358,16 @@ def _kept(post: Post, language: str, viewer: str, place: Place) -> Refillable:
     ).to_keep()
 
 
-def _differing(post: Post, by: Rendering, its_age: Age, quoted: Html) -> dict[str, Html]:
+def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
     """What may differ from page to page."""
+    its_age = age(post.time, now, by.language)
     return {
         "age": its_age.words,
         "short_age": its_age.short,
         "reposted": _reposted(post.context, by.language) if post.context.reposted_by else NOTHING,
-        "quoted": quoted,
+        "quoted": _quoted(post.context.quoted, now, by.language) if post.links.quote else NOTHING,
         "actions": actions(post, by),
+        "text": NOTHING,  # with highlights; other cards have their text already
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
@@ -76,6 +77,8 @@ def _names_of(mentions: tuple[int, ...] | None, people: Mapping[int, User]) -> f
 # ---- What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides.
 
 
+_member = itemgetter(0)
+
 LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
 
@@ -106,15 +109,12 @@ class LatestActed:
     since_id: float  # reposts with higher ids are all known
     hidden: LatestHidden  # whom the viewer has blocked and muted last, and muted words
 
-    def knows(self, post: Post | None) -> bool:
-        """Whether all is known about this post; None: a post of which nothing is known yet."""
-        return self.knows_all or (
-            post is not None and post.time > self.since + CLOCKS_DIFFER and post.pid > self.since_id
-        )
-
-    @property
-    def knows_all(self) -> bool:
-        return self.since == self.since_id == -inf
+    def unknown(self, pids: Iterable[int], posts: Mapping[int, Post]) -> list[int]:
+        """The ids of these posts of which not all is known. `posts`: those of which this process knows the time."""
+        since, since_id = self.since + CLOCKS_DIFFER, self.since_id
+        if since == since_id == -inf:
+            return []
+        return [pid for pid in pids if pid <= since_id or pid not in posts or posts[pid].time <= since]
 
     def asking_for(self, pid: int) -> "LatestActed":
         """The same for the page of a post: the viewer has asked for it, so no muted words hide it there."""
@@ -125,9 +125,16 @@ class LatestActed:
 
     def on(self, pids: Iterable[int]) -> dict[int, Acted]:
         """By id, what the viewer has done with those of these posts on which they have acted."""
-        each = self.liked, self.reposted, self.bookmarked
-        every = frozenset().union(*each)
-        return {pid: Acted(*(str(pid) in those for those in each)) for pid in pids if str(pid) in every}
+        texts = {str(pid): pid for pid in pids}
+        liked, reposted, bookmarked = (
+            those.intersection(texts) for those in (self.liked, self.reposted, self.bookmarked)
+        )
+        if not (liked or reposted or bookmarked):
+            return {}
+        return {
+            texts[text]: Acted(text in liked, text in reposted, text in bookmarked)
+            for text in liked | reposted | bookmarked
+        }
 
 
 NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_HIDDEN_READ)
@@ -145,13 +152,23 @@ def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
     def read() -> LatestActed:
         rows = [reply.value for reply in asked]
         likes, reposts, bookmarks = (each[-1][1] if len(each) >= LATEST else -inf for each in rows)
-        liked, reposted, bookmarked = (frozenset(member for member, _ in each) for each in rows)
+        liked, reposted, bookmarked = (frozenset(map(_member, each)) for each in rows)
         return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts, hidden.value)
 
     return Result(read)
 
 
 # ---- Post reader
+
+
+AskedFields = Mapping[int, Reply[list[str | None]]]  # by id, the FIELDS of posts
+NO_FIELDS: AskedFields = {}
+
+
+def ask_fields(pipe: Pipe, pids: Iterable[int]) -> Result[AskedFields]:
+    """What a `PostReader` of the same request need not read again."""
+    asked = {pid: pipe.hmget(keys.post(pid), FIELDS) for pid in pids}
+    return Result(lambda: asked)
 
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
@@ -170,10 +187,12 @@ class PostReader:
         fresh: Collection[int] = (),
         page_of: int | None = None,
         at_most: int | None = None,
+        fields: AskedFields = NO_FIELDS,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
         `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
-        more posts are returned by all calls of `read` together."""
+        more posts are returned by all calls of `read` together. `fields`: from `ask_fields`, of posts that this request
+        has read."""
         self._store = store
         self.rules = rules
         self.people = keep_people(people)
@@ -187,6 +206,8 @@ class PostReader:
         self.fresh = fresh
         self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
+        self.fields = fields
+        self.own: list[int] = []  # ids of the viewer's own posts that were read
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         """The posts and the dead ids of `reading`, whose round trips it makes."""
@@ -300,7 +321,7 @@ class Found(NamedTuple):
     posts: list[Post]  # what the viewer sees
     dead: list[int]  # ids of posts that do not exist
     existing: Mapping[int, Post]  # also those that the viewer does not see
-    fields: Mapping[int, Reply[list[str | None]]]  # FIELDS of the posts that were read
+    fields: AskedFields  # FIELDS of the posts that were read
 
     def unavailable(self) -> list[Unavailable]:
         """The posts of the list that are not shown and that still say which posts they answer."""
@@ -341,7 +362,7 @@ class _Parts:
                     uids.update(people_of(post.author.uid, post.links))
                     named += named_by(post.links)
                 else:
-                    self.fields[pid] = pipe.hmget(keys.post(pid), FIELDS)
+                    self.fields[pid] = self._reader.fields.get(pid) or pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
@@ -355,17 +376,18 @@ class _Parts:
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
-        me, latest = self._reader.me, self._reader.acted
-        if me is None or latest.knows_all:
+        me = self._reader.me
+        if me is None:
             return None
-        known = self._whole | self._cached
-        unknown = [pid for pid in pids if not latest.knows(known.get(pid))]
+        unknown = self._reader.acted.unknown(pids, self._whole | self._cached)
         return ask_acted(pipe, me, unknown) if unknown else None
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
         new = {pid: record_from(pid, *self.fields[pid].value) for pid in self.fields.keys() - self._records.keys()}
         self._records |= new
+        me = self._reader.me
+        self._reader.own += [pid for pid, one in new.items() if one is not None and one.uid == me]
         self.people |= self._asked_people.value
         if self._asked_acted is not None:
             self.acted |= self._asked_acted.value

@@ -279,10 +279,13 @@ class PostsOfFollowed:
         self._followed.ask(pipe, people - {self._me})
 
     def visible(self, posts: list[Post]) -> list[Post]:
-        people: set[int | None] = {post.author.uid for post in posts}
-        people.update([post.links.reply_to_user for post in posts])
-        read = {uid for uid in people if uid in (None, self._me) or uid in self._followed}
-        return [post for post in posts if post.author.uid in read and post.links.reply_to_user in read]
+        authors = [post.author.uid for post in posts]
+        answered = [post.links.reply_to_user for post in posts]
+        people = {*authors, *filter(None, answered)}
+        read = {None, self._me, *self._followed.among(people)}
+        if people <= read:
+            return posts
+        return [post for post, author, to in zip(posts, authors, answered, strict=True) if {author, to} <= read]
 
 
 class NoRepliesToOthers:
