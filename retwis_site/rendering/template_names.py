@@ -233,7 +233,7 @@ class _Reader:
 
     def _for(self, node: Any) -> None:
         self._needed(self._of(node.sequence), node.sequence)
-        self._within(_constants(*node.loopvars)).read(node.nodelist_loop)
+        self._within(_constants("forloop", *node.loopvars)).read(node.nodelist_loop)
         self.read(node.nodelist_empty)
 
     def _url(self, node: Any) -> None:

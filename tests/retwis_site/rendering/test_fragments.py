@@ -198,6 +198,11 @@ def test_a_name_that_a_part_of_a_template_binds_is_a_slot_elsewhere(made):
     assert fragment.fill("en", person="p", name="n", one="o") == "pabno"
 
 
+def test_a_loop_knows_where_it_is(made):
+    source = "{% for one in known %}{{ one }}{% if not forloop.last %}{{ between }}{% endif %}{% endfor %}"
+    assert made(source, constants={"known": "abc"}).fill("en", between=", ") == "a, b, c"
+
+
 def test_a_template_takes_what_it_shows_of_those_that_it_extends(made, folders):
     base = "{% block a %}{{ in_a }}{% endblock %}{% block b %}{{ in_b }}{% endblock %}{{ around }}"
     (folders / "code/base.html").write_text(base)
