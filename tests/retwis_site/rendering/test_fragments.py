@@ -118,6 +118,14 @@ def test_the_arabic_forms_of_a_number_are_shown():
     assert len(words) == 4  # three and more share a word
 
 
+@pytest.mark.parametrize("language", ["fr", "ja"])
+def test_a_text_that_a_language_lacks_has_the_plural_forms_of_english(made, language):
+    fragment = made(
+        "{% load i18n %}{% blocktranslate count n=number %}one{% plural %}{{ n }} all{% endblocktranslate %}"
+    )
+    assert [fragment.fill(language, number=number) for number in (1, 0, 1, 5)] == ["one", "0 all", "one", "5 all"]
+
+
 def test_each_language_and_shape_is_rendered_once(made, monkeypatch):
     fragment = made("{% if own %}mine {% endif %}{{ a }}")
     fragment.load()
