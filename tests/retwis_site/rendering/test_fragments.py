@@ -24,6 +24,7 @@ from tests.support.stored_keys import publish
 from timeline.relations.html import COUNTS
 
 LANGUAGES = ("en", "de", "ar")
+LOADER = "django.template.loaders.filesystem.Loader"
 # Shapes of a fragment: so many at random, and more until any two or three values have met. The search has 64512.
 TRIED, MEET = (1500, 3) if tries_all() else (30, 2)
 
@@ -404,6 +405,16 @@ def test_a_template_of_a_site_may_replace_one_that_is_included(made, folders):
     (folders / "code/part.html").write_text("{{ a }}{{ b }}")
     (folders / "site/part.html").write_text("{{ a }}")
     assert made("{% include 'part.html' %}").fill("en", a=1, b=2) == "1"
+
+
+def test_a_template_of_an_app_behind_ours_changes_nothing(made, folders, settings):
+    """Django looks into the folders of apps last, so a site that puts a template there never sees it."""
+    (folders / "app").mkdir()
+    (folders / "app/made1.html").write_text("{{ other }}")
+    [theirs] = settings.TEMPLATES
+    options = {**theirs["OPTIONS"], "loaders": [(LOADER, theirs["DIRS"]), (LOADER, [folders / "app"])]}
+    settings.TEMPLATES = [{**theirs, "APP_DIRS": False, "OPTIONS": options}]
+    assert made("{{ a }}{{ b }}", instead="{{ b }}").fill("en", a=1, b=2) == "2"
 
 
 # ---- faults of the pages before
