@@ -177,8 +177,8 @@ class Command(NounCommand):
     def run_from_argv(self, argv: list[str]) -> None:
         """`user alice` shows alice. A user may have the name of a verb: a verb is followed by a name."""
         _, words = BaseCommand().create_parser(*argv[:2], add_help=False).parse_known_args(argv[2:])
-        is_verb = len(words) > 1 and words[0] in self.verbs
-        if words and words[0] not in {"-h", "--help"} and not is_verb:
+        names = [word for word in words if not word.startswith("-")]
+        if len(names) == 1 and (len(words) == 1 or names[0] not in self.verbs):
             argv = [*argv[:2], "show", *argv[2:]]
         super().run_from_argv(argv)
 

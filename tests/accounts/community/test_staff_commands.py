@@ -101,6 +101,13 @@ def test_user_without_a_verb_shows_the_user_whatever_the_name_is(words, shown, s
     assert f"username: {shown}\n" in capsys.readouterr().out
 
 
+def test_a_misspelled_verb_is_an_error_that_names_all_verbs(raw, capsys):
+    with pytest.raises(SystemExit) as ended:
+        ManagementUtility(["manage.py", "user", "creat", "alice"]).execute()
+    assert ended.value.code == 2
+    assert "argument VERB: invalid choice: 'creat'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [
