@@ -96,7 +96,7 @@ class SentCommand(NamedTuple):
     name: str  # such as `GET` or `MEMORY USAGE`
     key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
     arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
-    asker: str  # the method that asked for it, such as `HomeTimelines.page`
+    asker: str  # the method that asked for it, such as `Homes.page`
 
     @property
     def complexity(self) -> str:

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
+from argparse import SUPPRESS
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
@@ -118,17 +119,30 @@ def _sigterm_exits() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+class _Options(BaseCommand):
+    """The options of every command, without defaults: these would replace what stands before the verb."""
+
+    requires_system_checks: list[str] = []
+
+    def add_base_argument(self, parser: CommandParser, *args: Any, **kwargs: Any) -> None:
+        super().add_base_argument(parser, *args, **{**kwargs, "default": SUPPRESS})
+
+
 class NounCommand(BaseCommand):
-    """A command with verbs: `user create alice`. Each verb is a command, with all options of one."""
+    """A command with verbs: `user create alice`. Each verb is a command, with all options of one. The options of every
+    command may also stand before the verb."""
 
     requires_system_checks: list[str] = []
     verbs: Mapping[str, type[StoreCommand]]
 
     def add_arguments(self, parser: CommandParser) -> None:
+        of_every_command = _Options().create_parser(parser.prog, "")
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         for name, verb in self.verbs.items():
-            options = verb().create_parser(parser.prog, name)
-            verbs.add_parser(name, parents=[options], add_help=False, help=verb.help, description=verb.help)
+            options = verbs.add_parser(
+                name, parents=[of_every_command], add_help=False, help=verb.help, description=verb.help
+            )
+            verb().add_arguments(options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         verb = self.verbs[options.pop("verb")]()

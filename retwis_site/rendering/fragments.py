@@ -328,14 +328,18 @@ def active_language() -> str:
     return get_language() or settings.LANGUAGE_CODE
 
 
-_few: dict[tuple[str, int], int] = {}  # the plural forms of small numbers
+_few: dict[tuple[str, int], tuple[int, int]] = {}  # the plural forms of small numbers
 
 
-def _plural_form(language: str, number: int) -> int:
-    """Which of a language's plural forms goes with this number."""
+def _plural_form(language: str, number: int) -> tuple[int, int]:
+    """Which plural form goes with this number: in a language, and in English, which has the texts that it lacks."""
     form = _few.get((language, number))
     if form is None:
-        form = int(translation(language).plural(number))
+        form = _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
         if number < 1000:
             _few[language, number] = form
     return form
+
+
+def _plural(language: str, number: int) -> int:
+    return int(translation(language).plural(number))

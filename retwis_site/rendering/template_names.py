@@ -76,12 +76,14 @@ def _that_is_shown(name: str, without: Sequence[Origin]) -> Any:
 
 
 def _that_came_with_the_code(name: str, without: Sequence[Origin]) -> Any:
-    """The last template of this name: those in the folders before it replace it."""
+    """The last template of this name: those in the folders before it replace it. One in the folder of an app, behind
+    all of these, is never shown."""
     found = _that_is_shown(name, without)
     try:
-        return _that_came_with_the_code(name, [*without, found.origin])
+        behind = _that_came_with_the_code(name, [*without, found.origin])
     except TemplateDoesNotExist:
         return found
+    return behind if behind.origin.loader is found.origin.loader else found
 
 
 # ---- The names of a template
@@ -233,7 +235,7 @@ class _Reader:
 
     def _for(self, node: Any) -> None:
         self._needed(self._of(node.sequence), node.sequence)
-        self._within(_constants(*node.loopvars)).read(node.nodelist_loop)
+        self._within(_constants("forloop", *node.loopvars)).read(node.nodelist_loop)
         self.read(node.nodelist_empty)
 
     def _url(self, node: Any) -> None:

@@ -98,6 +98,16 @@ def test_every_folder_of_templates_and_tests_mirrors_a_source_folder():
     assert (templates | tests) - source == set()
 
 
+def test_every_module_exists_that_a_record_or_a_docstring_names():
+    """Else a reader looks for a file that now has another name."""
+    files = {path.name for path in modules(*PACKAGES, "tests")} | {"manage.py"}
+    texts = {path: (ROOT / path).read_text() for path in modules(*PACKAGES)}
+    texts |= {path: path.read_text() for path in (ROOT / "docs/decisions.md", ROOT / "docs/architecture.md")}
+    named = {(str(path), name) for path, text in texts.items() for name in re.findall(r"`(?:\w+/)*(\w+\.py)`", text)}
+    assert len(named) > 30
+    assert sorted(one for one in named if one[1] not in files) == []
+
+
 def test_the_readme_is_short_and_its_links_and_those_of_contributing_exist():
     readme = (ROOT / "README.md").read_text()
     assert len(readme.splitlines()) <= 150

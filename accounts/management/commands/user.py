@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import Record
@@ -176,8 +176,9 @@ class Command(NounCommand):
 
     def run_from_argv(self, argv: list[str]) -> None:
         """`user alice` shows alice. A user may have the name of a verb: a verb is followed by a name."""
-        is_verb = len(argv) > 3 and argv[2] in self.verbs and not argv[3].startswith("-v")
-        if argv[2:] and argv[2] not in {"-h", "--help"} and not is_verb:
+        _, words = BaseCommand().create_parser(*argv[:2], add_help=False).parse_known_args(argv[2:])
+        names = [word for word in words if not word.startswith("-")]
+        if len(names) == 1 and (len(words) == 1 or names[0] not in self.verbs):
             argv = [*argv[:2], "show", *argv[2:]]
         super().run_from_argv(argv)
 

@@ -112,7 +112,7 @@ def present_hour() -> int:
 
 
 def asked_fields(secret: str) -> Sequence[str]:
-    """The fields of a user that say whether this secret opens a session: what `opened_by` takes."""
+    """The fields of a user that say whether this secret opens a session."""
     return ("auth", "generation", f"{SESSION}{secret}", f"{USED}{secret}")
 
 

@@ -124,7 +124,7 @@ class Restore(CopyingCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "source",
+            "backup",
             metavar="DIR",
             type=Path,
             help="a backup; or the folder of all backups, for the newest one; or an RDB file of any server",
@@ -135,11 +135,11 @@ class Restore(CopyingCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         _refuse_used()
-        source: Path = options["source"]
-        if source.is_file():
-            self._restore([source], options["database"])
+        backup: Path = options["backup"]
+        if backup.is_file():
+            self._restore([backup], options["database"])
         else:
-            self._restore_backup(newest(source))
+            self._restore_backup(newest(backup))
 
     def _restore_backup(self, folder: Path) -> None:
         manifest = read_manifest(folder)

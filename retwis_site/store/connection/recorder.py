@@ -212,7 +212,7 @@ class Asked(tuple[object, ...]):
 
     @property
     def asker(self) -> str:
-        """Such as `HomeTimelines.page`."""
+        """Such as `Homes.page`."""
         return _name(self.code) if self.code is not None else ""
 
 
@@ -247,6 +247,6 @@ class CountedSocket:
 
 @cache
 def _name(code: CodeType) -> str:
-    """`HomeTimelines.page` for a method, `news.ask_new` for a function of news.py."""
+    """`Homes.page` for a method, `inbox.ask_new` for a function of inbox.py."""
     name = code.co_qualname.partition(".<locals>")[0]
     return name if "." in name else f"{Path(code.co_filename).stem}.{name}"

@@ -83,7 +83,16 @@ def test_user_prints_what_staff_may_know_and_nothing_secret(store, raw, bob, cap
 
 @pytest.mark.parametrize(
     ("words", "shown"),
-    [(["bob"], "bob"), (["show", "bob"], "bob"), (["-v", "1", "bob"], "bob"), (["role"], "role"), (["show"], "show")],
+    [
+        (["bob"], "bob"),
+        (["show", "bob"], "bob"),
+        (["-v", "1", "bob"], "bob"),
+        (["bob", "--no-color"], "bob"),
+        (["role"], "role"),
+        (["role", "--verbosity", "1"], "role"),
+        (["--no-color", "role"], "role"),
+        (["show"], "show"),
+    ],
 )
 def test_user_without_a_verb_shows_the_user_whatever_the_name_is(words, shown, store, capsys):
     for name in ("role", "show"):
@@ -92,8 +101,25 @@ def test_user_without_a_verb_shows_the_user_whatever_the_name_is(words, shown, s
     assert f"username: {shown}\n" in capsys.readouterr().out
 
 
-def test_a_verb_of_user_takes_the_options_of_every_command(raw, capsys):
-    ManagementUtility(["manage.py", "user", "role", "alice", "admin", "--verbosity", "0"]).execute()
+def test_a_misspelled_verb_is_an_error_that_names_all_verbs(raw, capsys):
+    with pytest.raises(SystemExit) as ended:
+        ManagementUtility(["manage.py", "user", "creat", "alice"]).execute()
+    assert ended.value.code == 2
+    assert "argument VERB: invalid choice: 'creat'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["role", "alice", "admin", "--verbosity", "0"],
+        ["role", "-v", "0", "alice", "admin"],
+        ["role", "alice", "-v0", "admin"],
+        ["-v", "0", "role", "alice", "admin"],
+        ["--no-color", "--verbosity=0", "role", "alice", "admin"],
+    ],
+)
+def test_the_options_of_every_command_stand_anywhere(words, raw, capsys):
+    ManagementUtility(["manage.py", "user", *words]).execute()
     assert capsys.readouterr() == ("", "")
     assert raw.hget("user:1", "role") == "admin"
 

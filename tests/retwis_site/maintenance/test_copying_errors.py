@@ -126,6 +126,12 @@ def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, sour
     assert raw.get("next_user_id") == schema.UNFINISHED
 
 
+@pytest.mark.parametrize("command", [("copy",), ("db", "copy")])
+def test_code_may_name_the_source_as_an_argument_of_python(raw, command):
+    with pytest.raises(CommandError, match="--from names no server"):
+        call_command(*command, source="")
+
+
 @pytest.mark.parametrize(
     ("address", "message"),
     [

@@ -134,6 +134,14 @@ def test_a_key_that_a_killed_repair_has_kept_is_kept_once(site, store, capsys):
     assert site.keys("damaged:*") == ["damaged:posts:2"]
 
 
+def test_the_repair_of_a_score_adds_no_member_that_has_gone_meanwhile(site, store):
+    site.zadd("likes:1", {"2": "inf"})
+    [finding] = [one for chunk in ValueChecks(store).bad_values() for one in chunk if one.what.startswith("likes:1 ")]
+    site.zrem("likes:1", "2")
+    finding.repair()
+    assert not site.exists("likes:1")
+
+
 def test_bad_values_are_found_a_bounded_number_at_a_time(site, store, sent):
     site.hset("users", mapping={f"name{number}": "x" for number in range(2 * AT_ONCE + 1)})
     site.delete("posts:2")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import redis
-from django.core.management import call_command
+from django.core.management import ManagementUtility, call_command
 
 from retwis_site.management.commands.db import Cleanup
 from retwis_site.store import embedded
@@ -44,6 +44,11 @@ def test_without_a_terminal_there_is_no_progress_bar(raw, capsys):
     out = said(capsys, "seed", "--users=30", "--posts=60", "--follows=2")
     assert out.count("\n") == 1
     assert "\r" not in out
+
+
+def test_an_option_of_every_command_may_stand_before_the_verb(raw, capsys):
+    ManagementUtility(["manage.py", "db", "--verbosity", "0", "cleanup"]).execute()
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, False), (1, True)])

@@ -24,6 +24,7 @@ from tests.support.stored_keys import publish
 from timeline.relations.html import COUNTS
 
 LANGUAGES = ("en", "de", "ar")
+LOADER = "django.template.loaders.filesystem.Loader"
 # Shapes of a fragment: so many at random, and more until any two or three values have met. The search has 64512.
 TRIED, MEET = (1500, 3) if tries_all() else (30, 2)
 
@@ -118,6 +119,14 @@ def test_the_arabic_forms_of_a_number_are_shown():
     assert len(words) == 4  # three and more share a word
 
 
+@pytest.mark.parametrize("language", ["fr", "ja"])
+def test_a_text_that_a_language_lacks_has_the_plural_forms_of_english(made, language):
+    fragment = made(
+        "{% load i18n %}{% blocktranslate count n=number %}one{% plural %}{{ n }} all{% endblocktranslate %}"
+    )
+    assert [fragment.fill(language, number=number) for number in (1, 0, 1, 5)] == ["one", "0 all", "one", "5 all"]
+
+
 def test_each_language_and_shape_is_rendered_once(made, monkeypatch):
     fragment = made("{% if own %}mine {% endif %}{{ a }}")
     fragment.load()
@@ -196,6 +205,11 @@ def test_a_name_that_a_part_of_a_template_binds_is_a_slot_elsewhere(made):
     )
     fragment = made(source, constants={"known": "ab"})
     assert fragment.fill("en", person="p", name="n", one="o") == "pabno"
+
+
+def test_a_loop_knows_where_it_is(made):
+    source = "{% for one in known %}{{ one }}{% if not forloop.last %}{{ between }}{% endif %}{% endfor %}"
+    assert made(source, constants={"known": "abc"}).fill("en", between=", ") == "a, b, c"
 
 
 def test_a_template_takes_what_it_shows_of_those_that_it_extends(made, folders):
@@ -391,6 +405,16 @@ def test_a_template_of_a_site_may_replace_one_that_is_included(made, folders):
     (folders / "code/part.html").write_text("{{ a }}{{ b }}")
     (folders / "site/part.html").write_text("{{ a }}")
     assert made("{% include 'part.html' %}").fill("en", a=1, b=2) == "1"
+
+
+def test_a_template_of_an_app_behind_ours_changes_nothing(made, folders, settings):
+    """Django looks into the folders of apps last, so a site that puts a template there never sees it."""
+    (folders / "app").mkdir()
+    (folders / "app/made1.html").write_text("{{ other }}")
+    [theirs] = settings.TEMPLATES
+    options = {**theirs["OPTIONS"], "loaders": [(LOADER, theirs["DIRS"]), (LOADER, [folders / "app"])]}
+    settings.TEMPLATES = [{**theirs, "APP_DIRS": False, "OPTIONS": options}]
+    assert made("{{ a }}{{ b }}", instead="{{ b }}").fill("en", a=1, b=2) == "2"
 
 
 # ---- faults of the pages before

@@ -20,7 +20,7 @@ from timeline.relations.removal import ask_edges_to_post, remove_edges_to_posts
 
 
 class Deletion:
-    """Deletes single posts. Deleted accounts: `posts/removal.py`."""
+    """Deletes single posts. Deleted accounts: `remove_posts`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
