@@ -18,7 +18,7 @@ LIKES = 1.3  # exponent of the power law that says how many posts have how many 
 LIKED_WITHIN = 2 * 86400  # seconds after the post
 MENTIONS = 0.02  # share of the single posts
 DEMO = 1  # uid of the demo user
-# For so long before now, luck causes no notices for the demo user: `showcase.py` plans them.
+# For so long before now, luck causes no notices for the demo user: the showcase plans them.
 DEMO_RESTS = 3600  # seconds
 
 

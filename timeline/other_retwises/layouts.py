@@ -40,7 +40,7 @@ Record = Sequence[str | None]  # the values of some fields
 
 
 class Layout:
-    """Reads one layout. Most have a hash for each person and each post, and a set or a sorted set of follows: these only
+    """Reads one layout. Most have a hash for each person and each post, and a set or a sorted set of follows: they only
     say which. Every method yields chunks of at most AT_ONCE, and holds no more posts than one chunk."""
 
     name: str  # for --layout

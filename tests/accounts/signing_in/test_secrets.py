@@ -327,7 +327,7 @@ ALLOWED = {
         "retwis_site/management/commands/serve.py",
         "retwis_site/management/commands/deliver.py",
     },
-    "random": {f"timeline/demo/{name}.py" for name in ("seeding", "names", "texts", "threads")},
+    "random": {f"timeline/demo/{name}.py" for name in ("seeding", "texts", "threads")},
     "http.client": set(),
     "urllib.request": set(),
     "smtplib": set(),
