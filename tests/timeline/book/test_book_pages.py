@@ -100,7 +100,7 @@ import django
 django.setup()
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
-from timeline.feeds.sitemap import FixedPages
+from timeline.feeds.views import FixedPages
 try:
     print(resolve("/book/").view_name)
 except Resolver404:
