@@ -387,7 +387,7 @@ def test_the_sites_own_hashes_are_sha_256():
 
 FRAGMENTS = "retwis_site/rendering/fragments.py"
 # A picture is made from a number, letters and digits; a chapter of the book is the site's own text.
-MAKE_HTML = {FRAGMENTS, "accounts/users/avatars.py", "timeline/book/chapters.py"}
+MAKE_HTML = {FRAGMENTS, "accounts/users/avatars.py", "timeline/book/views.py"}
 
 
 def test_only_fragments_and_pictures_are_marked_as_safe_for_a_page():

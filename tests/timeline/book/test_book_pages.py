@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.http.answers import Page
 from tests.support.processes.fresh_process import run_code
-from timeline.book.chapters import chapters, contents, html_of, title_of
+from timeline.book.views import chapters, contents, html_of, title_of
 
 NAMES = list(chapters())
 

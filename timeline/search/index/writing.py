@@ -12,8 +12,7 @@ from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.snowflake import SMALLEST, first_of
-from timeline.language.stems import written_terms
-from timeline.language.words import words
+from timeline.language import words, written_terms
 from timeline.posts.entities import Links
 from timeline.posts.links import folded, may_have_links, segments
 from timeline.posts.reading.records import ask_post

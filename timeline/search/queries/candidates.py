@@ -6,8 +6,7 @@ from typing import NamedTuple, Protocol
 
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Result
-from timeline.language.stems import asked_terms
-from timeline.language.words import Word
+from timeline.language import Word, asked_terms
 from timeline.posts.reading.moments import Bounds, moment
 from timeline.posts.reading.post_reader import ask_acted
 from timeline.posts.reading.records import ask_authors

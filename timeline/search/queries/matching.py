@@ -10,8 +10,7 @@ from typing import NamedTuple, assert_never
 
 from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
-from timeline.language.stems import same_word
-from timeline.language.words import Word, joined, phrase, words
+from timeline.language import Word, joined, phrase, same_word, words
 from timeline.posts.entities import Post
 from timeline.posts.links import folded, may_have_links, may_have_tags, segments, tags
 from timeline.search.queries.parsing import (

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from timeline.language.words import words
+from timeline.language import words
 from timeline.posts.entities import Post
 from timeline.posts.links import HASH_SIGNS, folded, tags
 
