@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 from retwis_site.jobs.outbox import LEASE
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
-from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
+from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
 
 
 def write_index(command: StoreCommand, store: Store) -> int:

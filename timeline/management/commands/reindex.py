@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 from timeline.management.indexing import write_index
-from timeline.search.index.rebuilding import forget_progress
+from timeline.search.rebuilding import forget_progress
 
 
 class Command(StoreCommand):
