@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.filling import CannotFill, Filling
 from retwis_site.management.base import StoreCommand, urls_of
 from retwis_site.store.client import Store, without_gate
-from timeline.management.indexing import write_index
+from timeline.management.commands.reindex import write_index
 from timeline.other_retwises.conversion import Conversion, Import, Nowhere
 from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.source import CannotImport, connect_to
