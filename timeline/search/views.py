@@ -38,7 +38,7 @@ from timeline.search.query import (
     marks,
     parse,
 )
-from timeline.search.searching import Search, Searching
+from timeline.search.searching import Search, begin
 from timeline.tags.completion import NamedTags, ask_named_tags
 from timeline.tags.tag_pages import UsedTag
 from timeline.timelines.pagination import post_cursor
@@ -198,7 +198,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     try:
         query = parse(typed)
         beside = partial(ask_meant, typed, query) if first else ask_no_names
-        search, meant = Searching(connect()).begin(request.viewer, query, asked.scope, before, beside)
+        search, meant = begin(connect(), request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
         return not_searched_page(request, rendering(request), asked, error.problem, status=400)
     except NothingToFind:
