@@ -9,8 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from benchmarks.raw import BODIES
-from timeline.language.stems import stem_key, written_terms
-from timeline.language.words import words
+from timeline.language import stem_key, words, written_terms
 
 COMMON, RARE = 12, 20  # words that are searched
 COPIES = 3  # posts with a rare word

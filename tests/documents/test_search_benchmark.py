@@ -5,7 +5,7 @@ import pytest
 from benchmarks import search, texts
 from benchmarks.search import Query
 from benchmarks.visitor import Answer, Viewer, WrongAnswer
-from timeline.language.stems import stem_key
+from timeline.language import stem_key
 
 ALICE = Viewer(1, "user_1", "secret1", "c" * 32)
 POSTS = 1000

@@ -128,7 +128,7 @@ MUTANTS = [
     ),
     Mutant(
         "index: the note joins the round trip that writes the records",
-        "timeline/search/index/writing.py",
+        "timeline/search/index.py",
         """            self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
 """,
         """            pipe.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
@@ -137,7 +137,7 @@ MUTANTS = [
     ),
     Mutant(
         "index: a reindex says that it is at work when it has found the posts",
-        "timeline/search/index/rebuilding.py",
+        "timeline/search/rebuilding.py",
         """            forget_progress(self._store)
             last = LARGEST_ID
         self._has_index = any(self._store.scan_keys(kinds.matching("postings:*"), AT_ONCE))

@@ -20,9 +20,9 @@ from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.seam import before_part
 from timeline.posts.entities import NO_LINKS, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.search.index import rebuilding, writing
-from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
-from timeline.search.index.writing import Indexing, terms_of
+from timeline.search import index, rebuilding
+from timeline.search.index import Indexing, terms_of
+from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
 
 pytestmark = pytest.mark.indexed
 
@@ -45,7 +45,7 @@ def first(raw, store, request, settings, monkeypatch):
 
     if request.param == "timed":
         settings.POST_IDS = "snowflake"
-        monkeypatch.setattr(writing, "MOST_POSTS", 2)
+        monkeypatch.setattr(index, "MOST_POSTS", 2)
         monkeypatch.setattr(rebuilding, "MOST_POSTS", 2)
     return begin
 

@@ -3,7 +3,7 @@
 import time
 
 from timeline.posts.links import folded, in_index, tags_in
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 HOUR, DAY = 3600, 24 * 3600
 

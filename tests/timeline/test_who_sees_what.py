@@ -14,7 +14,7 @@ from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3
 WRITTEN, AMONG = "the walrus", 'href="/@bob/"'

@@ -10,7 +10,8 @@ that of the chunk before. `cleanup` leaves a hash alone while its job is in the 
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
-from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_id, stored_ids, stored_time
+from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.entities import Links
 from timeline.posts.links import names_in
@@ -35,7 +36,6 @@ from timeline.posts.reading.records import Version, link_fields
 from timeline.posts.repository import Posts
 from timeline.posts.writing import delivery
 from timeline.posts.writing.deletion import mark_deleted
-from timeline.posts.writing.delivery import FOLLOWERS_AT_ONCE
 from timeline.posts.writing.publication import MOST_ABOVE
 from timeline.posts.writing.settling import Settling
 from timeline.relations.follow import FOLLOW
@@ -81,8 +81,7 @@ class Target(NamedTuple):
     uid: int
     author: str  # the username, in lower case
     time: int  # unix seconds
-    root: int | None
-    above: tuple[int, ...]
+    links: Links
 
 
 def named(pid: int, address: str) -> Named:
@@ -93,31 +92,21 @@ def named(pid: int, address: str) -> Named:
 
 def find(store: Store, pids: Collection[int]) -> dict[int, Target]:
     """The posts with these ids that somebody can read. Three round trips; none without ids."""
+    posts = [post for post in Posts(store).read(pids)[0] if post.links.repost_of is None]
     pipe = store.pipeline()
-    asked = {
-        pid: pipe.hmget(keys.post(pid), ["user_id", "time", "root", "above", "deleted", "repost_of"]) for pid in pids
-    }
+    listed = {post.pid: pipe.zscore(keys.updates(post.uid), str(post.pid)) for post in posts}
     pipe.execute()
-    found = {}
-    for pid, fields in asked.items():
-        key, (author, when, root, above, *refused) = keys.post(pid), fields.value
-        uid = stored_id(key, author)
-        if uid is not None and not any(refused):
-            ancestors = tuple(stored_ids(key, (above or "").split()))
-            found[pid] = Target(pid, uid, "", stored_time(key, when), stored_id(key, root), ancestors)
-    listed = {pid: pipe.zscore(keys.updates(one.uid), str(pid)) for pid, one in found.items()}
-    pipe.execute()
-    people = Users(store).people({one.uid for one in found.values()})
+    people = Users(store).people({post.uid for post in posts})
     return {
-        pid: one._replace(author=people[one.uid].username.lower())
-        for pid, one in found.items()
-        if one.uid in people and listed[pid].value is not None
+        post.pid: Target(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
+        for post in posts
+        if post.uid in people and listed[post.pid].value is not None
     }
 
 
-def is_same(target: Target | None, named_post: Named, when: int) -> bool:
+def is_same(target: Target, named_post: Named, when: int) -> bool:
     """Whether a post of this site is the one that a download names. `when`: of what names it, in unix seconds."""
-    return target is not None and target.author == named_post.author and target.time <= when
+    return target.author == named_post.author and target.time <= when
 
 
 class Conversation:
@@ -161,11 +150,11 @@ class Conversation:
         if parent is not None:
             links = links._replace(
                 reply_to=parent.pid,
-                root=parent.root or parent.pid,
+                root=parent.links.root or parent.pid,
                 reply_to_user=parent.uid,
-                above=(parent.pid, *parent.above)[:MOST_ABOVE],
+                above=(parent.pid, *parent.links.above)[:MOST_ABOVE],
             )
-        self._found[pid] = Target(pid, self._uid, "", post.time, links.root, links.above)
+        self._found[pid] = Target(pid, self._uid, "", post.time, links)
         return links
 
     def _target(self, one: Named | None, when: int) -> Target | None:
@@ -174,7 +163,7 @@ class Conversation:
         if one.pid in self._own:
             return self._found.get(self._own[one.pid])
         target = self._found.get(one.pid)
-        return target if is_same(target, one, when) else None
+        return target if target is not None and is_same(target, one, when) else None
 
 
 # ---- Brings back whom and what a person blocks and mutes, the tags that they follow, what they like and have saved.
@@ -187,6 +176,9 @@ def restored() -> list[Relation]:
     return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW) if one not in {FOLLOW, REPOST}]
 
 
+Found = list[Edge | None]  # for each line; None: it leads to what is not here
+
+
 class RestoredRelations:
     """Adds edges to an account, each with its date. One that stands already stays as it is. 500 take a fixed number of
     round trips; people are found one by one. All raise StoreError when the store was too slow."""
@@ -197,62 +189,59 @@ class RestoredRelations:
 
     def to_people(self, lines: Mapping[str, Sequence[Line]]) -> int:
         """Blocks and mutes of the people who have such a username here. Returns how many names no user has."""
-        unknown = 0
-        for relation in (one for one in restored() if one.target.is_person):
-            for some in batches(lines[relation.kind], AT_ONCE):
-                uids = {line["username"]: Users(self._store).find(line["username"]) for line in some}
-                people = Users(self._store).people([uid for uid in uids.values() if uid is not None])
-                people.pop(self._uid, None)
-                scores = {uids[line["username"]]: _score(line) for line in some}
-                self._set(relation, {to_person(self._uid, uid): scores[uid] for uid in people})
-                unknown += sum(uid not in people for uid in uids.values())
-        return unknown
+        return sum(self._add(one, lines[one.kind], self._people) for one in restored() if one.target.is_person)
 
     def to_words(self, lines: Mapping[str, Sequence[Line]]) -> None:
         """Muted words: of those that may be muted, the first MOST_MUTED."""
         good = [line for line in lines[MUTE_WORDS.kind] if parse(line["words"]) is not None]
-        self._set(MUTE_WORDS, {Edge(self._uid, line["words"]): _score(line) for line in good[:MOST_MUTED]})
+        self._add(MUTE_WORDS, good[:MOST_MUTED], lambda some: [Edge(self._uid, line["words"]) for line in some])
 
     def to_tags(self, lines: Mapping[str, Sequence[Line]]) -> int:
         """Follows of the tags that somebody has used here. Returns the number of the others."""
-        unknown = 0
-        for some in batches(lines[TAG_FOLLOW.kind], AT_ONCE):
-            spellings = self._store.hmget(keys.tags(), [line["tag"] for line in some])
-            used = [line for line, spelling in zip(some, spellings, strict=True) if spelling is not None]
-            self._set(TAG_FOLLOW, {Edge(self._uid, line["tag"]): _score(line) for line in used})
-            unknown += len(some) - len(used)
-        return unknown
+        return self._add(TAG_FOLLOW, lines[TAG_FOLLOW.kind], self._tags)
 
     def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: Conversation) -> int:
         """Likes and the like of the posts that this site has. Returns the number of the others."""
-        missing = 0
-        for relation in (one for one in restored() if one.target.is_post):
-            for some in batches(lines[relation.kind], AT_ONCE):
-                edges = self._edges_to_posts(some, conversation)
-                self._set(relation, edges)
-                missing += len(some) - len(edges)
-        return missing
+        find = partial(self._posts, conversation)
+        return sum(self._add(one, lines[one.kind], find) for one in restored() if one.target.is_post)
 
     def pin(self, pid: int | None) -> None:
         """Pin a post of the owner, unless one is pinned. Three round trips; none without a post."""
         if pid is not None and self._store.hget(keys.user(self._uid), "pinned") is None:
             Pins(self._store).pin(self._uid, pid)
 
-    def _edges_to_posts(self, lines: Sequence[Line], conversation: Conversation) -> dict[Edge, float]:
-        pids = {line["id"]: conversation.id_of(line["id"]) or line["id"] for line in lines}
-        found = find(self._store, set(pids.values()))
-        edges = {}
-        for line in lines:
-            target = found.get(pids[line["id"]])
-            if target is None:
-                continue
-            is_own = conversation.id_of(line["id"]) is not None
-            if is_own or is_same(target, named(line["id"], line["address"]), seconds(line, "since")):
-                edges[Edge(self._uid, str(target.pid), target.uid)] = _score(line)
-        return edges
+    def _add(self, relation: Relation, lines: Sequence[Line], find: Callable[[Sequence[Line]], Found]) -> int:
+        """Returns how many lines lead to what is not here."""
+        missing = 0
+        for some in batches(lines, AT_ONCE):
+            edges = find(some)
+            scores = {edge: _score(line) for edge, line in zip(edges, some, strict=True) if edge is not None}
+            Edges(self._store, relation).set_all(scores)
+            missing += edges.count(None)
+        return missing
 
-    def _set(self, relation: Relation, edges: Mapping[Edge, float]) -> None:
-        Edges(self._store, relation).set_all(edges)
+    def _people(self, lines: Sequence[Line]) -> Found:
+        uids = [Users(self._store).find(line["username"]) for line in lines]
+        people = Users(self._store).people([uid for uid in uids if uid is not None])
+        return [to_person(self._uid, uid) if uid in people and uid != self._uid else None for uid in uids]
+
+    def _tags(self, lines: Sequence[Line]) -> Found:
+        spellings = self._store.hmget(keys.tags(), [line["tag"] for line in lines])
+        return [Edge(self._uid, line["tag"]) if used else None for line, used in zip(lines, spellings, strict=True)]
+
+    def _posts(self, conversation: Conversation, lines: Sequence[Line]) -> Found:
+        own = [conversation.id_of(line["id"]) for line in lines]
+        found = find(self._store, {pid or line["id"] for pid, line in zip(own, lines, strict=True)})
+        edges: Found = []
+        for line, pid in zip(lines, own, strict=True):
+            target = found.get(pid or line["id"])
+            if target is not None and (
+                pid or is_same(target, named(line["id"], line["address"]), seconds(line, "since"))
+            ):
+                edges.append(Edge(self._uid, str(target.pid), target.uid))
+            else:
+                edges.append(None)
+        return edges
 
 
 def _score(line: Line) -> float:
@@ -445,13 +434,10 @@ def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> l
 def drop_lists(store: Store, uid: int) -> None:
     """Drop the homes of a user and of the user's followers, and the global timeline."""
     pipe = store.pipeline()
-    for key in (keys.home(uid), *keys.timeline.all()):
+    for key in keys.timeline.all():
         pipe.unlink(key)
     pipe.execute()
-    for followers in store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
-        for follower in stored_ids(keys.followers(uid), followers):
-            pipe.unlink(keys.home(follower))
-        pipe.execute()
+    delivery.Delivery(store).drop_homes(uid)
 
 
 def finish_post(store: Store, claim: Claim) -> None:

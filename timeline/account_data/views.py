@@ -13,7 +13,7 @@ from accounts.users.entities import User
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.account_data.export import CONTENT_TYPE, export, file_name
+from timeline.account_data.download import CONTENT_TYPE, export, file_name
 from timeline.account_data.feature import DOWNLOADS
 
 

@@ -1,7 +1,7 @@
-"""Texts of the demo community's posts: topics, what a persona writes, and talks.
+"""Texts of the demo community: names and bios, and what a persona writes: posts and talks.
 
-All texts are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.toml` has
-the phrases.
+All are drawn from the `random.Random` of the caller, so the same seed gives the same texts. `phrases.toml` has the
+words and phrases.
 """
 
 import math
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from accounts.users.names import LONGEST_BIO
 from timeline.posts.entities import LONGEST_POST
 
 # ---- The grammar of the demo community's texts.
@@ -61,15 +62,6 @@ _SHARE_OF_SHORT = 0.03
 _SHARE_OF_TAGGED = 0.06  # of the posts of a week
 
 
-# These go with any English post, so that a long timeline need not repeat itself.
-_OPENERS = phrases("Well. ~ Right. ~ OK. ~ So. ~ Hello again. ~ Hey all. ~ Listen. ~ Honestly. ~ Hm.")
-_CLOSERS = phrases("Anyway. ~ Carry on. ~ As you were. ~ That's all. ~ More later. ~ Just saying. ~ Life.")
-_LINKS = """
-    {More here|My notes|Longer version}: https://example.{com|org}/TAG/{1|2|3|4|5|6}{07|28|34|56|91} ~
-    {Today's rabbit hole|Worth knowing|Good background}: https://en.wikipedia.org/wiki/{ARTICLES}
-"""
-
-
 class Scene(NamedTuple):
     """What a post of a topic is made of."""
 
@@ -102,7 +94,11 @@ def _scenes(topics: Sequence[dict[str, str]]) -> tuple[Scene, ...]:
     scenes: list[Scene] = []
     for topic in topics:
         hashtag, articles = topic["hashtag"], topic["articles"]
-        links = phrases(_LINKS.replace("TAG", hashtag[1:]).replace("ARTICLES", articles)) if articles else ()
+        links = (
+            phrases(_FILE["frames"]["links"].replace("TAG", hashtag[1:]).replace("ARTICLES", articles))
+            if articles
+            else ()
+        )
         remarks, *bodies = re.split(r"^ *\* ", topic["text"], flags=re.MULTILINE)
         for body in bodies:
             statements, follow_ups, endings = (phrases(part) for part in (*body.split("//"), "", "")[:3])
@@ -114,6 +110,8 @@ def _scenes(topics: Sequence[dict[str, str]]) -> tuple[Scene, ...]:
 
 
 _FILE = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
+_OPENERS, _CLOSERS = (phrases(_FILE["frames"][name]) for name in ("openers", "closers"))
+_LINKS: str = _FILE["frames"]["links"]
 _ENGLISH = _FILE["topics"].pop("en")
 TOPICS = tuple(_scenes((topic,)) for topic in _ENGLISH)
 _SCENES = {language: _scenes(topics) for language, topics in _FILE["topics"].items()}
@@ -292,3 +290,82 @@ def post_body(rng: random.Random) -> str:
     """The text of one post by somebody: 1 to LONGEST_POST characters, without `@`."""
     who = persona(rng)
     return Writer(rng).post(who, who.languages[-1], 0)
+
+
+# ---- Names of the demo community: usernames, display names and bios.
+
+
+NAME_LIMIT = 30
+RESERVED_NAME = "demo"
+DEMO_BIO = "The demo account of this site. Tea, tomatoes and night trains."
+
+_OTHER_NAMES: list[str] = _FILE["names"].pop("in_other_scripts")
+_WORDS = {kind: tuple(words.split()) for kind, words in _FILE["names"].items()}
+_GIVEN, _SURNAMES, _PLACES, _BADGES = (_WORDS[kind] for kind in ("given", "surnames", "places", "badges"))
+# 14, 69 and 88 have meanings that do not belong in a demo.
+_DIGITS = tuple(f"{n:02d}" for n in (*range(1, 34), *range(64, 100)) if n not in (14, 69, 88))
+
+_FIRST, _LAST = (tuple(name.lower() for name in names) for names in (_GIVEN, _SURNAMES))
+_LETTER, _BAR = tuple("abcdefghijklmnoprstuvwyz"), ("_",)
+_NAME_SHAPES: Phrases = (
+    (_FIRST, _BAR, _LETTER), (_FIRST, _BAR, _LAST), (_LETTER, _BAR, _LAST), (_LAST, _BAR, _FIRST),
+    (_GIVEN, _SURNAMES), (_GIVEN, _BAR, _SURNAMES), (_GIVEN, tuple("ABCDEFGHIJKLMNOPRSTVW"), _SURNAMES),
+    (_FIRST, _BAR, _LETTER, _BAR, _LAST), (_FIRST, ("", "_"), _DIGITS), (_FIRST, _BAR, _LAST, _DIGITS),
+    (_GIVEN, tuple(hobby.title() for hobby in _WORDS["hobbies"])), (_FIRST, _BAR, _WORDS["hobbies"]),
+    (_FIRST, ("_in_", "_from_"), _PLACES), (_FIRST, ("_the_",), _WORDS["nouns"]), (_WORDS["prefixes"], _FIRST),
+    (_WORDS["adjectives"], _BAR, (*_FIRST, *_WORDS["nouns"])), (_WORDS["adjectives"], _BAR, _WORDS["nouns"], _DIGITS),
+)  # fmt: skip
+
+_SMALL_WORDS = ("from", "in", "the")
+_BIOS = phrases(_FILE["bios"]["first"].replace("PLACES", "|".join(place.title() for place in _PLACES)))
+_MORE_BIOS = phrases(_FILE["bios"]["more"])
+_OTHER_BIOS: list[str] = _FILE["bios"]["other"]
+
+
+def usernames(count: int, rng: random.Random) -> list[str]:
+    """`count` usernames in random order, all different also in lower case.
+
+    Each has 1 to NAME_LIMIT characters of [A-Za-z0-9_], and none is RESERVED_NAME in any letter case.
+    """
+    names: list[str] = []
+    taken = {RESERVED_NAME}
+    misses = 0
+    while len(names) < count:
+        name = say(rng.choice(_NAME_SHAPES), rng)
+        if misses > 20:  # nearly all combinations are taken
+            number = str(rng.randrange(10 * count))
+            name = name[: NAME_LIMIT - len(number)] + number
+        key = name.lower()
+        if key in taken:
+            misses += 1
+        else:
+            misses = 0
+            taken.add(key)
+            names.append(name)
+    return names
+
+
+def display_name(username: str, rng: random.Random) -> str:
+    """A display name: mostly the username in words, such as `Joana from Lisbon`, sometimes a name in another script.
+    Empty for two users of five."""
+    luck = rng.random()
+    if luck < 0.4:
+        return ""
+    if luck > 0.96:
+        return rng.choice(_OTHER_NAMES)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", username).rstrip("0123456789").split()
+    name = " ".join(word if word in _SMALL_WORDS else word[0].upper() + word[1:] for word in words)
+    name = re.sub(r"\b([A-Z])(?= |$)", r"\1.", name)
+    return f"{name} {rng.choice(_WORDS['badges'])}" if luck > 0.9 else name
+
+
+def bio(rng: random.Random) -> str:
+    """A bio: one line of at most LONGEST_BIO characters. Empty for one user of three."""
+    if rng.random() < 0.33:
+        return ""
+    if rng.random() < 0.05:
+        return rng.choice(_OTHER_BIOS)
+    parts = [say(rng.choice(_BIOS), rng)]
+    if rng.random() < 0.5:
+        parts.append(say(rng.choice(_MORE_BIOS), rng))
+    return " ".join(parts)[:LONGEST_BIO].rstrip()

@@ -2,4 +2,4 @@
 
 from retwis_site.features import Feature
 
-FEATURE = Feature(urls="timeline.feeds.urls")
+FEATURE = Feature(urls="timeline.feeds.views")

@@ -5,8 +5,10 @@ the site sends to its own store.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeGuard
+from dataclasses import dataclass
+from typing import Any, TypeGuard, TypeVar
 
 import redis
 
@@ -19,9 +21,110 @@ from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Result
-from timeline.other_retwises.dates import seconds_of
-from timeline.other_retwises.entities import CannotImport, Edge
-from timeline.other_retwises.problems import Problems
+from timeline.other_retwises.values import Password, seconds_of
+
+# ---- What is taken from it. Ids are whole numbers, times are unix seconds.
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person. An empty username: the source has none."""
+
+    uid: int
+    username: str
+    password: Password | None = None  # None: the source has none that can be verified
+    registered: int | None = None
+    name: str = ""
+    bio: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A follow, from a person to a person; or a like, from a person to a post."""
+
+    person: int
+    target: int
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """What a reply answers."""
+
+    pid: int
+    root: int  # the first post of the thread
+    author: int  # of the answered post
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePost:
+    """A post. `author` is None when the source does not lead to one."""
+
+    pid: int
+    author: int | None
+    time: int | None
+    text: str
+    reply: ReplyTo | None = None
+
+
+class CannotImport(Exception):
+    """The import was refused. The message names the fix."""
+
+
+# ---- What could not be imported, counted by its reason, with a few examples of each.
+
+
+T = TypeVar("T")
+
+EXAMPLES = 5
+LONGEST_EXAMPLE = 100  # characters
+
+
+class Problems:
+    """Reasons, with the number of times that each was met. It holds EXAMPLES of each, however many there are."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._deaf = False
+
+    def note(self, reason: str, example: str) -> None:
+        """The example may hold any text of the source: it is cut, and a terminal can show it."""
+        if self._deaf:
+            return
+        self.counts[reason] += 1
+        examples = self._examples.setdefault(reason, [])
+        if len(examples) < EXAMPLES:
+            examples.append(_shown(example))
+
+    def unheard(self, chunks: Iterable[T]) -> Iterator[T]:
+        """Chunks that are read a second time: what reading them notes is not counted again."""
+        reading = iter(chunks)
+        while True:
+            self._deaf = True
+            try:
+                chunk = next(reading)
+            except StopIteration:
+                return
+            finally:
+                self._deaf = False
+            yield chunk
+
+    def lines(self) -> Iterator[str]:
+        """A line for each reason, such as `posts without a known author: 2 (post 7, post 9)`."""
+        for reason, count in sorted(self.counts.items()):
+            more = ", ..." if count > EXAMPLES else ""
+            yield f"{reason}: {count} ({', '.join(self._examples[reason])}{more})"
+
+
+def _shown(text: str) -> str:
+    """Control characters and bytes that are not UTF-8 become escapes."""
+    chars = text if len(text) <= LONGEST_EXAMPLE else f"{text[:LONGEST_EXAMPLE]}..."
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in chars)
+
+
+# ---- The store
+
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of members of each
 MOST_NOTED = 10_000  # keys of the wrong type that are held; further ones may be counted twice

@@ -27,7 +27,7 @@ from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.language.words import words
+from timeline.language import words
 from timeline.people.directory import LONGEST_QUERY, People, search_query
 from timeline.people.entities import By, ListedPerson, PeoplePage, Show
 from timeline.people.follow_pages import FollowPages

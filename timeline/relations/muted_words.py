@@ -11,7 +11,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
 from retwis_site.store.replies import Result
-from timeline.language.words import joined, words
+from timeline.language import joined, words
 from timeline.relations.mute import FOREVER
 from timeline.relations.protocol.edges import Edges
 from timeline.relations.protocol.relation import WORDS, Edge, Relation, Scores

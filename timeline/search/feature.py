@@ -4,8 +4,8 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.store.rate_limits import Limit
-from timeline.search.index.checks import IndexChecks, advice
-from timeline.search.index.writing import finish_jobs
+from timeline.search.index import finish_jobs
+from timeline.search.rebuilding import IndexChecks, advice
 
 # ---- How often people may search.
 

@@ -15,28 +15,84 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
-from retwis_site.store.client import connect
+from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.replies import Result
+from timeline.people.directory import Candidates, ask_candidates, search_query
+from timeline.people.entities import ListedPerson
 from timeline.people.html import listed
 from timeline.people.lists import choice
 from timeline.posts.html.post_cards import cards_found, phrases, tag_in_path
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
-from timeline.search.names import Meant, Names, ask_meant, ask_no_names
-from timeline.search.queries.matching import marks
-from timeline.search.queries.parsing import (
+from timeline.search.query import (
     LONGEST_QUERY,
     BadQuery,
     NothingToFind,
+    OneWord,
     Problem,
     Query,
     Scope,
     SearchPage,
     UnknownPerson,
+    WithTag,
+    marks,
     parse,
 )
-from timeline.search.queries.searching import Search, Searching
+from timeline.search.searching import Search, begin
+from timeline.tags.completion import NamedTags, ask_named_tags
 from timeline.tags.tag_pages import UsedTag
 from timeline.timelines.pagination import post_cursor
+
+# ---- The people and the tags whose names a query may mean. They stand above the posts.
+#
+# They are asked for in the round trips of the search: who may be meant in the first, what the page shows in the next.
+
+
+MOST_PEOPLE = 3
+
+
+class Names(NamedTuple):
+    people: list[ListedPerson]  # at most MOST_PEOPLE
+    more_people: bool
+    tags: list[UsedTag]
+
+
+class Meant(NamedTuple):
+    """The people and tags that a query may mean; None where it can mean none."""
+
+    people: Candidates | None
+    tags: NamedTags | None
+
+    def ask(self, pipe: Pipe, me: int | None) -> Result[Names]:
+        """What the page shows of them. Commands as for `Candidates` and `NamedTags`."""
+        found = self.people.ask(pipe, me) if self.people else None
+        used = self.tags.ask(pipe) if self.tags else None
+
+        def read() -> Names:
+            people, more = (found.value.people, found.value.more) if found else ([], False)
+            return Names(people[:MOST_PEOPLE], more or len(people) > MOST_PEOPLE, used.value if used else [])
+
+        return Result(read)
+
+
+def ask_meant(typed: str, query: Query, pipe: Pipe) -> Result[Meant]:
+    """The people whom a query of words alone may mean, and the tags that one word or one tag may mean."""
+    people = ask_candidates(pipe, search_query(typed)) if query.words else None
+    match query.wanted, query.unwanted:
+        case ((OneWord(folded=tag) | WithTag(folded=tag),), ()):
+            tags: Result[NamedTags] | None = ask_named_tags(pipe, tag)
+        case _:
+            tags = None
+    return Result(lambda: Meant(people.value if people else None, tags.value if tags else None))
+
+
+def ask_no_names(pipe: Pipe) -> Result[Meant]:
+    """No names stand above later pages, and above what is not by everyone."""
+    return Result(lambda: Meant(None, None))
+
+
+# ---- The page
+
 
 # Why nothing was searched: a text that is no query, or one that finds nothing; empty without a text.
 REASONS = ("", *Problem, "nothing_to_find", "unknown_person")
@@ -142,7 +198,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     try:
         query = parse(typed)
         beside = partial(ask_meant, typed, query) if first else ask_no_names
-        search, meant = Searching(connect()).begin(request.viewer, query, asked.scope, before, beside)
+        search, meant = begin(connect(), request.viewer, query, asked.scope, before, beside)
     except BadQuery as error:
         return not_searched_page(request, rendering(request), asked, error.problem, status=400)
     except NothingToFind:

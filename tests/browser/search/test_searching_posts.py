@@ -9,7 +9,7 @@ from tests.browser.support.steps import nothing_scrolls_sideways, post
 from tests.browser.support.windows import PHONE
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 
 def publish(store, login, texts):

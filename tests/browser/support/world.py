@@ -29,7 +29,7 @@ from timeline.posts.writing.reposting import Reposts
 from timeline.relations.bookmark import Bookmarks
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
 LONG_DISPLAY_NAME = "نور الهدى " * 4 + "W" * 10

@@ -11,8 +11,7 @@ from redis.crc import key_slot
 
 from retwis_site.store.connection.cluster import SLOTS
 from tests.support.book import pages
-from timeline.book import chapters
-from timeline.book.chapters import FOLDER
+from timeline.book.views import FOLDER, chapters, neighbours
 
 ROOT = Path(settings.BASE_DIR)
 PARTS = ["In the official Retwis", "Here", "What it costs", "Exercise"]
@@ -90,7 +89,7 @@ def test_the_slots_of_keys_are_those_of_a_cluster():
 
 
 def test_neighbours_are_in_the_order_of_the_contents():
-    first, second, *_ = chapters.chapters().values()
-    assert chapters.neighbours(first.name) == (None, second)
-    assert chapters.neighbours(second.name)[0] == first
-    assert chapters.neighbours(pages.names()[-1])[1] is None
+    first, second, *_ = chapters().values()
+    assert neighbours(first.name) == (None, second)
+    assert neighbours(second.name)[0] == first
+    assert neighbours(pages.names()[-1])[1] is None

@@ -17,7 +17,7 @@ from timeline.posts.repository import Posts
 from timeline.posts.writing.reposting import Reposts
 from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
-from timeline.search.index.postings import BUCKETS
+from timeline.search.index import BUCKETS
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

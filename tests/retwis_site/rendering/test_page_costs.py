@@ -10,7 +10,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.follow import Follows
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 pytestmark = pytest.mark.usefixtures("clock")
 

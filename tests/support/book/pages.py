@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from timeline.book.chapters import FOLDER, PROMPT, chapters
+from timeline.book.views import FOLDER, PROMPT, chapters
 
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,6 +1,6 @@
 """Posts as the index of the search has them."""
 
-from timeline.search.index.postings import ask_posts, ask_ranges
+from timeline.search.index import ask_posts, ask_ranges
 
 
 def posts_under(store, term):

@@ -22,8 +22,8 @@ from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip
-from timeline.account_data import export as export_module
-from timeline.account_data.export import FORMAT, VERSION, export
+from timeline.account_data import download as export_module
+from timeline.account_data.download import FORMAT, VERSION, export
 from timeline.account_data.feature import DOWNLOADS
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows

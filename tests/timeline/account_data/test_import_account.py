@@ -18,7 +18,7 @@ from tests.support.protocols.thoroughness import stride
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.account_data.export import export
+from timeline.account_data.download import export
 from timeline.account_data.restoring import Named, named
 from timeline.posts.checks import PostOrphans
 from timeline.posts.entities import NewPost

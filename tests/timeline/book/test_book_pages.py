@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.http.answers import Page
 from tests.support.processes.fresh_process import run_code
-from timeline.book.chapters import chapters, contents, html_of, title_of
+from timeline.book.views import chapters, contents, html_of, title_of
 
 NAMES = list(chapters())
 
@@ -100,7 +100,7 @@ import django
 django.setup()
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
-from timeline.feeds.sitemap import FixedPages
+from timeline.feeds.views import FixedPages
 try:
     print(resolve("/book/").view_name)
 except Resolver404:

@@ -19,9 +19,8 @@ from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
 from timeline.demo import seeding
-from timeline.demo.names import DEMO_BIO
 from timeline.demo.seeding import Community, Plan
-from timeline.demo.texts import FRESH_WITHIN, Writer, persona, talks_of
+from timeline.demo.texts import DEMO_BIO, FRESH_WITHIN, Writer, persona, talks_of
 from timeline.posts.composing.forms import normalised
 
 

@@ -149,7 +149,7 @@ django.setup()
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, Resolver404, resolve, reverse
-from timeline.feeds.sitemap import FixedPages
+from timeline.feeds.views import FixedPages
 try:
     print(resolve("/explore/"))
 except Resolver404:

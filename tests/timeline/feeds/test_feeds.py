@@ -20,7 +20,7 @@ from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from tests.support.texts.shown_links import LINKED, Shown
-from timeline.feeds import atom_and_rss
+from timeline.feeds import views
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
@@ -318,7 +318,7 @@ def test_a_signed_in_user_gets_the_feed_of_a_visitor(browser, alice, bob, post, 
 @pytest.mark.parametrize("url", FEEDS)
 def test_a_feed_is_in_the_language_of_the_site(browser, monkeypatch, post, url):
     post("Hello")
-    monkeypatch.setattr(atom_and_rss, "_", lambda text: f"{get_language()}: {text}")
+    monkeypatch.setattr(views, "_", lambda text: f"{get_language()}: {text}")
     feed = root(browser().get(url, headers={"accept-language": "ar"}))
     words = [*texts(feed, "atom:title"), *texts(feed, "atom:subtitle"), *texts(feed, "channel/title"), *titles(feed)]
     assert len(words) >= 2

@@ -10,7 +10,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.feed_xml import root, texts
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.security_headers import addresses
-from timeline.feeds import sitemap
+from timeline.feeds import views
 
 LOC = "map:sitemap/map:loc"
 URL = "map:url/map:loc"
@@ -115,7 +115,7 @@ def test_all_addresses_have_the_requested_host(browser, alice, settings, url):
 @pytest.mark.parametrize("url", SITEMAPS)
 def test_it_is_the_same_for_everyone_and_has_a_max_age(browser, alice, url):
     seen = browser().get(url)
-    assert seen["Cache-Control"] == f"public, max-age={sitemap.MAX_AGE}"
+    assert seen["Cache-Control"] == f"public, max-age={views.SITEMAP_AGE}"
     answer = browser(alice).get(url)
     assert answer.content == seen.content
     assert "Vary" not in answer

@@ -11,12 +11,9 @@ import pytest
 from tests.support.other_retwises.php import PhpRetwis
 from tests.support.people import LONG_AGO
 from timeline.other_retwises.conversion import Conversion, Person, Renamed, renamed
-from timeline.other_retwises.dates import seconds_of, unix_seconds
-from timeline.other_retwises.detect import LAYOUTS
-from timeline.other_retwises.entities import Account, Edge, SourcePost
-from timeline.other_retwises.passwords import ClearText, encode_all, encode_none
-from timeline.other_retwises.problems import Problems
-from timeline.other_retwises.source import AT_ONCE, connect_to
+from timeline.other_retwises.layouts import LAYOUTS
+from timeline.other_retwises.source import AT_ONCE, Account, Edge, Problems, SourcePost, connect_to
+from timeline.other_retwises.values import ClearText, encode_all, encode_none, seconds_of, unix_seconds
 
 MANY = 15_000  # posts
 MOST_MEMORY = 4_000_000  # bytes; 15,000 posts take more than 6 million
@@ -82,7 +79,7 @@ def test_many_posts_take_the_memory_of_a_chunk(source):
         source.raw.mset({f"post:{pid}": f"1|{LONG_AGO}|{'x' * 280}{pid}" for pid in range(start, start + 5000)})
     other = connect_to([source.url])
     problems = other.problems
-    reader = LAYOUTS["php"].reader(other)
+    reader = LAYOUTS["php"](other)
     gc.collect()
     tracemalloc.start()
     try:

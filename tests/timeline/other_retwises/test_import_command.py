@@ -18,10 +18,8 @@ from tests.support.other_retwises.twtr import TwtrSite
 from tests.support.people import LONG_AGO, register
 from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.seam import Killed, killed_before_round_trip
-from timeline.other_retwises.detect import LAYOUTS, detect
-from timeline.other_retwises.entities import CannotImport
-from timeline.other_retwises.problems import EXAMPLES, LONGEST_EXAMPLE, Problems
-from timeline.other_retwises.source import connect_to
+from timeline.other_retwises.layouts import LAYOUTS, detect
+from timeline.other_retwises.source import EXAMPLES, LONGEST_EXAMPLE, CannotImport, Problems, connect_to
 
 WRITES = [("SET", "x", "1"), ("DEL", "x"), ("FLUSHDB",), ("LPUSH", "x", "1"), ("EXPIRE", "x", "1"), ("set", "x", "1")]
 

@@ -12,12 +12,10 @@ from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
 from timeline.relations.follow import Follows
-from timeline.search.index.postings import RANGE
-from timeline.search.queries import candidates, searching
-from timeline.search.queries.candidates import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST
-from timeline.search.queries.matching import Matching
-from timeline.search.queries.parsing import LONGEST_QUERY, parse
-from timeline.search.queries.searching import READS
+from timeline.search import searching
+from timeline.search.index import RANGE
+from timeline.search.query import LONGEST_QUERY, Known, Matching, parse
+from timeline.search.searching import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST, READS
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 RANGES = MOST_RANGES + 6
@@ -100,7 +98,7 @@ def test_a_page_checks_no_more_posts_and_says_so(raw, store, alice, browser, rou
 
 
 def test_frequent_terms_are_read_in_fewer_ranges(long_site, browser, round_trips, monkeypatch):
-    monkeypatch.setattr(candidates, "MOST_PROPOSED", 10)
+    monkeypatch.setattr(searching, "MOST_PROPOSED", 10)
     recorded = round_trips(lambda: browser().get("/search/?q=tea+cup+-n1"))
     assert sum(name == "GET" for name, *_ in recorded.commands) <= (NEWEST_RANGES + GROUPS) * 2 + 5 * 2 + 2
 
@@ -131,7 +129,7 @@ def test_checking_a_post_takes_few_steps(typed, text, alice):
     """Each of the posts that a page checks. 300 ms are 400 times 750 us, in which Python does some 7,000 steps."""
     query = parse(typed[:LONGEST_QUERY].strip())
     post = Post(7, alice.user, text[:280], 0)
-    matching = Matching(query, {}, None)
+    matching = Matching(query, Known({}, None))
     assert steps(lambda: matching.fits(post)) <= 3000
 
 

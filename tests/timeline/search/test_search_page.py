@@ -15,8 +15,8 @@ from timeline.relations.follow import Follows
 from timeline.relations.like import Likes
 from timeline.relations.mute import Mutes
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
-from timeline.search.index.writing import Indexing
-from timeline.search.queries.parsing import LONGEST_QUERY
+from timeline.search.index import Indexing
+from timeline.search.query import LONGEST_QUERY
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 TEXTS = {1: "Green tea", 2: "Black tea & <b>cake</b>", 3: "Coffee", 4: "Teas of 東京都", 5: "Tea, a green one #Tea"}

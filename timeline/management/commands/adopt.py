@@ -13,7 +13,7 @@ from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import State
-from timeline.management.indexing import write_index
+from timeline.management.commands.reindex import write_index
 
 NOT_FOREIGN = {
     State.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",

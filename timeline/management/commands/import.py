@@ -13,7 +13,7 @@ from retwis_site.maintenance.site_files.importing import BadFile, Chunks, Verifi
 from retwis_site.maintenance.site_files.streams import decompressed, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
-from timeline.management.indexing import write_index
+from timeline.management.commands.reindex import write_index
 
 PIPE = "-"
 

@@ -20,7 +20,7 @@ from retwis_site.maintenance.site_files.importing import BadFile
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from timeline.account_data.download_file import Download, read
+from timeline.account_data.download import Download, read
 from timeline.account_data.restoring import RestoredRelations, Restoring
 from timeline.relations.follow import Follows
 

@@ -7,13 +7,11 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance.filling import CannotFill, Filling
 from retwis_site.management.base import StoreCommand, urls_of
 from retwis_site.store.client import Store, without_gate
-from timeline.management.indexing import write_index
-from timeline.other_retwises.conversion import Conversion
-from timeline.other_retwises.detect import LAYOUTS, detect, refuse_own
-from timeline.other_retwises.entities import CannotImport
-from timeline.other_retwises.importing import Import, Nowhere
-from timeline.other_retwises.passwords import encode_all, encode_none
-from timeline.other_retwises.source import connect_to
+from timeline.management.commands.reindex import write_index
+from timeline.other_retwises.conversion import Conversion, Import, Nowhere
+from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
+from timeline.other_retwises.source import CannotImport, connect_to
+from timeline.other_retwises.values import encode_all, encode_none
 
 AUTO = "auto"
 
@@ -49,7 +47,7 @@ class Command(StoreCommand):
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
         encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(without_gate()))
-        conversion = Conversion(layout.reader(source), source.problems, encode)
+        conversion = Conversion(layout(source), source.problems, encode)
         work = Import(source, conversion, target)
         self.complete("Importing", work)
         if not options["dry_run"]:

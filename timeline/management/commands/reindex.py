@@ -1,13 +1,13 @@
-"""`manage.py reindex`"""
+"""`manage.py reindex`: the index of the search, written anew. Commands that have written posts end with it too."""
 
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from retwis_site.jobs.outbox import LEASE
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
-from timeline.management.indexing import write_index
-from timeline.search.index.rebuilding import forget_progress
+from timeline.search.rebuilding import AlreadyReindexing, Rebuilding, forget_progress
 
 
 class Command(StoreCommand):
@@ -23,3 +23,17 @@ class Command(StoreCommand):
         if options["again"]:
             forget_progress(store)
         self.say(f"{write_index(self, store)} posts are in the index.")
+
+
+def write_index(command: StoreCommand, store: Store) -> int:
+    """Write the index of all posts, with a progress bar; continue a run that was killed. Returns how many posts there
+    are. Raises CommandError when another process does so."""
+    rebuilding = Rebuilding(store)
+    try:
+        rebuilding.begin()
+        command.complete("Writing the index", rebuilding)
+    except AlreadyReindexing:
+        raise CommandError(
+            f"Another process writes the index. If it was killed, run `manage.py reindex` in {LEASE} seconds."
+        ) from None
+    return rebuilding.posts

@@ -16,7 +16,7 @@ from retwis_site.store.connection import topology
 from retwis_site.store.local_cache import Memory
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
-from timeline.management.indexing import write_index
+from timeline.management.commands.reindex import write_index
 
 
 def count(text: str) -> int:

@@ -18,7 +18,7 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Result
-from timeline.language.words import joined, phrase, words
+from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
 from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_followed
 from timeline.relations.muted_words import How, MutedWord, Where, ask_muted_words

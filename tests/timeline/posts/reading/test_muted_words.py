@@ -11,7 +11,7 @@ from timeline.posts.writing.reposting import Reposts
 from timeline.relations.follow import Follows
 from timeline.relations.mute import FOREVER
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
-from timeline.search.index.writing import Indexing
+from timeline.search.index import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3
 EVERY_LIST = ("/", "/timeline/", "/@bob/", "/tags/finale/", "/@bob/replies/")

@@ -5,7 +5,7 @@ import pytest
 from tests.support.other_retwises.imported import follows, logs_in, posts
 from tests.support.other_retwises.retwis_j import JavaRetwis
 from tests.support.people import LONG_AGO
-from timeline.other_retwises.layouts import retwis_j
+from timeline.other_retwises import layouts
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_people_follows_posts_and_replies(raw, site, importing):
 
 @pytest.mark.parametrize("kept", [1, 20_000])
 def test_a_long_thread_has_one_root(raw, site, importing, monkeypatch, kept):
-    monkeypatch.setattr(retwis_j, "ROOTS_KEPT", kept)
+    monkeypatch.setattr(layouts, "ROOTS_KEPT", kept)
     for number in range(3, 40):
         site.post(2, "and so on", LONG_AGO + number, reply_to=number)
     importing()
@@ -61,7 +61,7 @@ def test_a_reply_to_a_deleted_post_becomes_a_plain_post(raw, site, source, impor
 @pytest.mark.parametrize("kept", [0, 20_000])
 @pytest.mark.parametrize("author", ["99", "", "x"])
 def test_a_thread_begins_with_a_post_that_is_imported(raw, site, source, importing, monkeypatch, author, kept):
-    monkeypatch.setattr(retwis_j, "ROOTS_KEPT", kept)
+    monkeypatch.setattr(layouts, "ROOTS_KEPT", kept)
     site.post(2, "and so on", LONG_AGO + 3, reply_to=3)
     source.raw.hset("pid:1", "uid", author)
     printed = importing()
@@ -78,8 +78,8 @@ def test_a_post_that_answers_itself_or_a_later_one_is_a_plain_post(raw, site, so
 
 
 def test_a_thread_that_is_too_deep_is_cut_and_counted(raw, site, source, importing, monkeypatch):
-    monkeypatch.setattr(retwis_j, "ROOTS_KEPT", 0)
-    monkeypatch.setattr(retwis_j, "MOST_STEPS", 2)
+    monkeypatch.setattr(layouts, "ROOTS_KEPT", 0)
+    monkeypatch.setattr(layouts, "MOST_STEPS", 2)
     for number in range(3, 7):
         site.post(2, "and so on", LONG_AGO + number, reply_to=number)
     assert "threads that are cut: too many replies to replies" in importing()

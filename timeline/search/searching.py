@@ -1,32 +1,50 @@
-"""The posts that may fit a query, the newest first, from as many ranges of ids as a page needs and may read."""
+"""Finds the posts that fit a query, newest first.
 
-from collections.abc import Iterator, Mapping, Sequence
+The index says which posts of a range of ids stand under a term. The newest ranges come first. They also show which
+terms are rare. Further ranges are read for the rarest terms alone, many at once, and only if they may have posts with
+all terms. So a rare word costs few round trips, and few commands.
+What the index proposes is read and checked like the posts of any page. Whatever the query is, a page reads no more than
+the bounds below; where they end it, the page says that older posts were not searched.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
+from accounts.signing_in.viewer import Viewer
+from accounts.users.repository import ask_owners
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
-from timeline.language.stems import asked_terms
-from timeline.language.words import Word
+from timeline.posts.entities import Post
 from timeline.posts.reading.moments import Bounds, moment
-from timeline.posts.reading.post_reader import ask_acted
+from timeline.posts.reading.post_reader import PostReader, ask_acted, ask_latest_acted
 from timeline.posts.reading.records import ask_authors
 from timeline.relations.follow import ask_followed
-from timeline.search.index.postings import Postings, Range, ask_postings, ask_ranges_with, in_all
-from timeline.search.index.writing import HAS_LINK, IS_REPLY, from_user, tag, to_user
-from timeline.search.queries.parsing import (
+from timeline.search.index import (
+    Postings,
+    Range,
+    ask_postings,
+    ask_ranges_with,
+    from_user,
+    highest,
+    in_all,
+    known_ranges,
+)
+from timeline.search.query import (
     Before,
-    ByPerson,
-    ByViewer,
-    Kind,
+    Known,
+    Matching,
     NotBefore,
+    NothingToFind,
     OneWord,
-    Part,
     Phrase,
     Query,
-    Role,
     Scope,
-    WithTag,
+    SearchPage,
+    UnknownPerson,
 )
 from timeline.timelines.pagination import POSTS_A_PAGE
 
@@ -77,45 +95,14 @@ def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> 
     return Result(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
 
 
-def terms(query: Query, scope: Scope, uids: Mapping[str, int], me: int | None) -> list[str]:
+def terms(query: Query, scope: Scope, known: Known) -> list[str]:
     """The terms under which a post must stand to fit the query, at most MOST_TERMS: people and tags first, then the
     longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
-    found: dict[str, None] = {}
-    if scope is Scope.MINE and me is not None:
-        found[from_user(me)] = None
-    words: set[str] = set()
+    mine = [from_user(known.me)] if scope is Scope.MINE and known.me is not None else []
+    words, others = set[str](), dict.fromkeys(mine)
     for part in query.wanted:
-        match part:
-            case OneWord():
-                words |= _of_word(part)
-            case Phrase():
-                words = words.union(*map(_of_word, part.words))
-            case _:
-                found.update(dict.fromkeys(_of_other(part, uids, me)))
-    return [*found, *sorted(words, key=lambda term: (-len(term), term))][:MOST_TERMS]
-
-
-def _of_word(word: OneWord) -> set[str]:
-    return asked_terms(Word(0, 0, word.folded, word.is_run))
-
-
-def _of_other(part: Part, uids: Mapping[str, int], me: int | None) -> list[str]:
-    match part:
-        case WithTag():
-            return [tag(part.folded)]
-        case Kind.HAS_LINK:
-            return [HAS_LINK]
-        case Kind.IS_REPLY:
-            return [IS_REPLY]
-        case ByPerson():
-            return [_of_person(part.role, uids[part.name])]
-        case ByViewer() if me is not None:
-            return [_of_person(part.role, me)]
-    return []
-
-
-def _of_person(role: Role, uid: int) -> str:
-    return from_user(uid) if role is Role.FROM else to_user(uid)
+        (words if isinstance(part, OneWord | Phrase) else others).update(dict.fromkeys(part.terms(known)))
+    return [*others, *sorted(words, key=lambda term: (-len(term), term))][:MOST_TERMS]
 
 
 # ---- Which of the proposed posts are in the scope of a search: asked for many at once, before any is read.
@@ -188,7 +175,7 @@ def among(scope: Scope, store: Store, me: int | None) -> Among:
     return AmongSaved(store, me) if scope is Scope.SAVED else AmongFollowed(store, me)
 
 
-# ---- Candidates
+# ---- One page of a search
 
 
 NEWEST_RANGES = 2  # that are read for all terms
@@ -196,6 +183,9 @@ MOST_RANGES = 64  # a page; a million posts with ids from a counter
 RAREST = 2  # terms for which further ranges are read
 MOST_PROPOSED = 200_000  # posts that further ranges may have under these terms: some 1 MB
 FIRST_TAKEN = POSTS_A_PAGE + 4  # posts that are read first: a page, and a few that may not fit
+# How many posts are read and checked at once: first a page and a few that may not fit, then those that fill it.
+READS = (FIRST_TAKEN, *[40] * 9)
+MOST_SECONDS = 0.1  # of this thread's time: then no more are read. Hostile texts may take 3 ms each
 
 
 class Newest(NamedTuple):
@@ -212,8 +202,8 @@ def ask_newest(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Res
     return Result(lambda: Newest(proposals.value, others.value))
 
 
-class Candidates:
-    """The posts that the index proposes, as far as they are in the scope of the search. First `ask`, then `take`."""
+class Search:
+    """One page of a search: first `ask`, then `page`. The index proposes posts; those in the scope are read."""
 
     def __init__(
         self,
@@ -223,6 +213,7 @@ class Candidates:
         newest: Newest | None,
         within: Bounds,
         among: Among,
+        reader: PostReader,
     ) -> None:
         """`ranges`: the newest first, at most MOST_RANGES and one more. `newest`: what was asked for before."""
         self._store = store
@@ -231,11 +222,12 @@ class Candidates:
         self._newest = newest and newest._replace(others=[each for each in newest.others if each in self._ranges])
         self._within = within
         self._among = among
+        self._reader = reader
         self._proposed: Iterator[int] = iter(())
         self._looked_at = 0
         self._ready: list[int] = []
-        self.ended = False
-        self.down_to: int | None = None  # when they have ended: all from here up were looked at; None: all
+        self._ended = False
+        self._down_to: int | None = None  # when they have ended: all from here up were looked at; None: all
 
     def ask(self, pipe: Pipe) -> None:
         """Ask in this round trip for what the first posts need: the newest ranges, if they were not asked for before,
@@ -249,17 +241,34 @@ class Candidates:
         further = None if len(first) == FIRST_TAKEN else self._ask_further(pipe, newest)
         self._proposed = chain(first, ids, self._from_further(newest, further))
 
-    def take(self, number: int) -> list[int]:
+    def page(self) -> SearchPage:
+        """The posts that fit, newest first. Round trips as for `_take`, and those of `PostReader.read` for each of
+        the READS that the page needs."""
+        posts: list[Post] = []
+        last = None  # the last post that was checked
+        until = time.thread_time() + MOST_SECONDS
+        for number in READS:
+            if batch := self._take(number):
+                posts += self._reader.read(batch)[0]
+                last = batch[-1]
+            if self._ended or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
+                break
+        if len(posts) > POSTS_A_PAGE:
+            return SearchPage(posts[:POSTS_A_PAGE], posts[POSTS_A_PAGE - 1].pid, complete=True)
+        older = self._down_to if self._ended else last
+        return SearchPage(posts, older, complete=older is None or len(posts) == POSTS_A_PAGE)
+
+    def _take(self, number: int) -> list[int]:
         """The next ones; fewer when they end. At most one round trip in all, for further ranges, and those of
         `Among`."""
-        while len(self._ready) < number and not self.ended:
+        while len(self._ready) < number and not self._ended:
             chunk = list(islice(self._proposed, max(number - len(self._ready), self._among.at_once)))
             self._looked_at += len(chunk)
             self._ready += self._among.some(chunk) if chunk else []
             if not chunk:
-                self.ended = True
+                self._ended = True
             elif self._looked_at >= self._among.most:
-                self.ended, self.down_to = True, chunk[-1]
+                self._ended, self._down_to = True, chunk[-1]
         taken, self._ready = self._ready[:number], self._ready[number:]
         return taken
 
@@ -276,9 +285,9 @@ class Candidates:
         further = asked.value
         yield from self._ids(further)
         if len(further.ranges) < len(newest.others):
-            self.down_to = further.ranges[-1].first
+            self._down_to = further.ranges[-1].first
         elif len(self._ranges) > MOST_RANGES:
-            self.down_to = self._ranges[MOST_RANGES - 1].first
+            self._down_to = self._ranges[MOST_RANGES - 1].first
 
     def _ask_further(self, pipe: Pipe, newest: Newest) -> Result[Proposals]:
         """As many of the other ranges as bounds allow, for the rarest terms. No command when there are no others."""
@@ -289,3 +298,49 @@ class Candidates:
     def _ids(self, proposals: Proposals) -> Iterator[int]:
         first, after = self._within
         return (pid for pid in proposals.ids() if first <= pid < after)
+
+
+# ---- A search begins
+
+
+T = TypeVar("T")
+
+
+def begin(
+    store: Store, viewer: Viewer, query: Query, scope: Scope, before: int | None, beside: Callable[[Pipe], Result[T]]
+) -> tuple[Search, T]:
+    """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
+    viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+    below = LARGEST_ID + 1 if before is None else before
+    ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
+    answer, acted, uids, newest = viewer.ask(
+        lambda pipe, me: trip(
+            beside(pipe),
+            ask_latest_acted(pipe, me),
+            ask_owners(pipe, query.names) if query.names else NO_UIDS,
+            _ask_newest(pipe, ranges, [] if query.names else terms(query, scope, Known({}, me))),
+        )
+    )
+    me = viewer.uid
+    for name in query.names:
+        if name not in uids:
+            raise UnknownPerson(name)
+    if me is None and query.names_viewer:
+        raise UnknownPerson("me")
+    known = Known(uids, me)
+    asked = terms(query, scope, known)
+    if not asked:
+        raise NothingToFind
+    within = bounds(store, query, below, max((each.after for each in ranges), default=0))
+    searched = among(scope, store, me)
+    reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
+    return Search(store, asked, ranges, newest, within, searched, reader), answer
+
+
+NO_UIDS: Result[dict[str, int]] = Result(dict)
+
+
+def _ask_newest(pipe: Pipe, ranges: Sequence[Range], asked: Sequence[str]) -> Result[Newest | None]:
+    """None without terms: the uids of named people are not known yet, by which posts are found."""
+    newest = ask_newest(pipe, ranges, asked) if asked else None
+    return Result(lambda: newest.value if newest else None)

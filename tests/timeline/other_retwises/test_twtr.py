@@ -5,7 +5,7 @@ import pytest
 from tests.support.other_retwises.imported import follows, own_posts, posts
 from tests.support.other_retwises.twtr import CompactTwtrSite, TwtrSite
 from tests.support.people import LONG_AGO
-from timeline.other_retwises.layouts import twtr
+from timeline.other_retwises import layouts
 
 MANY = 250  # posts; the lists have chunks of 100
 
@@ -46,7 +46,7 @@ def test_a_post_without_an_owner_is_found_by_its_key(raw, source, importing):
 
 
 def test_posts_without_owners_in_many_ranges_are_found(raw, source, importing, monkeypatch):
-    monkeypatch.setattr(twtr, "RANGES_AT_ONCE", 1)
+    monkeypatch.setattr(layouts, "RANGES_AT_ONCE", 1)
     site = TwtrSite(source.raw)
     site.post("carol", "first", LONG_AGO)
     for number in range(1, 5):

@@ -10,15 +10,15 @@ from accounts.users.entities import User
 from retwis_site.store.snowflake import SMALLEST, first_of, made_at
 from timeline.posts.entities import Links, Post
 from timeline.posts.reading.moments import LOOKS
-from timeline.search.queries.candidates import bounds
-from timeline.search.queries.matching import Matching, marks
-from timeline.search.queries.parsing import (
+from timeline.search.query import (
     LONGEST_QUERY,
     BadQuery,
     Before,
     ByPerson,
-    ByViewer,
-    Kind,
+    HasLink,
+    IsReply,
+    Known,
+    Matching,
     NotBefore,
     OneWord,
     Phrase,
@@ -26,8 +26,10 @@ from timeline.search.queries.parsing import (
     Query,
     Role,
     WithTag,
+    marks,
     parse,
 )
+from timeline.search.searching import bounds
 
 
 def word(text):
@@ -55,7 +57,7 @@ def midnight(*day):
         ("https://example.org/tea", [phrase("https example org tea")]),
         ("from:ann", [ByPerson(Role.FROM, "ann")]),
         ("FROM:@Ann", [ByPerson(Role.FROM, "Ann")]),
-        ("from:me to:ME", [ByViewer(Role.FROM), ByViewer(Role.TO)]),
+        ("from:me to:ME", [ByPerson(Role.FROM, None), ByPerson(Role.TO, None)]),
         ("from:@me", [ByPerson(Role.FROM, "me")]),
         ("to:ann", [ByPerson(Role.TO, "ann")]),
         ("from:", [word("from")]),
@@ -63,8 +65,8 @@ def midnight(*day):
         ("＃TEA", [WithTag("tea")]),
         ("#tea-cup", [WithTag("tea"), word("cup")]),
         ("#1", [word("1")]),
-        ("has:link has:links", [Kind.HAS_LINK]),
-        ("is:reply", [Kind.IS_REPLY]),
+        ("has:link has:links", [HasLink()]),
+        ("is:reply", [IsReply()]),
         ("before:2026-11-01", [Before(midnight(2026, 11, 1))]),
         ("after:2026-11-01", [NotBefore(midnight(2026, 11, 2))]),
         ("note:this", [phrase("note this")]),
@@ -86,7 +88,7 @@ def test_what_a_text_asks_for(typed, wanted):
         ('-"green tea"', [phrase("green tea")]),
         ("-from:ann", [ByPerson(Role.FROM, "ann")]),
         ("-#tea", [WithTag("tea")]),
-        ("-is:reply -has:link", [Kind.IS_REPLY, Kind.HAS_LINK]),
+        ("-is:reply -has:link", [IsReply(), HasLink()]),
         ("-before:2026-11-01", [Before(midnight(2026, 11, 1))]),
     ],
 )
@@ -150,7 +152,7 @@ def test_any_text_is_a_query_or_a_bad_query(typed):
     except BadQuery:
         return
     assert all(part.words for part in query.parts if isinstance(part, Phrase))
-    assert all(part.name and "\n" not in part.name for part in query.parts if isinstance(part, ByPerson))
+    assert all(name and "\n" not in name for name in query.names)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +234,7 @@ def post(text, **fields):
 
 
 def fits(typed, one, me=None):
-    matching = Matching(parse(typed), {"bob": BOB, "carol": CAROL}, me)
+    matching = Matching(parse(typed), Known({"bob": BOB, "carol": CAROL}, me))
     return matching.visible([one]) == [one]
 
 

@@ -17,9 +17,9 @@ from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts
-from timeline.search.index import rebuilding, writing
-from timeline.search.index.rebuilding import AlreadyReindexing, Rebuilding
-from timeline.search.index.writing import Indexing, terms_of
+from timeline.search import index, rebuilding
+from timeline.search.index import Indexing, terms_of
+from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
 
 
 def test_a_post_stands_under_its_words_and_what_operators_ask_for():
@@ -72,7 +72,7 @@ def test_a_post_with_an_id_from_the_time_is_found_before_any_range_has_ended(raw
 
 
 def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch):
-    monkeypatch.setattr(writing, "MOST_POSTS", 3)
+    monkeypatch.setattr(index, "MOST_POSTS", 3)
     pids = [snowflake.make() for _ in range(8)]
     for pid in pids:
         write_post(raw, pid, "dogs")
@@ -80,7 +80,7 @@ def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch
     starts = [int(start) for start in raw.zrange("posting_ranges", 0, -1)]
     assert starts[0] == SMALLEST
     assert len(starts) == 2  # the next one has not begun, so it cannot be full
-    assert snowflake.made_at(starts[1]) == pytest.approx(time.time() + writing.AHEAD, abs=60)
+    assert snowflake.made_at(starts[1]) == pytest.approx(time.time() + index.AHEAD, abs=60)
     later = starts[1] + 5
     write_post(raw, later, "dogs")
     Indexing(store).index([later])

@@ -3,7 +3,7 @@
 import pytest
 
 from retwis_site.store.snowflake import SMALLEST
-from timeline.search.index.postings import (
+from timeline.search.index import (
     BUCKETS,
     GROUP,
     SLOTS,

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.texts import hostile_texts
-from timeline.language.stems import asked_terms, same_word, stem_key, stems, written_terms
-from timeline.language.words import LONGEST_SEARCHED, folded, words
+from timeline.language import LONGEST_SEARCHED, asked_terms, folded, same_word, stem_key, stems, words, written_terms
 from timeline.posts.entities import LONGEST_POST
 
 TEXTS = st.lists(

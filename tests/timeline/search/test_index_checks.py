@@ -10,8 +10,8 @@ from tests.support.maintenance.doctor_report import report_of
 from tests.support.maintenance.findings import findings_of
 from tests.support.stored_keys import publish
 from tests.support.stores.indexed_posts import posts_under, write_post
-from timeline.search.index import checks
-from timeline.search.index.checks import IndexChecks
+from timeline.search import rebuilding
+from timeline.search.rebuilding import IndexChecks
 
 pytestmark = pytest.mark.indexed
 
@@ -77,7 +77,7 @@ def test_two_runs_look_up_the_same_posts_from_the_first_to_the_last(raw, store, 
     for pid in range(3, 102):
         write_post(raw, pid, "birds")
     looked_up = []
-    monkeypatch.setattr(checks, "SAMPLE", 10)
+    monkeypatch.setattr(rebuilding, "SAMPLE", 10)
     monkeypatch.setattr(IndexChecks, "_missed", lambda self, pids: looked_up.extend(pids) or [])
     assert found(store) == found(store) == []
     assert looked_up == [*range(1, 102, 11)] * 2
