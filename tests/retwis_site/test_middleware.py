@@ -8,10 +8,12 @@ from django.conf import settings as site_settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import HttpResponse
 from django.test import RequestFactory
+from django.urls import resolve, reverse
 from django.utils import translation
 
 from retwis_site.checks import requests_pass_the_site
 from retwis_site.middleware import MOST_HOSTS, SiteMiddleware
+from retwis_site.urls import MOST_ASKED, urlpatterns
 from tests.support.runs.python_calls import python_calls
 
 MOST_CALLS = 80  # without the line of the log
@@ -56,6 +58,16 @@ def test_a_view_that_does_nothing_takes_few_python_calls(warm_calls):
 def test_a_part_that_has_nothing_to_do_is_not_called(warm_calls):
     idle = ("CommonMiddleware", "SecurityMiddleware", "WhiteNoise", "InspectorMiddleware", "MessageMiddleware")
     assert not [name for name in warm_calls() if any(one in name for one in idle)]
+
+
+@pytest.mark.parametrize("name", MOST_ASKED)
+def test_an_address_that_is_asked_often_is_found_early_and_by_its_own_pattern_alone(name):
+    [pattern] = [one for one in urlpatterns if one.name == name]
+    values = {"username": "bob", "pid": 7}
+    path = reverse(name, kwargs={part: values[part] for part in pattern.pattern.converters})
+    assert [one.name for one in urlpatterns if one.resolve(path[1:])] == [name]
+    resolve(path)  # Django compiles a pattern when it is first needed
+    assert python_calls(partial(resolve, path)).total() < 45
 
 
 def test_a_middleware_before_ours_sees_every_answer_and_one_behind_it_what_a_view_sees(settings, browser, alice):
