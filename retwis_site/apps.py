@@ -1,5 +1,6 @@
 from django.apps import AppConfig
 from django.core.cache import close_caches
+from django.core.handlers.base import reset_urlconf
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
 from django.urls import register_converter
@@ -21,3 +22,5 @@ class RetwisSiteConfig(AppConfig):
         request_started.disconnect(reset_queries)
         # The site has no cache either: CACHES holds the connections to the store, which stay open.
         request_finished.disconnect(close_caches)
+        # Each request sets its addresses before it asks for them.
+        request_finished.disconnect(reset_urlconf)

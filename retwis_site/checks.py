@@ -41,6 +41,16 @@ def templates_can_be_filled(**kwargs: Any) -> list[CheckMessage]:
     return []
 
 
+@register("security")
+def requests_pass_the_site(**kwargs: Any) -> list[CheckMessage]:
+    """MIDDLEWARE has the site's own, of which Django's middlewares for security are parts."""
+    name = "retwis_site.middleware.SiteMiddleware"
+    if name in settings.MIDDLEWARE:
+        return []
+    hint = "Take MIDDLEWARE from retwis_site/settings.py, and add yours before or after it."
+    return [Error(f"MIDDLEWARE lacks {name}: forms need no token.", hint=hint, id="retwis.E006")]
+
+
 @register("security", deploy=True)
 def sign_in_cookie_is_safe(**kwargs: Any) -> list[CheckMessage]:
     """Others cannot read or set the sign-in cookie. Django's own checks know only its session cookie."""

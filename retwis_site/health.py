@@ -1,8 +1,11 @@
-"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works). Any host name will do."""
+"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works).
+
+Both can be asked by any Host: a load balancer or a container names the machine, which is no host of the site. Nothing
+of their answers depends on it, so the middleware puts the site's own in its place before anything reads it.
+"""
 
 import logging
 import time
-from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -19,7 +22,7 @@ from retwis_site.telemetry.middleware import FAILURE
 logger = logging.getLogger("retwis.store")
 
 PLAIN = "text/plain; charset=utf-8"
-_PATHS = frozenset({"/livez", "/readyz"})
+PATHS = frozenset({"/livez", "/readyz"})
 
 
 @never_cache
@@ -60,16 +63,6 @@ def _write(store: Store) -> str:
     return silence(seen.value)
 
 
-class AnyHost:
-    """Lets both be asked by any Host: a load balancer or a container names the machine, which is no host of the site.
-    Nothing of their answers depends on it, so the site's own takes its place before anything reads it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-        named = (host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*")
-        self._host = next(named, "localhost")
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info in _PATHS:
-            request.META["HTTP_HOST"] = self._host
-        return self._get_response(request)
+def host_of_the_site() -> str:
+    """One that ALLOWED_HOSTS has."""
+    return next((host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"), "localhost")

@@ -177,24 +177,12 @@ FEATURES = [
 # The kinds of keys that features outside of this repository add: SCAN pattern -> type. docs/customising.md
 KEY_KINDS: dict[str, str] = {}
 MIDDLEWARE = [
-    "retwis_site.telemetry.middleware.ObservedRequests",
-    "retwis_site.http.security_headers.BrowserHeaders",
-    "retwis_site.health.AnyHost",
-    "retwis_site.rendering.request_heads.RequestHeads",
-    *(["django.middleware.security.SecurityMiddleware"] if HTTPS else []),  # the rest of it is in BrowserHeaders
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "retwis_site.http.language.LanguageMiddleware",
-    "django.middleware.common.CommonMiddleware",
-    *(["retwis_site.inspector.middleware.InspectorMiddleware"] if INSPECT else []),
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.signing_in.middleware.ViewerMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "accounts.community.sanctioned.middleware.SanctionMiddleware",
-    "retwis_site.rendering.error_pages.ErrorPages",
-    "retwis_site.rendering.queues.Queues",
+    "retwis_site.middleware.SiteMiddleware",  # with what Django's own do: security, common, csrf, messages, locale
+    "accounts.community.sanctioned.middleware.SanctionMiddleware",  # attaches the viewer
 ]
-# W002 is X-Frame-Options, which BrowserHeaders sets. W001 is SecurityMiddleware; without HTTPS retwis.W005 warns.
-SILENCED_SYSTEM_CHECKS = ["security.W002", *([] if HTTPS else ["security.W001"])]
+# W002 is X-Frame-Options, which `security_headers` sets. W001 and W003 look for Django's middlewares in the list: they
+# are parts of SiteMiddleware. `retwis.E006` says when it is missing; without HTTPS retwis.W005 warns.
+SILENCED_SYSTEM_CHECKS = ["security.W001", "security.W002", "security.W003"]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"
 _CONTEXT = ["django.template.context_processors.request", "django.contrib.messages.context_processors.messages"]

@@ -4,7 +4,6 @@ import gc
 import os
 import re
 from collections.abc import Iterable
-from contextlib import closing
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")  # what is imported next asks for settings
@@ -28,12 +27,15 @@ BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """The site. A page is returned as a list of one part, which servers send at once. For HEAD the list is empty:
     gunicorn logs each body that it must not send. A file is an iterator."""
-    environ["CONTENT_TYPE"] = _without_charset(environ.get("CONTENT_TYPE", ""))
+    kind = environ.get("CONTENT_TYPE", "")
+    environ["CONTENT_TYPE"] = kind and _without_charset(kind)
     answer = _site(environ, start_response)
     if not isinstance(answer, HttpResponse):
         return answer  # a file
-    with closing(answer):
+    try:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.content]
+    finally:
+        answer.close()
 
 
 def _without_charset(content_type: str) -> str:

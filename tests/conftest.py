@@ -371,7 +371,4 @@ def var(settings, tmp_path):
 @pytest.fixture
 def inspected(settings):
     """The site as INSPECT=1 makes it."""
-    place = settings.MIDDLEWARE.index("django.middleware.common.CommonMiddleware") + 1
-    inspector = "retwis_site.inspector.middleware.InspectorMiddleware"
     settings.INSPECT = True
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE[:place], inspector, *settings.MIDDLEWARE[place:]]

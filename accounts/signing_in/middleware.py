@@ -1,15 +1,13 @@
 """Attaches `request.viewer`, and a lazy `request.user`. A page that asks neither costs no round trip.
 
-A page that asks either depends on the cookie. Its response says so to caches: `Vary: Cookie`, and for a signed-in user
-`Cache-Control: private, no-cache` unless the view has set it.
+A page that asks either depends on the cookie. Its response says so to caches: retwis_site/middleware.py.
 """
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils.cache import patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.viewer import Viewer
@@ -37,15 +35,7 @@ class ViewerMiddleware:
         viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
-        retwis_request = cast(RetwisRequest, request)
-        retwis_request.viewer = viewer
-        retwis_request.user = cast(User, SimpleLazyObject(lambda: viewer.user))
-        response = self._get_response(request)
-        if viewer.asked:
-            if "Vary" not in response:
-                response["Vary"] = "Cookie"
-            elif "Cookie" not in response["Vary"]:
-                patch_vary_headers(response, ["Cookie"])
-            if viewer.signed_in:
-                response.setdefault("Cache-Control", "private, no-cache")
-        return response
+        attached: Any = request
+        attached.viewer = viewer
+        attached.user = SimpleLazyObject(lambda: viewer.user)
+        return self._get_response(request)

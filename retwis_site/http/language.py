@@ -1,6 +1,5 @@
 """The language of a request: the cookie's choice, else the best match for Accept-Language. And lists in it."""
 
-from collections.abc import Callable
 from functools import lru_cache, reduce
 
 from django.conf import settings
@@ -15,22 +14,6 @@ CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
 MOST_LANGUAGES = 10  # of an Accept-Language header
 LIVES = 365 * 24 * 3600  # seconds
-
-
-class LanguageMiddleware:
-    """Activates the language for one request only, since the same thread answers the next one. A streamed body is made
-    later, so it is in the site's default language.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        translation.activate(language_of(request))
-        try:
-            return self._get_response(request)
-        finally:
-            translation.deactivate()
 
 
 def language_of(request: HttpRequest) -> str:

@@ -1,9 +1,10 @@
-"""The security headers of every answer: what a browser may load and do on a page of the site."""
+"""The security headers of every answer: what a browser may load and do on a page of the site.
 
-from collections.abc import Callable
+The site's middleware sets them on what any part of it answers, so static files and redirects to HTTPS have them too.
+"""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http.response import ResponseHeaders
 
 # No frames, nothing inline, nothing from other sites. Forms and scripts send requests to this site only.
 POLICY = "; ".join(
@@ -28,18 +29,7 @@ HEADERS = {
 }
 
 
-class BrowserHeaders:
-    """Sets them on every answer. It stands before the middleware that answers itself, so static files and redirects to
-    HTTPS have them too.
-
-    With DEBUG there is no policy, since Django's debug pages have inline styles and scripts."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-        self._headers = {k: v for k, v in HEADERS.items() if not (settings.DEBUG and k == "Content-Security-Policy")}
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self._get_response(request)
-        for name, value in self._headers.items():
-            response.headers[name] = value
-        return response
+def headers_of_every_answer() -> ResponseHeaders:
+    """With DEBUG there is no policy, since Django's debug pages have inline styles and scripts."""
+    left_out = {"Content-Security-Policy"} if settings.DEBUG else set()
+    return ResponseHeaders({name: value for name, value in HEADERS.items() if name not in left_out})

@@ -4,7 +4,6 @@ These pages never load the user: that needs the store, which may be what failed.
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -19,7 +18,7 @@ from retwis_site.features import features
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
-from retwis_site.rendering.request_bodies import refusal_of_body
+from retwis_site.rendering.request_bodies import Refusal
 from retwis_site.telemetry.log_lines import current_request_id, logged_path
 from retwis_site.telemetry.middleware import FAILURE, Failure
 
@@ -29,7 +28,6 @@ security = logging.getLogger("retwis.security")
 RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 _FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
-_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 
 # ---- The text of a form that failed. Its error page shows the text again, so that nothing is lost.
 #
@@ -94,42 +92,34 @@ def _is_foreign(request: HttpRequest) -> bool:
         return True
 
 
-class ErrorPages:
-    """Makes a page of a repository's exception, of a refused body, and of Django's 405, which has no text."""
+def page_of_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:
+    """The page for a repository's exception; None for any other."""
+    if isinstance(exception, StoreError):
+        return store_failure(request, exception)
+    if isinstance(exception, TooOften):
+        return too_often(request, exception)
+    if isinstance(exception, NotFound):
+        return not_found(request, exception)
+    if isinstance(exception, Gone):
+        return error_page(request, 410, _("Deleted"), str(exception.message))
+    if isinstance(exception, NotShown):
+        return error_page(request, 403, _("Not shown"), _("You cannot see this."))
+    if isinstance(exception, BadCursor):
+        return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
+    return None
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        refusal = refusal_of_body(request)
-        if refusal is not None:
-            kept = kept_of(request, refusal.arrived)
-            return error_page(request, refusal.status, refusal.title, refusal.text, kept)
-        if request.method not in _METHODS:
-            # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
-            request.csrf_processing_done = True  # type: ignore[attr-defined]
-        response = self._get_response(request)
-        if response.status_code != 405:
-            return response
-        text = _("This address only accepts forms. It cannot be opened as a page.")
-        answer = error_page(request, 405, _("This is not a page"), text)
-        answer["Allow"] = response["Allow"]
-        return answer
+def unread_form(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """The page for a body that is refused."""
+    return error_page(request, refusal.status, refusal.title, refusal.text, kept_of(request, refusal.arrived))
 
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, StoreError):
-            return store_failure(request, exception)
-        if isinstance(exception, TooOften):
-            return too_often(request, exception)
-        if isinstance(exception, NotFound):
-            return not_found(request, exception)
-        if isinstance(exception, Gone):
-            return error_page(request, 410, _("Deleted"), str(exception.message))
-        if isinstance(exception, NotShown):
-            return error_page(request, 403, _("Not shown"), _("You cannot see this."))
-        if isinstance(exception, BadCursor):
-            return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
-        return None
+
+def not_a_page(request: HttpRequest, allowed: str) -> HttpResponse:
+    """405. `allowed`: the methods that the address takes."""
+    text = _("This address only accepts forms. It cannot be opened as a page.")
+    answer = error_page(request, 405, _("This is not a page"), text)
+    answer["Allow"] = allowed
+    return answer
 
 
 def store_failure(request: HttpRequest, exception: StoreError) -> HttpResponse:

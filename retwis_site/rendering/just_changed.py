@@ -23,5 +23,7 @@ def note(request: HttpRequest, response: HttpResponse, pid: int) -> None:
 
 def read(request: HttpRequest) -> list[int]:
     """The ids that the browser names, the newest first."""
-    named = request.COOKIES.get(COOKIE, "")[: 20 * MOST].split("-")[:MOST]
+    if COOKIE not in request.COOKIES:
+        return []
+    named = request.COOKIES[COOKIE][: 20 * MOST].split("-")[:MOST]
     return [pid for pid in map(parse_id, named) if pid is not None]

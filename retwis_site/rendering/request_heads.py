@@ -4,7 +4,6 @@ Python and Django keep what they have parsed: the last 128 addresses, each with 
 """
 
 import logging
-from collections.abc import Callable
 from functools import lru_cache
 
 from django.http import HttpRequest, HttpResponse
@@ -24,31 +23,23 @@ LARGEST_PORT = 65535
 LONGEST_HEADER = 16 * 1024  # characters; the cookies of a site stay below it
 
 
-class RequestHeads:
-    """Answers 400 to a Host that no site can have, and 431 to a header that is too long."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not _is_possible(request.META.get("HTTP_HOST", "")):
-            with translation.override(language_of(request)):
-                return _refused(request, 400, _("Bad request"), _("The site could not understand this request."))
-        if _has_long_header(request):
+def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
+    """400 for a Host that no site can have, 431 for a header that is too long; None for a head that is accepted."""
+    if not _is_possible(request.META.get("HTTP_HOST", "")):
+        with translation.override(language_of(request)):
+            return _refused(request, 400, _("Bad request"), _("The site could not understand this request."))
+    for name, value in request.META.items():
+        if name.startswith("HTTP_") and len(value) > LONGEST_HEADER:
             with translation.override(language_of(request)):
                 text = _("Your browser sent a header that is too long. Delete the cookies of this site and try again.")
                 return _refused(request, 431, _("Too large"), text)
-        return self._get_response(request)
+    return None
 
 
 def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     what, address = "the head of the request is refused", client_address(request)
     security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
     return error_page(request, status, title, text)
-
-
-def _has_long_header(request: HttpRequest) -> bool:
-    return any(len(value) > LONGEST_HEADER for name, value in request.META.items() if name.startswith("HTTP_"))
 
 
 @lru_cache(maxsize=64)  # nearly all requests have the same one

@@ -135,16 +135,27 @@ def environ_of(scope: Scope) -> WSGIEnvironment:
         "wsgi.run_once": False,
     }
     for name, value in scope.headers.items():
-        if "_" in name:  # its variable would be that of the name with a dash, which a proxy sets
-            continue
-        key = _VARIABLES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
+        key = _VARIABLES.get(name)
+        if key is None:
+            if "_" in name:  # its variable would be that of the name with a dash, which a proxy sets
+                continue
+            key = _variable(name)
         environ[key] = f"{environ[key]}{'; ' if name == 'cookie' else ','}{value}" if key in environ else value
     if scope.authority is not None and "HTTP_HOST" not in environ:  # HTTP/2 has no Host
         environ["HTTP_HOST"] = scope.authority
     return environ
 
 
-_VARIABLES = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
+def _variable(name: str) -> str:
+    return f"HTTP_{name.upper().replace('-', '_')}"
+
+
+_BY_ALL = ("host", "user-agent", "accept", "accept-language", "accept-encoding", "connection", "cookie", "referer")
+_BY_BROWSERS = ("origin", "priority", "upgrade-insecure-requests", "sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site")
+_BY_PROXIES = ("x-forwarded-for", "x-forwarded-proto", "x-request-id")
+# Those that most requests have. The names of others are made each time: clients choose them, so none is kept.
+_VARIABLES = {name: _variable(name) for name in (*_BY_ALL, *_BY_BROWSERS, *_BY_PROXIES)}
+_VARIABLES |= {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
 
 application = Application()

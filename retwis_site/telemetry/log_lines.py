@@ -22,6 +22,8 @@ _is_id = re.compile(r"[A-Za-z0-9._-]{8,64}").fullmatch
 
 _current: ContextVar[str] = ContextVar("retwis_request_id", default="")
 current_request_id = _current.get  # of the request that this thread or task answers; empty when there is none
+begin_answer = _current.set  # this thread or task answers the request with this id, until ...
+end_answer = _current.reset  # ... which takes what `begin_answer` has returned
 
 
 def request_id_in(environ: MutableMapping[str, Any]) -> str:
@@ -31,19 +33,6 @@ def request_id_in(environ: MutableMapping[str, Any]) -> str:
         sent = environ.get("HTTP_X_REQUEST_ID", "")
         known = environ[_KNOWN] = sent if _is_id(sent) else os.urandom(8).hex()
     return known
-
-
-class Answering:
-    """A block that answers the request with this id. It is a class, since a generator costs more."""
-
-    def __init__(self, request_id: str) -> None:
-        self._request_id = request_id
-
-    def __enter__(self) -> None:
-        self._token = _current.set(self._request_id)
-
-    def __exit__(self, *failure: object) -> None:
-        _current.reset(self._token)
 
 
 LONGEST_PIECE = 200  # characters without a space, such as a host or a path

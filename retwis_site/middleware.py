@@ -1,0 +1,183 @@
+"""What every request passes on its way to a view, and every answer on its way back: one layer of middleware.
+
+Django calls each entry of MIDDLEWARE through a wrapper, whether or not the entry has something to do, and most of them
+have nothing to do for most requests. So they are one entry, which asks for each part whether it is needed. What Django
+and WhiteNoise have is not written again: their middlewares are called, as parts.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.messages.middleware import MessageMiddleware
+from django.core.handlers.exception import convert_exception_to_response, response_for_exception
+from django.http import HttpRequest, HttpResponse
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.security import SecurityMiddleware
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.module_loading import import_string
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from retwis_site import health
+from retwis_site.fair_queue import PLACE
+from retwis_site.features import queue_of
+from retwis_site.http.client_ip import client_address
+from retwis_site.http.language import language_of
+from retwis_site.http.security_headers import headers_of_every_answer
+from retwis_site.rendering.error_pages import not_a_page, page_of_exception, too_busy, unread_form
+from retwis_site.rendering.request_bodies import refusal_of_body
+from retwis_site.rendering.request_heads import refusal_of_head
+from retwis_site.telemetry.middleware import ObservedRequests
+
+View = Callable[[HttpRequest], HttpResponse]
+
+METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+MOST_HOSTS = 64  # nearly all requests have the same one
+
+
+class SiteMiddleware(ObservedRequests):
+    """The first entry of MIDDLEWARE. From the outside to the inside: observing, the security headers, heads of requests
+    that are refused, HTTPS, static files, the language, the host and the last slash of an address, the inspector, what
+    caches must know, the CSRF token, messages, the body, and the queue of a request that takes much work.
+
+    An exception becomes an answer where it is raised: what stands further out sees an answer."""
+
+    # By Django's types, these may be asynchronous.
+    _https: Any
+    _common: Any
+    _csrf: Any
+
+    def __init__(self, get_response: View) -> None:
+        super().__init__(self._secured)
+        self._rest = get_response
+        self._headers = headers_of_every_answer()._store
+        self._own_host = health.host_of_the_site()
+        self._https = SecurityMiddleware(get_response) if settings.HTTPS else None
+        self._files = WhiteNoiseMiddleware(self._in_language)
+        self._file = cast(View, convert_exception_to_response(self._files))
+        self._common = CommonMiddleware(get_response)
+        self._keeps_hosts = not (
+            settings.PREPEND_WWW or settings.DISALLOWED_USER_AGENTS or settings.USE_X_FORWARDED_HOST
+        )
+        self._hosts: set[str] = set()  # those that CommonMiddleware lets pass, unless it has more to look at
+        self._inspected: View = self._page
+        if settings.INSPECT:
+            from retwis_site.inspector.middleware import InspectorMiddleware
+
+            self._inspected = InspectorMiddleware(cast(View, convert_exception_to_response(self._page)))
+        self._csrf = CsrfViewMiddleware(get_response)
+        self._messages = MessageMiddleware(get_response)
+        self._message_storage = import_string(settings.MESSAGE_STORAGE)
+
+    def _secured(self, request: HttpRequest) -> HttpResponse:
+        """The answer with the headers that each has, also a static file, an error page and a redirect to HTTPS."""
+        try:
+            response = self._accepted(request)
+        except Exception as error:
+            response = response_for_exception(request, error)
+        response.headers._store.update(self._headers)
+        return response
+
+    def _accepted(self, request: HttpRequest) -> HttpResponse:
+        """A static file, or a page in its language. A head that is refused comes no further."""
+        path = request.path_info
+        if path in health.PATHS:
+            request.META["HTTP_HOST"] = self._own_host
+        refusal = refusal_of_head(request)
+        if refusal is not None:
+            return refusal
+        answer = self._file if self._files.autorefresh or path in self._files.files else self._in_language
+        if self._https is None:
+            return answer(request)
+        secured: HttpResponse = self._https.process_response(
+            request, self._https.process_request(request) or answer(request)
+        )
+        return secured
+
+    def _in_language(self, request: HttpRequest) -> HttpResponse:
+        """The language is active for one request only, since the same thread answers the next one. A streamed body is
+        made later, so it is in the site's default language."""
+        try:
+            translation.activate(language_of(request))
+            redirect = None
+            if request.META.get("HTTP_HOST") not in self._hosts:
+                redirect = self._of_host(request)
+            response = redirect or self._inspected(request)
+            headers = response.headers._store
+            if response.status_code == 404:  # perhaps an address without its last slash
+                response = self._common.process_response(request, response)
+            elif not response.streaming and "content-length" not in headers:
+                headers["content-length"] = "Content-Length", str(len(response.content))
+        except Exception as error:  # such as a Host that is not of this site
+            response = response_for_exception(request, error)
+        finally:
+            translation.deactivate()
+        return response
+
+    def _of_host(self, request: HttpRequest) -> HttpResponse | None:
+        """The redirect that CommonMiddleware answers; None for a request that it lets pass. Raises DisallowedHost."""
+        redirect: HttpResponse | None = self._common.process_request(request)
+        if self._keeps_hosts and "HTTP_HOST" in request.META:
+            if len(self._hosts) >= MOST_HOSTS:
+                self._hosts.clear()
+            self._hosts.add(request.META["HTTP_HOST"])
+        return redirect
+
+    def _page(self, request: HttpRequest) -> HttpResponse:
+        """The view's answer, with the cookies of Django's parts and what caches must know."""
+        attached: Any = request
+        self._csrf.process_request(request)
+        messages = attached._messages = self._message_storage(request)
+        try:
+            refusal = refusal_of_body(request)
+            response = self._queued(request) if refusal is None else unread_form(request, refusal)
+        except Exception as error:
+            response = response_for_exception(request, error)
+        if response.status_code == 405:
+            response = not_a_page(request, response["Allow"])
+        if messages.used or messages.added_new:
+            self._messages.process_response(request, response)
+        viewer = getattr(request, "viewer", None)  # a body that is refused has none
+        if viewer is not None and viewer.asked:
+            _depends_on_viewer(response, viewer.signed_in)
+        self._csrf.process_response(request, response)
+        return response
+
+    def _queued(self, request: HttpRequest) -> HttpResponse:
+        """A request of `Feature.slow_views` waits until it may begin. `serve` has already waited. The body has arrived,
+        so a client that sends slowly keeps no place occupied."""
+        if request.method not in METHODS:
+            # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
+            request.csrf_processing_done = True  # type: ignore[attr-defined]
+        queue = queue_of(request.method or "", request.path)
+        if queue is None or PLACE in request.META:
+            return self._rest(request)
+        with queue.place(client_address(request)) as request.META[PLACE]:
+            return self._rest(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], arguments: Any, names: Any
+    ) -> HttpResponse | None:
+        """Refuses a form without the token, and a request for which too many wait."""
+        refusal: HttpResponse | None = self._csrf.process_view(request, view, arguments, names)
+        if refusal is not None:
+            return refusal
+        place = request.META.get(PLACE)
+        return None if place is None or place.result() else too_busy(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return page_of_exception(request, exception)
+
+
+def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
+    """Tells caches that the answer depends on the sign-in cookie: `Vary: Cookie`, and for a signed-in user
+    `Cache-Control: private, no-cache` unless the view has set it."""
+    headers = response.headers._store
+    if "vary" not in headers:
+        headers["vary"] = "Vary", "Cookie"
+    elif "Cookie" not in headers["vary"][1]:
+        patch_vary_headers(response, ["Cookie"])
+    if is_signed_in and "cache-control" not in headers:
+        headers["cache-control"] = "Cache-Control", "private, no-cache"

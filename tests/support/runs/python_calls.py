@@ -1,0 +1,27 @@
+"""How many Python functions are called: a figure that is the same on every machine, unlike a time."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+
+def python_calls(work: Callable[[], object]) -> Counter[str]:
+    """The calls of `work` in this thread, itself included, by function, such as `middleware.py:SiteMiddleware._page`.
+
+    A generator counts each time it goes on; what is written in C counts nothing. Once `work` was done before, so that
+    caches are warm, `.total()` is the same each time."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[f"{Path(frame.f_code.co_filename).name}:{frame.f_code.co_qualname}"] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return calls
