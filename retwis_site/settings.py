@@ -155,8 +155,6 @@ FEATURES = [
     "accounts.signing_in",
     "accounts.recovery",
     "accounts.community",
-    "accounts.community.site",
-    "accounts.community.joining",
     "accounts.inspector",
     "accounts.settings",
     "timeline.relations",
@@ -189,7 +187,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.signing_in.middleware.ViewerMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "accounts.community.sanctioned.middleware.SanctionMiddleware",
+    "accounts.community.middleware.SanctionMiddleware",
     "retwis_site.rendering.error_pages.ErrorPages",
     "retwis_site.rendering.queues.Queues",
 ]

@@ -8,23 +8,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
-from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
 from retwis_site.http.form_fields import MaxLength
-from retwis_site.store import keys
-from retwis_site.store.reading import trip
-
-# ---- What the settings page shows of the viewer's own profile.
-
-
-def profile_of(viewer: Viewer) -> tuple[User, str]:
-    """The signed-in user and the bio. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
-    me, [bio] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hget(keys.user(me), "bio")))
-    return me, bio or ""
-
-
-# ---- Forms
 
 
 class LineField(forms.CharField):
@@ -59,14 +44,6 @@ class PasswordForm(PresentPasswordForm, NewPasswordForm):
     """Asks for the present password and for a new one."""
 
     field_order = ("password", "password1", "password2")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["password1"].label = _("New password")
-        self.fields["password2"].label = _("Repeat new password")
-
-    def account_name(self) -> str:
-        return self._username
 
 
 class AppearanceForm(forms.Form):

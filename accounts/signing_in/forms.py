@@ -10,8 +10,7 @@ from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.joining.applications import LONGEST_WHY
-from accounts.joining.refusals import NotYetMember
+from accounts.joining.applications import LONGEST_WHY, NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
 from retwis_site.http.form_fields import MaxLength
@@ -33,14 +32,23 @@ class PasswordField(forms.CharField):
         super().__init__(strip=False, validators=[MaxLength(LONGEST_PASSWORD)], widget=widget, **kwargs)
 
 
+class UsernameField(forms.CharField):
+    """A username, of a new account or of one that there is."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(label=_("Username"), widget=forms.TextInput(attrs=attrs), **kwargs)
+
+
 class NewPasswordForm(forms.Form):
-    """A new password, typed twice."""
+    """A new password, typed twice, for the account `username`; without it, for that of the field `username`."""
 
-    password1 = PasswordField("new-password", label=_("Password"))
-    password2 = PasswordField("new-password", label=_("Repeat password"))
+    password1 = PasswordField("new-password", label=_("New password"))
+    password2 = PasswordField("new-password", label=_("Repeat new password"))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, username: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._username = username
         self.fields["password1"].help_text = " ".join(password_validators_help_texts())
 
     def clean(self) -> dict[str, Any]:
@@ -49,7 +57,7 @@ class NewPasswordForm(forms.Form):
         if not first:
             return cleaned
         try:
-            check_new_password(first, self.account_name())
+            check_new_password(first, self._username or str(cleaned.get("username", "")))
         except forms.ValidationError as error:
             self.add_error("password1", error)
             return cleaned
@@ -57,17 +65,13 @@ class NewPasswordForm(forms.Form):
             self.add_error("password2", _("The passwords do not match."))
         return cleaned
 
-    def account_name(self) -> str:
-        """The username of the account that gets the password."""
-        return str(self.cleaned_data.get("username", ""))
-
 
 class RegisterForm(NewPasswordForm):
-    username = forms.CharField(
-        label=_("Username"),
+    password1 = PasswordField("new-password", label=_("Password"))
+    password2 = PasswordField("new-password", label=_("Repeat password"))
+    username = UsernameField(
         validators=[valid_username],
         help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_NAME),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
     )
 
 
@@ -105,10 +109,7 @@ class LoginForm(forms.Form):
     Validation reads the store: round trips and errors of `authenticate()`.
     """
 
-    username = forms.CharField(
-        label=_("Username"),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
-    )
+    username = UsernameField()
     password = PasswordField("current-password", label=_("Password"))
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -124,7 +125,7 @@ class LoginForm(forms.Form):
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
-            raise forms.ValidationError(str(answer.text)) from answer
+            raise forms.ValidationError(answer.text) from answer
         self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))

@@ -18,14 +18,16 @@ from accounts.signing_in.sessions.entities import (
     new_value,
     too_many_in,
 )
+from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import is_deleted
-from accounts.users.entities import Login, State, Verified
+from accounts.users.entities import Login, State, User, Verified
 from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce
+from retwis_site.store.reading import trip
 
 WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
 
@@ -175,6 +177,13 @@ class Sessions:
             pipe.hdel(keys.auths(), secret)
             pipe.hdel(keys.user(uid), f"{USED}{secret}")
         pipe.execute()
+
+
+def stored_of(viewer: Viewer) -> tuple[User, dict[str, str]]:
+    """The signed-in user, and all fields of their hash: profile, sessions, codes. Round trips as for `Viewer.ask`.
+    Raises NotSignedIn."""
+    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hgetall(keys.user(me))))
+    return me, fields
 
 
 def finish_auth(store: Store, claim: Claim) -> None:
