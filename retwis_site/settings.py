@@ -231,7 +231,7 @@ THROTTLES = {  # by the name of a limit: another number of times
     name[9:].lower(): env_within(name, 1, 1, 1_000_000) for name in os.environ if name.startswith("THROTTLE_")
 }
 TRUSTED_NETWORKS = env_networks("TRUSTED_NETWORKS")  # limits for each address do not count these
-AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
+AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
     # Only to verify what another Retwis has made. The first login replaces it.

@@ -23,7 +23,7 @@ from accounts.community.sanctions import (
 )
 from accounts.joining.applications import ANSWER, read_application
 from accounts.joining.invitations import read
-from accounts.users.checks.account_checks import AccountChecks
+from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State, User
 from retwis_site.jobs.outbox import Claim, Outbox, job_id

@@ -13,11 +13,11 @@ from django.utils.translation import gettext_lazy
 
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes, ResetLinks, codes_in
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
-from accounts.signing_in.feature import login_subject
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
 from accounts.signing_in.guards import for_passwords, log_account_event, never_store
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.entities import Session, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.entities import User

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
-from django.forms import Form
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path
-from django.utils.translation import get_language
+from django.utils.text import format_lazy
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.community.roles import LastAdmin, Roles
 from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
-from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm
-from accounts.signing_in.forms import PresentPasswordForm
+from accounts.signing_in.forms import LineField, NewPasswordForm, PresentPasswordForm
 from accounts.signing_in.guards import (
     begin_session,
     for_forms,
@@ -34,7 +35,7 @@ from accounts.signing_in.sessions.entities import Device, Session, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
@@ -43,6 +44,63 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.theme import keep_theme, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+
+# ---- Forms
+
+
+class ProfileForm(forms.Form):
+    """The display name and the bio."""
+
+    name = LineField(
+        LONGEST_DISPLAY_NAME,
+        label=gettext_lazy("Display name"),
+        help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    )
+    bio = LineField(
+        LONGEST_BIO,
+        label=gettext_lazy("About you"),
+        help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+
+
+class PasswordForm(PresentPasswordForm, NewPasswordForm):
+    """Asks for the present password and for a new one."""
+
+    field_order = ("password", "password1", "password2")
+
+
+class AppearanceForm(forms.Form):
+    """The colours of all pages in one browser."""
+
+    SYSTEM = "system"
+
+    theme = forms.ChoiceField(
+        choices=[
+            (SYSTEM, gettext_lazy("Use system setting")),
+            ("light", gettext_lazy("Light")),
+            ("dark", gettext_lazy("Dark")),
+        ],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options.")),
+    )
+
+    def clean_theme(self) -> str:
+        """The theme as the cookie has it: empty for the system's."""
+        theme = str(self.cleaned_data["theme"])
+        return "" if theme == self.SYSTEM else theme
+
+
+class LanguageForm(forms.Form):
+    """The language of the pages."""
+
+    language = forms.ChoiceField(
+        choices=settings.LANGUAGES,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these languages.")),
+    )
+
+
+# ---- Views
 
 
 @for_forms
@@ -135,7 +193,7 @@ def language(request: RetwisRequest) -> HttpResponse:
 
 
 def _choice(
-    request: RetwisRequest, template: str, form: Form, field: str, keep: Callable[[HttpResponse, str], None]
+    request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
 ) -> HttpResponse:
     """A page with one choice. Saving it redirects to the page that led here."""
     after = own_page(request, request.POST.get("next", "")) if form.is_bound else page_of_form(request)

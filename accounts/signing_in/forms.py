@@ -1,4 +1,4 @@
-"""Forms of registration and login, and the password fields that the settings use too."""
+"""Forms of registration and login, and the fields that other forms use too."""
 
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.joining.applications import LONGEST_WHY, NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
+from accounts.users.names import in_one_line
 from retwis_site.http.form_fields import MaxLength
 
 LONGEST_NAME = 30
@@ -22,6 +23,17 @@ valid_username = RegexValidator(
     rf"\A{USERNAME}\Z",
     format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_NAME),
 )
+
+
+class LineField(forms.CharField):
+    """A text in one line, which may be empty. A validator checks the length, as in `PasswordField`."""
+
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        self.longest = longest
+        super().__init__(required=False, validators=[MaxLength(longest)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return in_one_line(str(super().to_python(value)))
 
 
 class PasswordField(forms.CharField):

@@ -12,9 +12,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.avatars import avatar
 from accounts.users.entities import Sanction, State, User, Visitor
-from accounts.users.html import at
+from accounts.users.html import at, avatar
 from accounts.users.names import isolated
 from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site

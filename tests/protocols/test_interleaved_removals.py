@@ -16,7 +16,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreError
 from retwis_site.features import account_sets

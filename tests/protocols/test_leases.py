@@ -21,7 +21,7 @@ from accounts.joining.joining import Joining
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features

@@ -20,9 +20,8 @@ from accounts.settings.feature import EDITS
 from accounts.signing_in.guards import login_required, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.avatars import avatar
 from accounts.users.entities import User
-from accounts.users.html import at, first_two
+from accounts.users.html import at, avatar, first_two
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, active_language, joined
 from retwis_site.rendering.pages import html_response

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.settings.forms import LineField
+from accounts.signing_in.forms import LineField
 from accounts.signing_in.guards import login_required
 from accounts.signing_in.html import Page, Rendering, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest

@@ -17,8 +17,8 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
 from accounts.management.people import address_of, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
-from accounts.signing_in.feature import LOGINS, login_subject
 from accounts.signing_in.forms import valid_username
+from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NameTaken, Refused, Role, State
 from accounts.users.registration import Registration

@@ -16,7 +16,7 @@ from accounts.recovery.codes import RecoveryCodes
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from retwis_site.store.client import connect
 from tests.support.maintenance.downloads import download_file
 from tests.support.maintenance.site_files import empty, export, import_
