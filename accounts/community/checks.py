@@ -32,6 +32,7 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
+    answers,
     check_of,
     confirmed,
     entries,
@@ -193,11 +194,9 @@ class CommunityChecks:
 
     def _stale(self, members: Sequence[str]) -> list[str]:
         """Open appeals of people on whom this act imposes nothing any more."""
-        pipe = self._store.pipeline()
-        named = [(member, parse_id(member.partition(":")[0]) or 0) for member in members]
-        asked = [(member, uid, pipe.hmget(keys.user(uid), STORED)) for member, uid in named]
-        pipe.execute()
-        standing = [(member, imposed(uid, fields.value)) for member, uid, fields in asked]
+        owners = {member: parse_id(member.partition(":")[0]) or 0 for member in members}
+        asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), STORED), members)
+        standing = [(member, imposed(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
@@ -291,10 +290,9 @@ class JoiningChecks:
 
     def _answers(self, stored: Sequence[Field]) -> list[Field]:
         """The answers among fields of `applications` that are still there."""
-        pipe = self._store.pipeline()
-        asked = [(one, pipe.hget(keys.applications(), one[0])) for one in stored if one[0].startswith(ANSWER)]
-        pipe.execute()
-        return [one for one, line in asked if line.value == one[1]]
+        there = [one for one in stored if one[0].startswith(ANSWER)]
+        lines = answers(self._store, lambda pipe, one: pipe.hget(keys.applications(), one[0]), there)
+        return [one for one, line in lines.items() if line == one[1]]
 
     def _finish(self, field: str, line: str) -> None:
         """Carry an answer out as its job would; remove what is no answer."""
@@ -310,10 +308,9 @@ class JoiningChecks:
         """Those of the uses by uids that no user has, which are still there. Three round trips."""
         accounts = AccountChecks(self._store)
         nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid, _ in uses]))
-        pipe = self._store.pipeline()
-        asked = [(use, pipe.zscore(*use[:2])) for use in uses if parse_id(use[1]) in nameless]
-        pipe.execute()
-        return [use for use, when in asked if when.value is not None]
+        unused = [use for use in uses if parse_id(use[1]) in nameless]
+        times = answers(self._store, lambda pipe, use: pipe.zscore(*use[:2]), unused)
+        return [use for use, when in times.items() if when is not None]
 
 
 def _unreadable(stored: Sequence[Field]) -> list[Field]:
@@ -328,10 +325,8 @@ def _refusals_over(stored: Sequence[Field]) -> list[Field]:
 
 def _invitations(store: Store, names: list[str]) -> Iterator[list[StoredInvitation]]:
     for some in batches(names, SETS_AT_ONCE):
-        pipe = store.pipeline()
-        asked = [(key, pipe.hgetall(key)) for key in some]
-        pipe.execute()
-        yield from batches(((key, *one) for key, stored in asked for one in stored.value.items()), AT_ONCE)
+        found = answers(store, lambda pipe, key: pipe.hgetall(key), some)
+        yield from batches(((key, *one) for key, stored in found.items() for one in stored.items()), AT_ONCE)
 
 
 def _ended(invitations: Sequence[StoredInvitation]) -> list[StoredInvitation]:

@@ -21,6 +21,7 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
+    answers,
     check_of,
     confirmed,
     fields,
@@ -95,6 +96,12 @@ def owners(store: Store, names: list[str]) -> Iterator[list[int]]:
     return (sorted({uid for _, uid in chunk}) for chunk in owned_names(store, names))
 
 
+def usernames_of(store: Store, uids: Iterable[int]) -> dict[int, str]:
+    """The usernames of those of the uids that have one. One round trip."""
+    stored = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), uids)
+    return {uid: name for uid, name in stored.items() if name}
+
+
 class AccountChecks:
     """Checks of accounts. Their order matters: a repair relies on the checks before it."""
 
@@ -150,15 +157,11 @@ class AccountChecks:
 
     def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
         """Fields of `users` that lead to a uid with another username, or with none."""
-        usernames = self._usernames([uid for _, uid in batch])
-        return [
-            (name, uid)
-            for (name, uid), username in zip(batch, usernames, strict=True)
-            if username is None or name not in {username, username.lower()}
-        ]
+        usernames = usernames_of(self._store, [uid for _, uid in batch])
+        return [(name, uid) for name, uid in batch if uid not in usernames or name not in spellings(usernames[uid])]
 
     def _repair_name(self, name: str, uid: int) -> None:
-        [username] = self._usernames([uid])
+        username = self._store.hget(keys.user(uid), "username")
         if username is None:
             self._restore(uid, name)
         elif Users(self._store).find(username) == uid:  # the user has two names; `nameless` finds this one's user
@@ -185,13 +188,9 @@ class AccountChecks:
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
         """Those of the uids that `users` does not lead to by their username. Two round trips."""
-        pipe = self._store.pipeline()
-        usernames = [username or "" for username in self._usernames(uids)]
-        asked = [
-            (uid, pipe.hmget(keys.users(), spellings(username))) for uid, username in zip(uids, usernames, strict=True)
-        ]
-        pipe.execute()
-        return [uid for uid, numbers in asked if str(uid) not in numbers.value]
+        names = usernames_of(self._store, uids)
+        owners = answers(self._store, lambda pipe, uid: pipe.hmget(keys.users(), spellings(names.get(uid, ""))), uids)
+        return [uid for uid, numbers in owners.items() if str(uid) not in numbers]
 
     def was_registered(self, uid: int) -> bool:
         """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
@@ -205,8 +204,7 @@ class AccountChecks:
 
     def _give_name(self, uid: int) -> None:
         """Make the username lead to the user; when another user has it by now, a new username like it."""
-        [username] = self._usernames([uid])
-        name = username or f"user_{uid}"
+        name = self._store.hget(keys.user(uid), "username") or f"user_{uid}"
         # Names have at most 30 characters, uids at most 16.
         for candidate in (name, f"{name[:13]}_{uid}", f"{uid}_{nonce()}"):
             if self._store.hsetnx(keys.users(), candidate.lower(), str(uid)):
@@ -214,32 +212,17 @@ class AccountChecks:
                 return
 
     def _owns_anything(self, uid: int) -> bool:
-        pipe = self._store.pipeline()
-        sizes = [pipe.zcard(of(uid)) for of in (keys.updates, keys.following, keys.followers)]
-        pipe.execute()
-        return any(size.value for size in sizes)
-
-    def _usernames(self, uids: Sequence[int]) -> list[str | None]:
-        pipe = self._store.pipeline()
-        usernames = [pipe.hget(keys.user(uid), "username") for uid in uids]
-        pipe.execute()
-        return [username.value for username in usernames]
+        sets = [of(uid) for of in (keys.updates, keys.following, keys.followers)]
+        return any(answers(self._store, lambda pipe, key: pipe.zcard(key), sets).values())
 
     # ---- secrets
 
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
         """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
-        pipe = self._store.pipeline()
-        stored = {uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]) for uid in uids}
-        pipe.execute()
-        owners = [
-            (uid, pipe.hget(keys.auths(), secret))
-            for uid, fields in stored.items()
-            for secret, deleted in [fields.value]
-            if secret and deleted is None
-        ]
-        pipe.execute()
-        return [uid for uid, owner in owners if owner.value != str(uid)]
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]), uids)
+        secrets = {uid: secret for uid, (secret, deleted) in stored.items() if secret and deleted is None}
+        owners = answers(self._store, lambda pipe, uid: pipe.hget(keys.auths(), secrets[uid]), secrets)
+        return [uid for uid, owner in owners.items() if owner != str(uid)]
 
     def _restore_secret(self, uid: int) -> None:
         secret = self._store.hget(keys.user(uid), "auth")
@@ -255,37 +238,29 @@ class AccountChecks:
 
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
         """Users with a name that `users_by_time` lacks."""
-        pipe = self._store.pipeline()
-        asked = [ask_user(pipe, uid) for uid in uids]
-        pipe.execute()
-        users = [user for answer in asked if (user := answer.value)]
+        users = [user for user in answers(self._store, ask_user, uids).values() if user]
         times = self._registered([user.username for user in users])
-        return [user.uid for user, when in zip(users, times, strict=True) if when is None]
+        return [user.uid for user in users if times[user.username] is None]
 
-    def _registered(self, names: Sequence[str]) -> list[float | None]:
-        pipe = self._store.pipeline()
-        times = [pipe.zscore(keys.users_by_time(), name) for name in names]
-        pipe.execute()
-        return [when.value for when in times]
+    def _registered(self, names: Iterable[str]) -> dict[str, float | None]:
+        return answers(self._store, lambda pipe, name: pipe.zscore(keys.users_by_time(), name), names)
 
     def _list(self, uid: int) -> None:
-        [name] = self._usernames([uid])
+        name = self._store.hget(keys.user(uid), "username")
         if name is not None:
             self._store.zadd_nx(keys.users_by_time(), {name: snowflake.made_at(uid) or self._estimated_date(uid)})
 
     def _estimated_date(self, uid: int) -> int:
         """About when a user with a counted uid registered, in unix seconds: the newest date of the uids just below."""
-        neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
-        known = [integer(when) for when in self._registered(neighbours) if when is not None]
+        neighbours = usernames_of(self._store, range(max(uid - NEIGHBOURS, 1), uid)).values()
+        known = [integer(when) for when in self._registered(neighbours).values() if when is not None]
         return max(known, default=int(time.time()))
 
     def _unknown(self, names: Sequence[str]) -> list[str]:
         """Members of `users_by_time` that are no user's name, or differ from it in letter case."""
-        pipe = self._store.pipeline()
-        owners = [ask_owner(pipe, name) for name in names]
-        pipe.execute()
-        usernames = self._usernames([owner.value or 0 for owner in owners])
-        return [name for name, username in zip(names, usernames, strict=True) if username != name]
+        owners = answers(self._store, ask_owner, names)
+        usernames = usernames_of(self._store, [owner for owner in owners.values() if owner is not None])
+        return [name for name, owner in owners.items() if usernames.get(owner or 0) != name]
 
 
 # ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
@@ -476,10 +451,8 @@ class NameIndexChecks:
             for uid, stored in self._index.stored(uids).items()
             for entry in sorted(right_entries(uid, stored))
         ]
-        pipe = self._store.pipeline()
-        scores = [(owned, pipe.zscore(keys.users_by_name(), owned[0])) for owned in right]
-        pipe.execute()
-        return [owned for owned, score in scores if score.value is None]
+        scores = answers(self._store, lambda pipe, owned: pipe.zscore(keys.users_by_name(), owned[0]), right)
+        return [owned for owned, score in scores.items() if score is None]
 
     def _stale(self, owned: Sequence[OwnedEntry]) -> list[OwnedEntry]:
         """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""
@@ -540,7 +513,7 @@ class SkeletonChecks:
 
     def _lacking(self, uids: Sequence[int]) -> list[int]:
         """Those of the users whose look nobody holds; of those that look alike, the first. Three round trips."""
-        looks = {uid: skeletons(name) for uid, name in self._names(uids).items()}
+        looks = {uid: skeletons(name) for uid, name in usernames_of(self._store, uids).items()}
         held = self._held({skeleton for some in looks.values() for skeleton in some})
         found = []
         for uid, some in looks.items():
@@ -559,7 +532,7 @@ class SkeletonChecks:
 
     def _note(self, uids: Sequence[int]) -> None:
         """Give users the looks of their names that nobody holds. Four round trips."""
-        wanted = holders(self._names(uids))
+        wanted = holders(usernames_of(self._store, uids))
         held = self._held(set(wanted))
         missing = {skeleton: uid for skeleton, uid in wanted.items() if skeleton not in held}
         if missing:
@@ -567,13 +540,6 @@ class SkeletonChecks:
 
     def _wrong(self, entries: Sequence[Entry]) -> list[Entry]:
         """Those of the entries that lead to no user with a name of this look. One round trip."""
-        names = self._names([uid for _, holder in entries if (uid := parse_id(holder)) is not None])
+        names = usernames_of(self._store, [uid for _, holder in entries if (uid := parse_id(holder)) is not None])
         named = [(one, names.get(parse_id(one[1]) or 0)) for one in entries]
         return [one for one, name in named if name is None or one[0] not in skeletons(name)]
-
-    def _names(self, uids: Sequence[int]) -> dict[int, str]:
-        """The usernames of those of the uids that have one. One round trip."""
-        pipe = self._store.pipeline()
-        asked = {uid: pipe.hget(keys.user(uid), "username") for uid in uids}
-        pipe.execute()
-        return {uid: name.value for uid, name in asked.items() if name.value}

@@ -27,7 +27,7 @@ from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, check_of
+from retwis_site.maintenance.checks import Check, answers, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -250,10 +250,8 @@ class SessionChecks:
     def _lost(self, uids: Sequence[int]) -> list[Owned]:
         """Sessions that stand, but that `auths` does not lead to: their cookies open nothing."""
         found = [(uid, one.secret) for uid, stored in self._users(uids).items() for one in sessions_in(stored)]
-        pipe = self._store.pipeline()
-        owners = [(one, pipe.hget(keys.auths(), one[1])) for one in found]
-        pipe.execute()
-        return [one for one, owner in owners if owner.value != str(one[0])]
+        owners = answers(self._store, lambda pipe, one: pipe.hget(keys.auths(), one[1]), found)
+        return [one for one, owner in owners.items() if owner != str(one[0])]
 
     def _restore(self, uid: int, secret: str) -> None:
         """Two users never share a session: when `auths` leads to another one, it is that user's."""
@@ -285,11 +283,8 @@ class SessionChecks:
     def _remove_ended(self, uid: int) -> None:
         self._sessions.remove(uid, ended_in(self._store.hgetall(keys.user(uid))))
 
-    def _users(self, uids: Sequence[int]) -> dict[int, Mapping[str, str]]:
-        pipe = self._store.pipeline()
-        asked = {uid: pipe.hgetall(keys.user(uid)) for uid in uids}
-        pipe.execute()
-        return {uid: stored.value for uid, stored in asked.items()}
+    def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
+        return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
 
 
 def remove_sessions(store: Store, uid: int) -> tuple[()]:
