@@ -5,12 +5,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from accounts.community.log import FIRST_YEAR, OPERATOR, Act, queue_act, read_act, year_of
+from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
 from accounts.community.sanctions import STORED, Appeal, Imposed, answer_of, imposed, queue_deletion, read_appeal
 from accounts.joining.applications import Application, read_application, stored_application
 from accounts.joining.invitations import Invitations
-from accounts.users.entities import Role, State
+from accounts.users.entities import OPERATOR, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.identity import FIELDS, forget
 from retwis_site.maintenance.lines import (

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
-from accounts.community.log import OPERATOR, Act, Log
+from accounts.community.log import Act, Log
+from accounts.users.entities import OPERATOR
 from retwis_site import identity
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox

@@ -247,7 +247,7 @@ def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:
 # ---- The form of the site's own words. The command `site` checks each text by the same fields.
 
 
-LONGEST_NAME = 40
+LONGEST_SITE_NAME = 40
 LONGEST_LINE = 160
 LONGEST_TEXT = 10_000
 MOST_INVITES = 1000
@@ -268,7 +268,7 @@ class Paragraphs(forms.CharField):
 class SiteForm(forms.Form):
     """All fields may be empty: then the site shows the default."""
 
-    name = OneLine(LONGEST_NAME, label=gettext_lazy("Name of the site"))
+    name = OneLine(LONGEST_SITE_NAME, label=gettext_lazy("Name of the site"))
     tagline = OneLine(
         LONGEST_LINE, label=gettext_lazy("Tagline"), help_text=gettext_lazy("One sentence about the site.")
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.entities import Refused
+from accounts.users.entities import OPERATOR, Refused
 from accounts.users.registration import Registration
 from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
@@ -23,7 +23,6 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 
-OPERATOR = 0
 DAYS = 14
 MOST_USES = 1000
 MOST_DAYS = 3650

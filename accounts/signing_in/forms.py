@@ -16,12 +16,12 @@ from accounts.users.entities import Verified
 from accounts.users.names import in_one_line
 from retwis_site.http.form_fields import MaxLength
 
-LONGEST_NAME = 30
-USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
+LONGEST_USERNAME = 30
+USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_USERNAME}}}"
 
 valid_username = RegexValidator(
     rf"\A{USERNAME}\Z",
-    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_NAME),
+    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_USERNAME),
 )
 
 
@@ -83,7 +83,7 @@ class RegisterForm(NewPasswordForm):
     password2 = PasswordField("new-password", label=_("Repeat password"))
     username = UsernameField(
         validators=[valid_username],
-        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_NAME),
+        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_USERNAME),
     )
 
 

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotFound
 
+OPERATOR = 0  # in place of a uid: whoever runs the site, by a command, or the site itself
+
 
 class State(StrEnum):
     """What staff has imposed on a user: the field `state` of `user:<uid>`."""
