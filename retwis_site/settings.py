@@ -155,8 +155,6 @@ FEATURES = [
     "accounts.signing_in",
     "accounts.recovery",
     "accounts.community",
-    "accounts.community.site",
-    "accounts.community.joining",
     "accounts.inspector",
     "accounts.settings",
     "timeline.relations",
@@ -178,7 +176,7 @@ FEATURES = [
 KEY_KINDS: dict[str, str] = {}
 MIDDLEWARE = [
     "retwis_site.middleware.SiteMiddleware",  # with what Django's own do: security, common, csrf, messages, locale
-    "accounts.community.sanctioned.middleware.SanctionMiddleware",  # attaches the viewer
+    "accounts.community.middleware.SanctionMiddleware",  # attaches the viewer
 ]
 # W002 is X-Frame-Options, which `security_headers` sets. W001 and W003 look for Django's middlewares in the list: they
 # are parts of SiteMiddleware. `retwis.E006` says when it is missing; without HTTPS retwis.W005 warns.
@@ -221,7 +219,7 @@ THROTTLES = {  # by the name of a limit: another number of times
     name[9:].lower(): env_within(name, 1, 1, 1_000_000) for name in os.environ if name.startswith("THROTTLE_")
 }
 TRUSTED_NETWORKS = env_networks("TRUSTED_NETWORKS")  # limits for each address do not count these
-AUTHENTICATION_BACKENDS = ["accounts.signing_in.backend.RedisBackend"]
+AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
     # Only to verify what another Retwis has made. The first login replaces it.

@@ -1,11 +1,13 @@
-"""Checks of roles, sanctions and appeals. The hash `staff` is the truth of roles, the user's hash that of sanctions."""
+"""Checks of roles, sanctions and appeals; and of joining: answers that nothing carries out, uses of invitations without
+an account, and what is over. The hash `staff` is the truth of roles, the user's hash that of sanctions."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accounts.community.log import EVIDENCE, Log
+from accounts.community.answers import Answers
+from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import (
     DAY,
@@ -19,11 +21,27 @@ from accounts.community.sanctions import (
     imposed,
     read_appeal,
 )
+from accounts.joining.applications import ANSWER, read_application
+from accounts.joining.invitations import read
+from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State, User
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, ids, names_in
+from retwis_site.maintenance.checks import (
+    AT_ONCE,
+    Check,
+    Chunks,
+    Finding,
+    answers,
+    check_of,
+    confirmed,
+    entries,
+    ids,
+    keep,
+    names_in,
+)
 from retwis_site.store import keys
+from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
@@ -176,11 +194,9 @@ class CommunityChecks:
 
     def _stale(self, members: Sequence[str]) -> list[str]:
         """Open appeals of people on whom this act imposes nothing any more."""
-        pipe = self._store.pipeline()
-        named = [(member, parse_id(member.partition(":")[0]) or 0) for member in members]
-        asked = [(member, uid, pipe.hmget(keys.user(uid), STORED)) for member, uid in named]
-        pipe.execute()
-        standing = [(member, imposed(uid, fields.value)) for member, uid, fields in asked]
+        owners = {member: parse_id(member.partition(":")[0]) or 0 for member in members}
+        asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), STORED), members)
+        standing = [(member, imposed(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
@@ -208,3 +224,112 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
 
 def _jobs_on(one: Wrong) -> set[str]:
     return keys.user.explained_by(one.uid, "")
+
+
+# ---- Checks of joining
+
+
+Field = tuple[str, str]  # of a hash, with its value
+Use = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
+StoredInvitation = tuple[str, str, str]  # the key, a code in it, and how many people it lets in
+
+
+class JoiningChecks:
+    """The checks of applications and invitations."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        check = partial(check_of, self._store)
+        return [
+            check(
+                "applications that cannot be read",
+                keys.applications,
+                _unreadable,
+                "the application for {0!r}",
+                self._move_away,
+            ),
+            check(
+                "answers to applications that nothing carries out",
+                keys.applications,
+                self._answers,
+                "applications has {0!r}",
+                self._finish,
+                jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
+            ),
+            check(  # the repair lets somebody else use it
+                "uses of invitations without an account",
+                keys.uses,
+                self._unused,
+                "a use by user {1}, who never registered",
+                read=entries,
+            ),
+        ]
+
+    def orphans(self) -> list[Check]:
+        check = partial(check_of, self._store)
+        return [
+            check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
+            check(
+                "invitations that have ended",
+                keys.invites,
+                _ended,
+                "an invitation in {0}",
+                lambda key, code, _: self._store.hdel(key, code),
+                read=_invitations,
+            ),
+        ]
+
+    # ---- applications
+
+    def _move_away(self, name: str, text: str) -> None:
+        """What is no application keeps a name from everyone. It is kept under `damaged:`."""
+        keep(self._store, keys.applications(), name.encode(), text.encode())
+        self._store.hdel(keys.applications(), name)
+
+    def _answers(self, stored: Sequence[Field]) -> list[Field]:
+        """The answers among fields of `applications` that are still there."""
+        there = [one for one in stored if one[0].startswith(ANSWER)]
+        lines = answers(self._store, lambda pipe, one: pipe.hget(keys.applications(), one[0]), there)
+        return [one for one, line in lines.items() if line == one[1]]
+
+    def _finish(self, field: str, line: str) -> None:
+        """Carry an answer out as its job would; remove what is no answer."""
+        act = read_act(keys.applications(), line)
+        _, name, at = field.split(":") if field.count(":") == 2 else ("", "", "")
+        if act is not None and at.isdecimal():
+            Answers(self._store).finish(f"application:{name}:{at}:{act.id}", name, int(at), act.id)
+        self._store.hdel(keys.applications(), field)
+
+    # ---- invitations
+
+    def _unused(self, uses: Sequence[Use]) -> list[Use]:
+        """Those of the uses by uids that no user has, which are still there. Three round trips."""
+        accounts = AccountChecks(self._store)
+        nameless = set(accounts.without_name([parse_id(uid) or 0 for _, uid, _ in uses]))
+        unused = [use for use in uses if parse_id(use[1]) in nameless]
+        times = answers(self._store, lambda pipe, use: pipe.zscore(*use[:2]), unused)
+        return [use for use, when in times.items() if when is not None]
+
+
+def _unreadable(stored: Sequence[Field]) -> list[Field]:
+    return [one for one in stored if not one[0].startswith(ANSWER) and read_application(one[1]) is None]
+
+
+def _refusals_over(stored: Sequence[Field]) -> list[Field]:
+    """Refusals that the applicant had time enough to read."""
+    asked = [(one, read_application(one[1])) for one in stored if not one[0].startswith(ANSWER)]
+    return [one for one, application in asked if application is not None and application.is_over]
+
+
+def _invitations(store: Store, names: list[str]) -> Iterator[list[StoredInvitation]]:
+    for some in batches(names, SETS_AT_ONCE):
+        found = answers(store, lambda pipe, key: pipe.hgetall(key), some)
+        yield from batches(((key, *one) for key, stored in found.items() for one in stored.items()), AT_ONCE)
+
+
+def _ended(invitations: Sequence[StoredInvitation]) -> list[StoredInvitation]:
+    """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
+    asked = [(one, read(*one[1:])) for one in invitations]
+    return [one for one, open_ in asked if open_ is None or not open_.is_open]  # as if nobody had used it

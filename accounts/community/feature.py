@@ -1,30 +1,53 @@
-"""The community: roles, sanctions, and the log of staff."""
+"""The community: roles, sanctions, the log of staff, the site's own words, invitations and applications."""
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.checks import CommunityChecks, finish_removal, remove_community
-from accounts.community.lines import LOG, SANCTIONS, STAFF, account_lines
+from accounts.community.answers import finish_application
+from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
+from accounts.community.lines import JOINING, LOG, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
-from accounts.community.sanctioned.views import APPEALS
 from accounts.community.sanctions import ask_open, finish_answer, finish_appeal, finish_sanction
+from accounts.community.site_words import finish_site
+from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
+from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
 
 FEATURE = Feature(
-    urls="accounts.community.sanctioned.views",
-    limits=(APPEALS,),
+    urls="accounts.community.views",
+    limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
     waiting=ask_open,
-    form_fields={"appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden"))},
     jobs={
         "role": finish_role,
         "sanction": finish_sanction,
         "appeal": finish_appeal,
         "answer": finish_answer,
         "removal": finish_removal,
+        "site": finish_site,
+        "application": finish_application,
+        "invited": finish_use,
     },
-    inconsistencies=lambda store: CommunityChecks(store).inconsistencies(),
-    orphans=lambda store: CommunityChecks(store).orphans(),
+    inconsistencies=lambda store: [*CommunityChecks(store).inconsistencies(), *JoiningChecks(store).inconsistencies()],
+    orphans=lambda store: [*CommunityChecks(store).orphans(), *JoiningChecks(store).orphans()],
     account_lines=account_lines,
-    site_lines=(STAFF, SANCTIONS, LOG),
+    site_lines=(STAFF, SANCTIONS, LOG, SITE, *JOINING),
     remove_account=remove_community,
+    form_fields={
+        "appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden")),
+        "edit_site": (
+            FormField("name", "text", _("Name of the site")),
+            FormField("tagline", "text", _("Tagline")),
+            FormField("announcement", "text", _("Announcement")),
+            FormField("about", "textarea", _("About the site")),
+            FormField("rules", "textarea", _("Rules")),
+            FormField("privacy", "textarea", _("Privacy")),
+            FormField("contact", "text", _("Contact")),
+            FormField("colour", "hidden"),
+            FormField("registration", "hidden"),
+            FormField("invites", "hidden"),
+        ),
+        "dismiss": (FormField("announcement", "hidden"),),
+        "invites": (FormField("revoke", "hidden"),),
+        "joining": tuple(FormField(name, "hidden") for name in ("username", "at", "answer", "reason")),
+    },
 )

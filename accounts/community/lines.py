@@ -1,28 +1,38 @@
-"""The lines about roles, sanctions and the log, in the personal download and in the file of a whole site."""
+"""The lines about roles, sanctions, the log, joining and the site's own words, in the personal download and in the file
+of a whole site."""
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
 from accounts.community.sanctions import STORED, Appeal, Imposed, answer_of, imposed, queue_deletion, read_appeal
-from accounts.users.entities import Role, State
+from accounts.joining.applications import Application, read_application, stored_application
+from accounts.joining.invitations import Invitations
+from accounts.users.entities import OPERATOR, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.identity import FIELDS, forget
 from retwis_site.maintenance.lines import (
     ID,
+    NAME,
     NUMBER,
     OPTIONAL_TEXT,
     OPTIONAL_TIME,
+    PASSWORD,
     TEXT,
     TIME,
     TIME_OR_NULL,
     fields_of_users,
+    lines_of,
     seconds,
+    uids_in_order,
 )
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import newest_first
 from retwis_site.store.client import Store
+from retwis_site.store.ids import parse_number
 from retwis_site.store.writes import Writes
 
 ROLE = LineField("moderator or admin", lambda value: value in (Role.MODERATOR, Role.ADMIN))
@@ -46,7 +56,7 @@ ACT = dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """What staff has done about the owner, newest first, without who did it; then the owner's last appeal. One round
-    trip a chunk, and one more."""
+    trip a chunk, and one more; then those of joining."""
     for rows in newest_first(store, keys.acts(owner.uid)):
         acts = [act for line, _ in rows if (act := read_act(keys.acts(owner.uid), line)) is not None]
         yield [
@@ -63,6 +73,17 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     appeal = read_appeal(owner.uid, store.hget(keys.user(owner.uid), "appeal"))
     if appeal is not None:
         yield [{"type": "appeal", "text": appeal.text, "time": iso(appeal.at)}]
+    yield from _joining_of(store, owner)
+
+
+def _joining_of(store: Store, owner: Owner) -> Iterator[list[Line]]:
+    """Who has invited the user (0: the operator), and the open invitations by the user. Three round trips."""
+    by = parse_number(store.hget(keys.user(owner.uid), "invited_by") or "")
+    lines: list[Line] = [] if by is None else [{"type": "invited", "by": by}]
+    yield lines + [
+        {"type": "invitation", "code": one.code, "ends": iso(one.ends), "uses": one.left}
+        for one in Invitations(store).open([owner.uid])
+    ]
 
 
 # ---- the file of a whole site
@@ -148,3 +169,70 @@ def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
 STAFF = SiteLines("staff", lambda line: {"user": ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
 SANCTIONS = SiteLines("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions, users=("user",))
 LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)
+
+
+# ---- The site's own words
+
+
+def _read_words(store: Store) -> Iterator[Line]:
+    """One line; none for a site with the defaults alone. One round trip."""
+    stored = store.hgetall(keys.site())
+    if any(stored.get(field) for field in FIELDS):
+        yield {field: stored.get(field, "") for field in FIELDS}
+
+
+def _write_words(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        writes.hset(keys.site(), {field: line[field] for field in FIELDS if line[field]})
+
+
+SITE = SiteLines(
+    "site_words", lambda line: dict.fromkeys(FIELDS, TEXT), _read_words, _write_words, finish=lambda store: forget()
+)
+
+
+# ---- Joining
+
+
+APPLICATION = {
+    "username": NAME,
+    "password": PASSWORD,
+    "why": TEXT,
+    "at": NUMBER,
+    "refused": NUMBER,
+    "reason": TEXT,
+}
+
+
+def _read_invitations(store: Store) -> Iterator[Line]:
+    """A line for each open invitation: those of the operator, then by the id of the user. Its uses have a key of their
+    own. Two round trips for each AT_ONCE users."""
+    for uids in ([OPERATOR], *uids_in_order(store)):
+        for one in Invitations(store).open(uids):
+            yield {"code": one.code, "by": one.by, "uses": one.left}
+
+
+def _write_invitations(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        writes.hset(keys.invites(line["by"]), {line["code"]: str(line["uses"])})
+
+
+def _read_applications(store: Store) -> Iterator[Line]:
+    """A line for each application, which is JSON, by name. One round trip."""
+    found = (read_application(text) for _, text in sorted(store.hgetall(keys.applications()).items()))
+    yield from (asdict(one) for one in found if one is not None)
+
+
+def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        asked = Application(**{field: line[field] for field in APPLICATION})
+        writes.hset(keys.applications(), {asked.username.lower(): stored_application(asked)})
+
+
+INVITATION = {"code": NAME, "by": NUMBER, "uses": NUMBER}
+JOINING = (
+    lines_of(keys.user.fields["invited_by"]),
+    SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations),
+    SiteLines("application", lambda line: APPLICATION, _read_applications, _write_applications),
+    lines_of(keys.blocked_names),
+)

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
 from accounts.users.deletion import is_deleted
+from accounts.users.entities import OPERATOR
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 from retwis_site.store.writes import Writes
 
 EVIDENCE = "act:"  # what the name of such a field begins with
-OPERATOR = 0  # the uid of acts that a command or the site itself does
 PAGE = 20
 LONGEST_REASON = 500  # characters
 FIRST_YEAR = 2026  # of the log

@@ -12,9 +12,8 @@ from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.log import OPERATOR, Act, Log
-from accounts.community.refusals import Refused
-from accounts.users.entities import NoSuchUser, Role
+from accounts.community.log import Act, Log
+from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
 from accounts.users.repository import NO_SANCTION, Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.log import OPERATOR, Act, Log, read_act
-from accounts.community.refusals import Refused
-from accounts.users.entities import NoSuchUser, Role, State
+from accounts.community.log import Act, Log, read_act
+from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id

@@ -14,8 +14,8 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from accounts.community.guards import admin_required
 from accounts.inspector.links import Links
+from accounts.signing_in.guards import admin_required
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User

@@ -2,7 +2,7 @@
 
 HSETNX on the name decides between two people who ask for it. An account exists only after the approval, which is a
 plain registration; so nothing has to hide an account that is not approved. Staff's answer is a field of the same hash
-until it is carried out (`accounts/community/joining/answers.py`).
+until it is carried out (`accounts/community/answers.py`).
 """
 
 import json
@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from django.contrib.auth.hashers import check_password
 from django.utils.translation import gettext_lazy as _
 
-from accounts.joining.refusals import NotYetMember, TooManyWait
-from accounts.users.entities import NameTaken
+from accounts.users.entities import NameTaken, Refused
 from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -24,6 +23,18 @@ MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
 LONGEST_WHY = 500  # characters
 ANSWER = "answer:"  # what the field of an answer begins with
+
+
+class TooManyWait(Refused):
+    message = _("Too many people wait for an answer. Try again in some days.")
+
+
+class NotYetMember(Exception):
+    """The right password of somebody whose application is not approved. `text` says how it stands."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from accounts.joining.refusals import NotInvited, TooManyInvitations
+from django.utils.translation import gettext_lazy as _
+
+from accounts.users.entities import OPERATOR, Refused
 from accounts.users.registration import Registration
 from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
@@ -21,7 +23,6 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 
-OPERATOR = 0
 DAYS = 14
 MOST_USES = 1000
 MOST_DAYS = 3650
@@ -29,6 +30,14 @@ DAY = 24 * 3600  # seconds
 KEPT = DAY  # seconds that the uses of an invitation outlive it
 
 _CODE = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-[0-9a-z]{1,24}")
+
+
+class NotInvited(Refused):
+    message = _("This invitation has been used, has ended, or was taken back. Ask for another one.")
+
+
+class TooManyInvitations(Refused):
+    message = _("You have as many open invitations as you may have.")
 
 
 @dataclass(frozen=True, slots=True)

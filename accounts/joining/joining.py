@@ -1,13 +1,18 @@
-"""How people join: at once, after an approval, or with an invitation, as the site's word `registration` says."""
+"""How people join: at once, after an approval, or with an invitation, as the site's word `registration` says; and under
+which names."""
 
+import time
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from django.urls import get_resolver
+from django.utils.translation import gettext_lazy as _
+
 from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitation, Invitations
-from accounts.joining.names import check_name
-from accounts.joining.refusals import Closed, NeedsInvitation, NotInvited
-from accounts.users.entities import Login, NameTaken
+from accounts.joining.invitations import Invitation, Invitations, NotInvited
+from accounts.users.entities import Login, NameTaken, Refused
+from accounts.users.names import skeletons
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import LeaseEnded
@@ -55,7 +60,68 @@ def _inviters(store: Store, number: int) -> dict[str, int]:
     return {name: parse_number(field.value) or 0 for name, field in asked.items() if field.value is not None}
 
 
+# ---- Names that nobody may register: words of the site, and words that staff has blocked; also what looks like them.
+
+
+WORDS = (
+    *("admin", "administrator", "moderator", "mod", "root", "support", "help", "staff", "team", "official", "operator"),
+    *("system", "security", "abuse", "info", "contact", "webmaster", "postmaster", "everyone", "nobody", "me", "you"),
+)
+MOST_BLOCKED = 1000
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the name is, or looks like, a word of the site or the beginning of one of its addresses."""
+    firsts = {str(pattern.pattern).partition("/")[0] for pattern in get_resolver().url_patterns}
+    taken = {skeleton for word in (*WORDS, *firsts) if word.isalnum() for skeleton in skeletons(word)}
+    return not taken.isdisjoint(skeletons(name))
+
+
+class NameRefused(Refused):
+    message = _("This name cannot be used here. Choose another one.")
+
+
+class BlockedNames:
+    """Names that staff has blocked: a word stands for itself and what looks like it, and `*` for any letters."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, word: str) -> None:
+        """Block a word; existing accounts stay. One round trip."""
+        self._store.hset(keys.blocked_names(), {word.lower(): str(int(time.time()))})
+
+    def remove(self, word: str) -> None:
+        """One round trip."""
+        self._store.hdel(keys.blocked_names(), word.lower())
+
+    def all(self) -> list[str]:
+        """One round trip."""
+        return sorted(self._store.hgetall(keys.blocked_names()))
+
+    def has(self, name: str) -> bool:
+        """Whether a word blocks this name. One round trip."""
+        shapes = {name.lower(), *skeletons(name)}
+        patterns = {shape for word in self.all() for shape in (word, *skeletons(word))}
+        return any(fnmatchcase(shape, pattern) for shape in shapes for pattern in patterns)
+
+
+def check_name(store: Store, name: str) -> None:
+    """Two round trips. Raises NameRefused for a name that is reserved, blocked, or looks like an account's."""
+    similar = store.hmget(keys.skeletons(), skeletons(name))
+    if any(similar) or is_reserved(name) or BlockedNames(store).has(name):
+        raise NameRefused
+
+
 # ---- Joining
+
+
+class Closed(Refused):
+    message = _("Nobody can join this site at the moment.")
+
+
+class NeedsInvitation(Refused):
+    message = _("You need an invitation to join this site.")
 
 
 class Joining:
@@ -65,7 +131,7 @@ class Joining:
         self._store = store
 
     def check_open(self, mode: Mode, code: str) -> Invitation | None:
-        """The invitation with this code, if there is one. One round trip with a code, else none. Raises CannotJoin."""
+        """The invitation with this code, if there is one. One round trip with a code, else none. Raises Refused."""
         if mode == "closed":
             raise Closed
         if code:
@@ -76,7 +142,7 @@ class Joining:
 
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> Login | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.
-        Raises CannotJoin, NameTaken."""
+        Raises Refused."""
         invitation = self.check_open(mode, code)
         if Users(self._store).find(username) is not None or Applications(self._store).is_reserved(username):
             raise NameTaken(username)

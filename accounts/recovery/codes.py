@@ -9,14 +9,11 @@ import hashlib
 import secrets
 import time
 
-from accounts.signing_in.sessions.entities import Session, sessions_in
-from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import State, SuspendedLogin, User
 from accounts.users.repository import PERSON, Users, person, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
-from retwis_site.store.reading import trip
 
 FIELD = "recovery:"  # what the names of the fields begin with
 NUMBER = 10  # codes that are made at once
@@ -68,13 +65,6 @@ def field_of(uid: int, typed: str) -> str:
 def codes_in(fields: dict[str, str]) -> list[str]:
     """The names of the fields of codes, among all fields of a user."""
     return [name for name in fields if name.startswith(FIELD)]
-
-
-def codes_left(viewer: Viewer) -> tuple[User, int, list[Session]]:
-    """The signed-in user, how many codes are left, and the user's sessions. Round trips as for `Viewer.ask`. Raises
-    NotSignedIn."""
-    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hgetall(keys.user(me))))
-    return me, len(codes_in(fields)), sessions_in(fields)
 
 
 # ---- Links that set a new password once: `/reset/<token>/`. An operator or a moderator makes one and hands it over.

@@ -3,30 +3,24 @@
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import cache_control
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
-from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes, ResetLinks, codes_left
+from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes, ResetLinks, codes_in
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
-from accounts.signing_in.feature import login_subject
-from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
-from accounts.signing_in.guards import log_account_event, open_to_frozen, to_login
-from accounts.signing_in.html import form_page
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
+from accounts.signing_in.guards import for_passwords, log_account_event, never_store
+from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Session
-from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import NotSignedIn, User
+from accounts.signing_in.passwords import login_subject
+from accounts.signing_in.sessions.entities import Session, sessions_in
+from accounts.signing_in.sessions.repository import Sessions, stored_of
+from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
@@ -41,37 +35,13 @@ class RecoverForm(NewPasswordForm):
 
     field_order = ("username", "code", "password1", "password2")
 
-    username = forms.CharField(
-        label=gettext_lazy("Username"),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
-    )
+    username = UsernameField()
     code = forms.CharField(
         label=gettext_lazy("Recovery code"),
         help_text=gettext_lazy("One of the codes that you kept. Each works once."),
         validators=[MaxLength(LONGEST_TYPED)],
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _name_new(self)
-
-
-class ResetForm(NewPasswordForm):
-    """A new password for the user of a link."""
-
-    def __init__(self, *args: Any, username: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._username = username
-        _name_new(self)
-
-    def account_name(self) -> str:
-        return self._username
-
-
-def _name_new(form: forms.Form) -> None:
-    form.fields["password1"].label = gettext_lazy("New password")
-    form.fields["password2"].label = gettext_lazy("Repeat new password")
 
 
 # ---- Views
@@ -81,24 +51,18 @@ logger = logging.getLogger("retwis.accounts")
 
 JUST_NOW = 15 * 60  # seconds after a login in which the first codes need no password
 
-never_store = cache_control(private=True, no_store=True)
 
-
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 @never_store
 def recover(request: RetwisRequest) -> HttpResponse:
     """Set a new password with a code. It ends all sessions; the user logs in with the new password."""
-    if request.method != "POST":
-        return form_page(request, "accounts/recovery/recover.html", {"form": RecoverForm()})
-    form = RecoverForm(request.POST)
+    form = RecoverForm(typed(request))
     if form.is_valid():
         user = _claimed(request, form.cleaned_data["username"], form.cleaned_data["code"])
         if user is not None:
             return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code")
         form.add_error(None, _("Wrong username or recovery code. A code works once."))
-    return form_page(request, "accounts/recovery/recover.html", {"form": form}, status=422)
+    return form_page(request, "accounts/recovery/recover.html", {"form": form})
 
 
 def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
@@ -117,9 +81,7 @@ def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
     return user
 
 
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 @never_store
 def reset(request: RetwisRequest, token: str) -> HttpResponse:
     """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
@@ -128,13 +90,11 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     user = links.owner(token)
     if user is None:
         return _ended(request)
-    if request.method != "POST":
-        form = ResetForm(username=user.username)
-        return form_page(request, "accounts/recovery/reset.html", {"form": form, "owner": user})
-    RateLimits(connect()).count(RECOVERIES, client_address(request))
-    form = ResetForm(request.POST, username=user.username)
+    form = NewPasswordForm(typed(request), username=user.username)
+    if form.is_bound:
+        RateLimits(connect()).count(RECOVERIES, client_address(request))
     if not form.is_valid():
-        return form_page(request, "accounts/recovery/reset.html", {"form": form, "owner": user}, status=422)
+        return form_page(request, "accounts/recovery/reset.html", {"form": form, "owner": user})
     if links.claim(token) is None:
         return _ended(request)
     return _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
@@ -148,29 +108,22 @@ def _with_new_password(request: RetwisRequest, user: User, password: str, how: s
     """The code or link is taken by now. When this process dies before the password is set, another one is needed."""
     Sessions(connect()).change_password(user.uid, make_password(password))
     log_account_event(request, how, user)
-    messages.success(request, _("Your password was changed. Log in with it."))
-    return redirect("login")
+    return done(request, _("Your password was changed. Log in with it."), "login")
 
 
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 @never_store
 def recovery(request: RetwisRequest) -> HttpResponse:
     """How many codes are left; a POST makes new ones and shows them, once."""
-    try:
-        me, left, sessions = codes_left(request.viewer)
-    except NotSignedIn:
-        return to_login(request.path)
-    is_new = not left and _logged_in_just_now(sessions, request.viewer.secret)
-    context = {"left": left, "is_new": is_new}
-    if request.method != "POST":
-        form = PresentPasswordForm(request=request, username=me.username)
-        return form_page(request, "accounts/recovery/recovery.html", {**context, "form": form})
-    RateLimits(connect()).count(NEW_CODES, str(me.uid))
-    form = PresentPasswordForm(request.POST, request=request, username=me.username)
-    if not is_new and not form.is_valid():
-        return form_page(request, "accounts/recovery/recovery.html", {**context, "form": form}, status=422)
+    me, stored = stored_of(request.viewer)
+    left = len(codes_in(stored))
+    is_new = not left and _logged_in_just_now(sessions_in(stored), request.viewer.secret)
+    form = PresentPasswordForm(typed(request), request=request, username=me.username)
+    if form.is_bound:
+        RateLimits(connect()).count(NEW_CODES, str(me.uid))
+    if not (form.is_bound and is_new) and not form.is_valid():
+        context = {"form": form, "left": left, "is_new": is_new}
+        return form_page(request, "accounts/recovery/recovery.html", context)
     codes = RecoveryCodes(connect()).make(me.uid)
     log_account_event(request, "made recovery codes", me)
     return form_page(request, "accounts/recovery/codes.html", {"codes": codes})

@@ -1,121 +1,160 @@
-"""The settings: profile, password, appearance, language, and deleting the account."""
+"""The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
-from django.forms import Form
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
 from django.urls import path
-from django.utils.translation import get_language
+from django.utils.text import format_lazy
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import cache_control
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from accounts.community.roles import LastAdmin, Roles
-from accounts.settings import sessions
-from accounts.settings.feature import EDITS, PASSWORD_FORMS
-from accounts.settings.forms import AppearanceForm, LanguageForm, PasswordForm, ProfileForm, profile_of
-from accounts.signing_in.forms import PresentPasswordForm
+from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
+from accounts.signing_in.forms import LineField, NewPasswordForm, PresentPasswordForm
 from accounts.signing_in.guards import (
     begin_session,
+    for_forms,
+    for_passwords,
     log_account_event,
+    logged_out,
     login_required,
+    never_store,
     open_to_frozen,
     own_page,
     page_of_form,
     take_back_all,
-    to_login,
 )
-from accounts.signing_in.html import form_page
+from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.sessions.entities import Device, Session, sessions_in
+from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
+from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.theme import keep_theme, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
-never_store = cache_control(private=True, no_store=True)
+# ---- Forms
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@never_store
-def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """The form for the display name and the bio, with links to the other settings."""
-    if request.method == "POST":
-        return _edit_profile(request)
-    try:
-        me, bio = profile_of(request.viewer)
-    except NotSignedIn:
-        return to_login(request.path)
-    return form_page(
-        request, "accounts/settings/settings.html", {"form": ProfileForm(initial={"name": me.name, "bio": bio})}
+class ProfileForm(forms.Form):
+    """The display name and the bio."""
+
+    name = LineField(
+        LONGEST_DISPLAY_NAME,
+        label=gettext_lazy("Display name"),
+        help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
+    )
+    bio = LineField(
+        LONGEST_BIO,
+        label=gettext_lazy("About you"),
+        help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
 
-def _edit_profile(request: RetwisRequest) -> HttpResponse:
+class PasswordForm(PresentPasswordForm, NewPasswordForm):
+    """Asks for the present password and for a new one."""
+
+    field_order = ("password", "password1", "password2")
+
+
+class AppearanceForm(forms.Form):
+    """The colours of all pages in one browser."""
+
+    SYSTEM = "system"
+
+    theme = forms.ChoiceField(
+        choices=[
+            (SYSTEM, gettext_lazy("Use system setting")),
+            ("light", gettext_lazy("Light")),
+            ("dark", gettext_lazy("Dark")),
+        ],
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options.")),
+    )
+
+    def clean_theme(self) -> str:
+        """The theme as the cookie has it: empty for the system's."""
+        theme = str(self.cleaned_data["theme"])
+        return "" if theme == self.SYSTEM else theme
+
+
+class LanguageForm(forms.Form):
+    """The language of the pages."""
+
+    language = forms.ChoiceField(
+        choices=settings.LANGUAGES,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these languages.")),
+    )
+
+
+# ---- Views
+
+
+@for_forms
+@never_store
+def profile_settings(request: RetwisRequest) -> HttpResponse:
+    """The form for the display name and the bio, with links to the other settings."""
     try:
-        me = request.viewer.require_user()
+        me, stored = stored_of(request.viewer)
     except NotSignedIn:
+        if request.method != "POST":
+            raise
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
-    form = ProfileForm(request.POST)
+    form = ProfileForm(typed(request), initial={"name": me.name, "bio": stored.get("bio", "")})
     if not form.is_valid():
-        return form_page(request, "accounts/settings/settings.html", {"form": form}, status=422)
+        return form_page(request, "accounts/settings/settings.html", {"form": form})
     RateLimits(connect()).count(EDITS, str(me.uid))
     NameIndex(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
-    messages.success(request, _("Saved."))
-    return redirect("settings")
+    return done(request, _("Saved."), "settings")
 
 
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 @login_required
 @never_store
 def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
-    if request.method != "POST":
-        form = PasswordForm(request=request, username=me.username)
-        return form_page(request, "accounts/settings/password.html", {"form": form})
-    RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
-    form = PasswordForm(request.POST, request=request, username=me.username)
+    form = PasswordForm(typed(request), request=request, username=me.username)
+    if form.is_bound:
+        RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
     if not form.is_valid():
-        return form_page(request, "accounts/settings/password.html", {"form": form}, status=422)
+        return form_page(request, "accounts/settings/password.html", {"form": form})
     generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
     return begin_session(request, Verified(me, generation), "/")
 
 
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 @login_required
 @never_store
 def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
-    if request.method != "POST":
-        form = PresentPasswordForm(request=request, username=me.username)
-        return form_page(request, "accounts/settings/delete.html", {"form": form})
-    RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
-    form = PresentPasswordForm(request.POST, request=request, username=me.username)
-    if not form.is_valid():
-        return form_page(request, "accounts/settings/delete.html", {"form": form}, status=422)
-    if request.viewer.checked.role is not Role.MEMBER and not _without_role(request, me):
+    form = PresentPasswordForm(typed(request), request=request, username=me.username)
+    if form.is_bound:
+        RateLimits(connect()).count(PASSWORD_FORMS, str(me.uid))
+    context: dict[str, object] = {"form": form}
+    if form.is_valid() and request.viewer.checked.role is not Role.MEMBER and not _without_role(request, me):
         form.add_error(None, str(LastAdmin.message))
-        return form_page(request, "accounts/settings/delete.html", {"form": form, "is_last_admin": True}, status=422)
+        context["is_last_admin"] = True
+    if not form.is_valid():
+        return form_page(request, "accounts/settings/delete.html", context)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
-    messages.success(request, _("Your account was deleted."))
-    response = redirect("home")
+    response = done(request, _("Your account was deleted."), "home")
     take_back_all(response)
     return response
 
@@ -130,16 +169,16 @@ def _without_role(request: RetwisRequest, me: User) -> bool:
 
 
 @open_to_frozen
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
     """Light, dark or like the system. A cookie keeps it, so it is the choice of one browser and of no account."""
-    present = theme_of(request) or AppearanceForm.SYSTEM
-    return _choice(request, "accounts/settings/appearance.html", AppearanceForm, "theme", present, keep_theme)
+    form = AppearanceForm(typed(request), initial={"theme": theme_of(request) or AppearanceForm.SYSTEM})
+    return _choice(request, "accounts/settings/appearance.html", form, "theme", keep_theme)
 
 
 @open_to_frozen
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @never_store
 def language(request: RetwisRequest) -> HttpResponse:
     """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
@@ -149,28 +188,118 @@ def language(request: RetwisRequest) -> HttpResponse:
             Users(connect()).choose_language(request.viewer.require_user().uid, code)
         keep_language(response, code)
 
-    return _choice(request, "accounts/settings/language.html", LanguageForm, "language", get_language(), keep)
+    form = LanguageForm(typed(request), initial={"language": get_language()})
+    return _choice(request, "accounts/settings/language.html", form, "language", keep)
 
 
 def _choice(
-    request: RetwisRequest,
-    template: str,
-    form_class: type[Form],
-    field: str,
-    present: str | None,
-    keep: Callable[[HttpResponse, str], None],
+    request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
 ) -> HttpResponse:
     """A page with one choice. Saving it redirects to the page that led here."""
-    if request.method != "POST":
-        form = form_class(initial={field: present})
-        return form_page(request, template, {"form": form, "field": form[field], "next": page_of_form(request)})
-    form = form_class(request.POST)
-    after = own_page(request, request.POST.get("next", ""))
+    after = own_page(request, request.POST.get("next", "")) if form.is_bound else page_of_form(request)
     if not form.is_valid():
-        return form_page(request, template, {"form": form, "field": form[field], "next": after}, status=422)
+        return form_page(request, template, {"form": form, "field": form[field], "next": after})
     response = HttpResponseRedirect(after)
     keep(response, form.cleaned_data[field])
     return response
+
+
+# ---- The page of one's sessions, and ending them.
+
+
+OTHERS = "others"  # in place of a session's number: all but the one of this browser
+
+
+class Moment(NamedTuple):
+    """A time for people: `iso` for the attribute of `<time>`, and in words."""
+
+    iso: str
+    words: str
+
+
+class Row(NamedTuple):
+    number: str  # of the session
+    device: str  # in words
+    since: Moment
+    used: Moment
+    is_here: bool  # the browser that asks
+
+
+@open_to_frozen
+@for_forms
+@never_store
+def sessions(request: RetwisRequest) -> HttpResponse:
+    """The devices on which the user is logged in. A POST with `end`, the number of a session or OTHERS, ends these."""
+    me, stored = stored_of(request.viewer)
+    found = sessions_in(stored)
+    if request.method != "POST":
+        listed = rows(found, request.viewer.secret, active_language())
+        has_others = any(not row.is_here for row in listed)
+        is_shared = not any(row.is_here for row in listed)
+        context = {"rows": listed, "has_others": has_others, "is_shared": is_shared}
+        return form_page(request, "accounts/settings/sessions/sessions.html", context)
+    RateLimits(connect()).count(SESSIONS, str(me.uid))
+    which = request.POST.get("end", "")
+    if which == OTHERS:
+        here = next((session for session in found if session.secret == request.viewer.secret), None)
+        return _end_others(request, me, here)
+    ended = [session.secret for session in found if session.number == which]
+    for secret in ended:
+        Sessions(connect()).end(me.uid, secret)
+        log_account_event(request, "logged out a device", me)
+    if request.viewer.secret in ended:
+        messages.success(request, _("You are logged out."))
+        return logged_out()
+    return done(request, _("This device is logged out."), "sessions")
+
+
+def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
+    """The row of the session with the secret `here` stands first."""
+    found = [
+        Row(
+            session.number,
+            in_words(session.device),
+            Moment(*moment(session.since, language)),
+            Moment(*moment(session.used, language)),
+            session.secret == here,
+        )
+        for session in sessions
+    ]
+    return sorted(found, key=lambda row: not row.is_here)
+
+
+def in_words(device: Device) -> str:
+    if device.browser and device.system:
+        return _("%(browser)s on %(system)s") % device._asdict()
+    return device.browser or device.system or _("Unknown device")
+
+
+def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpResponse:
+    """All sessions end, and this browser gets a new one: two steps, each of them whole. The new one is as old as the
+    one before: nobody has typed a password. A browser with the official secret, whose age is not known, logs in
+    again."""
+    generation = Sessions(connect()).end_all(me.uid)
+    log_account_event(request, "logged out all other devices", me)
+    if here is None:
+        messages.success(request, _("You are logged out on all your devices."))
+        return logged_out()
+    messages.success(request, _("All your other devices are logged out."))
+    return begin_session(request, Verified(me, generation, since=here.since), request.path)
+
+
+@open_to_frozen
+@for_forms
+@login_required
+@never_store
+def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
+    """Asks first; a POST ends every session, also that of this browser."""
+    if request.method != "POST":
+        return form_page(request, "accounts/settings/sessions/everywhere.html", {})
+    RateLimits(connect()).count(SESSIONS, str(me.uid))
+    Sessions(connect()).end_all(me.uid)
+    log_account_event(request, "logged out everywhere", me)
+    messages.success(request, _("You are logged out on all your devices."))
+    return logged_out()
 
 
 # ---- Addresses
@@ -181,7 +310,7 @@ urlpatterns = [
     path("settings/password/", password, name="password"),
     path("settings/appearance/", appearance, name="appearance"),
     path("settings/language/", language, name="language"),
-    path("settings/sessions/", sessions.sessions, name="sessions"),
-    path("settings/sessions/everywhere/", sessions.log_out_everywhere, name="log_out_everywhere"),
+    path("settings/sessions/", sessions, name="sessions"),
+    path("settings/sessions/everywhere/", log_out_everywhere, name="log_out_everywhere"),
     path("settings/delete/", delete_account, name="delete_account"),
 ]

@@ -1,4 +1,4 @@
-"""Forms of registration and login, and the password fields that the settings use too."""
+"""Forms of registration and login, and the fields that other forms use too."""
 
 from typing import Any
 
@@ -10,19 +10,30 @@ from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.joining.applications import LONGEST_WHY
-from accounts.joining.refusals import NotYetMember
+from accounts.joining.applications import LONGEST_WHY, NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
+from accounts.users.names import in_one_line
 from retwis_site.http.form_fields import MaxLength
 
-LONGEST_NAME = 30
-USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_NAME}}}"
+LONGEST_USERNAME = 30
+USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_USERNAME}}}"
 
 valid_username = RegexValidator(
     rf"\A{USERNAME}\Z",
-    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_NAME),
+    format_lazy(_("1 to {number} letters (A to Z), digits and underscores."), number=LONGEST_USERNAME),
 )
+
+
+class LineField(forms.CharField):
+    """A text in one line, which may be empty. A validator checks the length, as in `PasswordField`."""
+
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        self.longest = longest
+        super().__init__(required=False, validators=[MaxLength(longest)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return in_one_line(str(super().to_python(value)))
 
 
 class PasswordField(forms.CharField):
@@ -33,14 +44,23 @@ class PasswordField(forms.CharField):
         super().__init__(strip=False, validators=[MaxLength(LONGEST_PASSWORD)], widget=widget, **kwargs)
 
 
+class UsernameField(forms.CharField):
+    """A username, of a new account or of one that there is."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attrs = {"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}
+        super().__init__(label=_("Username"), widget=forms.TextInput(attrs=attrs), **kwargs)
+
+
 class NewPasswordForm(forms.Form):
-    """A new password, typed twice."""
+    """A new password, typed twice, for the account `username`; without it, for that of the field `username`."""
 
-    password1 = PasswordField("new-password", label=_("Password"))
-    password2 = PasswordField("new-password", label=_("Repeat password"))
+    password1 = PasswordField("new-password", label=_("New password"))
+    password2 = PasswordField("new-password", label=_("Repeat new password"))
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, username: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._username = username
         self.fields["password1"].help_text = " ".join(password_validators_help_texts())
 
     def clean(self) -> dict[str, Any]:
@@ -49,7 +69,7 @@ class NewPasswordForm(forms.Form):
         if not first:
             return cleaned
         try:
-            check_new_password(first, self.account_name())
+            check_new_password(first, self._username or str(cleaned.get("username", "")))
         except forms.ValidationError as error:
             self.add_error("password1", error)
             return cleaned
@@ -57,17 +77,13 @@ class NewPasswordForm(forms.Form):
             self.add_error("password2", _("The passwords do not match."))
         return cleaned
 
-    def account_name(self) -> str:
-        """The username of the account that gets the password."""
-        return str(self.cleaned_data.get("username", ""))
-
 
 class RegisterForm(NewPasswordForm):
-    username = forms.CharField(
-        label=_("Username"),
+    password1 = PasswordField("new-password", label=_("Password"))
+    password2 = PasswordField("new-password", label=_("Repeat password"))
+    username = UsernameField(
         validators=[valid_username],
-        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_NAME),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
+        help_text=format_lazy(_("1 to {number} letters, digits and underscores."), number=LONGEST_USERNAME),
     )
 
 
@@ -105,10 +121,7 @@ class LoginForm(forms.Form):
     Validation reads the store: round trips and errors of `authenticate()`.
     """
 
-    username = forms.CharField(
-        label=_("Username"),
-        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
-    )
+    username = UsernameField()
     password = PasswordField("current-password", label=_("Password"))
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
@@ -124,7 +137,7 @@ class LoginForm(forms.Form):
         try:
             verified: Any = authenticate(self._request, username=cleaned["username"], password=cleaned["password"])
         except NotYetMember as answer:
-            raise forms.ValidationError(str(answer.text)) from answer
+            raise forms.ValidationError(answer.text) from answer
         self.verified = verified
         if verified is None:
             raise forms.ValidationError(_("Wrong username or password."))

@@ -1,4 +1,4 @@
-"""Decorators that restrict a view to POST or to users, and the addresses that a request may be redirected to."""
+"""Decorators that restrict a view to POST, to users or to staff, and where a request may be redirected to."""
 
 import logging
 from collections.abc import Callable
@@ -7,23 +7,28 @@ from typing import Concatenate, ParamSpec, cast
 from urllib.parse import unquote, urlencode, urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.urls import Resolver404, resolve, reverse
+from django.utils.cache import patch_cache_control
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
+from django.views.decorators.cache import cache_control
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import device_of
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import NotSignedIn, User, Verified
+from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
 from retwis_site.store.client import connect
 
 P = ParamSpec("P")
+UserView = Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase]
+Guarded = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
@@ -39,27 +44,60 @@ def open_to_frozen(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespo
     return view
 
 
-def login_required(
-    view: Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase],
-) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Gives the view the signed-in user, after the request. Redirects visitors to the login page. Round trips as for
-    `request.user`.
+never_store = cache_control(private=True, no_store=True)
 
-    After the login they return to this page. A redirect cannot repeat a POST, so after one they return to the page that
-    has the form.
-    """
+for_forms = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view of a form with passwords. No error report shows what was typed, and a frozen user may send it."""
+    return open_to_frozen(sensitive_post_parameters()(for_forms(view)))
+
+
+def login_required(view: UserView[P]) -> Guarded[P]:
+    """Gives the view the signed-in user, after the request. Raises NotSignedIn. Round trips as for `request.user`."""
 
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         retwis_request = cast(RetwisRequest, request)
-        try:
-            me = retwis_request.viewer.require_user()
-        except NotSignedIn:
-            after = request.get_full_path() if request.method in {"GET", "HEAD"} else page_of_form(request)
-            return to_login(after)
-        return view(retwis_request, me, *args, **kwargs)
+        return view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
 
     update_wrapper(guarded, view)
     return guarded
+
+
+def staff_required(view: UserView[P]) -> Guarded[P]:
+    """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
+    404, with any method, so it stands above `require_safe` and the like. No cache stores the answer.
+    Round trips as for `request.user`."""
+    return _only({Role.MODERATOR, Role.ADMIN}, view)
+
+
+def admin_required(view: UserView[P]) -> Guarded[P]:
+    """Like `staff_required`, for admins alone."""
+    return _only({Role.ADMIN}, view)
+
+
+def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        retwis_request = cast(RetwisRequest, request)
+        if retwis_request.viewer.checked.role not in roles:
+            raise Http404
+        response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
+        patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    update_wrapper(guarded, view)
+    guarded.for_roles = roles  # type: ignore[attr-defined]
+    return guarded
+
+
+def log_in_first(request: HttpRequest) -> HttpResponseRedirect:
+    """What becomes of NotSignedIn: a redirect to the login page, which leads back to this page.
+
+    A redirect cannot repeat a POST. So after a `change`, it leads to the page that has the form.
+    """
+    view = request.resolver_match.func if request.resolver_match else None
+    return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
 
 
 def to_login(after: str) -> HttpResponseRedirect:
@@ -121,11 +159,13 @@ def said_at_login(request: RetwisRequest) -> list[str]:
     return [str(cookie.at_login) for cookie in _personal() if cookie.at_login and cookie.name in request.COOKIES]
 
 
-def take_back_at_logout(response: HttpResponse) -> None:
-    """Remove the cookies that end with a session."""
+def logged_out() -> HttpResponse:
+    """A redirect to the home page, without the cookies that end with a session."""
+    response = HttpResponseRedirect(reverse("home"))
     for cookie in _personal():
         if not cookie.outlives_logout:
             cookies.take_back(response, cookie.name)
+    return response
 
 
 def take_back_all(response: HttpResponse) -> None:

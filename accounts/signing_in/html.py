@@ -7,13 +7,15 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked
-from accounts.users.avatars import avatar
 from accounts.users.entities import Sanction, State, User
-from accounts.users.html import at
+from accounts.users.html import at, avatar
 from accounts.users.names import isolated
 from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site
@@ -204,9 +206,33 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
     }
 
 
-def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
+# ---- Views of forms
+
+
+def typed(request: HttpRequest) -> QueryDict | None:
+    """What was typed into a form; None before."""
+    return request.POST if request.method == "POST" else None
+
+
+def form_page(
+    request: RetwisRequest, template: str, context: Mapping[str, Any], status: int | None = None
+) -> HttpResponse:
     """A page with a form, rendered for this request. Its template has the context, `user`, and what `pages.page` and
-    the frame need."""
+    the frame need. Without a `status` it is 422 when something was typed into `form` of the context, else 200.
+
+    So all views of forms go one way. The form of a GET, into which nothing was typed, is not valid either:
+
+        form = NameForm(typed(request), initial={"name": me.name})
+        if not form.is_valid():
+            return form_page(request, "name.html", {"form": form})
+        Names(connect()).change(me.uid, form.cleaned_data["name"])
+        return done(request, _("Saved."), "settings")
+
+    What only the store knows to be wrong is added with `form.add_error`, before the question whether it is valid.
+    """
+    if status is None:
+        form = context.get("form")
+        status = 422 if isinstance(form, BaseForm) and form.is_bound else 200
     by = rendering(request)
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
@@ -215,3 +241,9 @@ def form_page(request: RetwisRequest, template: str, context: Mapping[str, Any],
         **frame(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)
+
+
+def done(request: HttpRequest, said: str, view: str, *arguments: object) -> HttpResponse:
+    """A redirect to a view, whose page begins with what is said."""
+    messages.success(request, said)
+    return redirect(view, *arguments)

@@ -1,6 +1,8 @@
-"""The rules for a new password, used by the forms and the commands; the hash by which it is kept; and old hashes."""
+"""Passwords: the rules for a new one, used by the forms and the commands; the hash by which it is kept; old hashes; and
+the Django authentication backend, to which a username and a password are shown."""
 
 import hashlib
+import logging
 import os
 import sys
 import threading
@@ -9,15 +11,25 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from django.contrib.auth.hashers import Argon2PasswordHasher, BCryptPasswordHasher
+from argon2.exceptions import Argon2Error
+from django.contrib.auth.hashers import Argon2PasswordHasher, BCryptPasswordHasher, check_password, make_password
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.joining.applications import Applications
+from accounts.signing_in.sessions.repository import Sessions, StoredPassword
+from accounts.users.entities import SuspendedLogin, User, Verified
+from accounts.users.repository import Users
 from retwis_site.fair_queue import FairQueue
+from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.identity import site_name
 from retwis_site.server.processes import run_anywhere
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import Limit, RateLimits
 
 T = TypeVar("T")
 
@@ -87,3 +99,92 @@ def _make_way() -> None:
         niceness = NICENESS_IN_A_CROWD if HASHING.someone_waits() else NICENESS
         # Never above that of the process: one that is not root may not do that, and then nobody could log in.
         os.setpriority(os.PRIO_PROCESS, thread, max(os.getpriority(os.PRIO_PROCESS, thread), niceness))
+
+
+# ---- The backend on Redis, and how often it may be asked.
+
+
+logger = logging.getLogger("retwis.accounts")
+
+LOGINS = Limit(  # for each pair of an account and an address
+    *("login", 10, 15 * 60, "wrong passwords"),
+    gettext_lazy("Too many wrong passwords in a short time. The limit is %(times)d."),
+)
+ATTEMPTS = Limit(  # for each address, over all accounts: a right password costs a hash, as a wrong one does
+    *("attempt", 200, 15 * 60, "logins from your network"),
+    gettext_lazy("Too many login attempts from your network in a short time. The limit is %(times)d."),
+)
+
+
+def login_subject(name: str, address: str) -> str:
+    """What LOGINS counts by: a hash of the typed name and the address, 32 hex digits for a name of any length.
+
+    The address is part of it, so that wrong passwords from elsewhere do not lock the owner of the account out.
+    """
+    return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]
+
+
+class RedisBackend:
+    """For `django.contrib.auth.authenticate()`. It has no base class: Django's own backends import models."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None
+    ) -> Verified | None:
+        """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does.
+
+        Both take the same time, except for an account with a slower hash of another Retwis. Five round trips; four
+        more for the first login with such a hash. Raises StoreError; raises TooOften after too many wrong passwords for
+        this account from the request's address, or after too many logins from that address. Raises SuspendedLogin for
+        the right password of a suspended account.
+        """
+        if username is None or password is None:
+            return None
+        if request is None:
+            return self._verified(username, password)
+        limits = RateLimits(connect())
+        address = client_address(request)
+        subject = login_subject(username, address)
+        limits.count(ATTEMPTS, address)  # first: a right password that it refuses must not count as a wrong one
+        limits.count(LOGINS, subject)
+        try:
+            verified = self._verified(username, password)
+        except SuspendedLogin:
+            limits.forget(LOGINS, subject)
+            raise
+        if verified is None:
+            # The name is not logged: people type their password into its field by mistake.
+            logger.warning("wrong name or password from %s, counted as %s", address, subject)
+            return None
+        limits.forget(LOGINS, subject)
+        return verified
+
+    def _verified(self, username: str, password: str) -> Verified | None:
+        sessions = Sessions(connect())
+        uid = Users(connect()).find(username)
+        stored = sessions.stored_password(uid) if uid is not None else None
+        if uid is None or stored is None:
+            # One hash, as for a wrong password.
+            Applications(connect()).tell(username, password, otherwise=make_password)
+            return None
+        if not _matches(password, uid, stored):
+            return None
+        if stored.is_suspended:
+            raise SuspendedLogin(uid)
+        if stored.is_old:
+            sessions.replace_old_password(uid, stored.secret, make_password(password))
+        return Verified(User(uid, stored.username), stored.generation, stored.language)
+
+
+def _matches(password: str, uid: int, stored: StoredPassword) -> bool:
+    try:
+        if check_password(password, stored.encoded):
+            return True
+    except (ValueError, AssertionError, Argon2Error):  # what Django's hashers raise for a damaged hash
+        logger.error(
+            "the stored password of user %d is damaged: nobody can log in; `manage.py changepassword` sets another", uid
+        )
+        make_password(password)
+        return False
+    if stored.is_old:
+        make_password(password)  # to compare an MD5 takes no time; an unknown name costs a hash
+    return False

@@ -7,26 +7,25 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
-from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import CannotJoin
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.guards import (
     begin_session,
     change,
+    for_passwords,
     log_account_event,
+    logged_out,
     open_to_frozen,
     own_page,
     said_at_login,
-    take_back_at_logout,
 )
-from accounts.signing_in.html import form_page
+from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import NameTaken, Verified
+from accounts.users.entities import Login, Refused, Verified
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
 from retwis_site.rendering.error_pages import error_page
@@ -34,9 +33,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 def register(request: RetwisRequest) -> HttpResponse:
     return _register(request, request.POST.get("code", ""))
 
@@ -55,53 +52,45 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     mode = (request.viewer.site if request.method == "POST" or code else request.viewer.shown_site).registration
     joining = Joining(connect())
     kind = ApplicationForm if mode == "approval" and not code else RegisterForm
-    form = kind(request.POST if request.method == "POST" else None)
+    form = kind(typed(request))
     try:
         joining.check_open(mode, code)
-    except CannotJoin as refusal:
-        return error_page(request, 403, _("You cannot join now"), str(refusal.text))
-    if request.method != "POST":
-        return _register_page(request, form, code, status=200)
-    if not form.is_valid():
-        return _register_page(request, form, code, status=422)
-    limits = RateLimits(connect())
-    counted = limits.count(REGISTRATIONS, client_address(request))
-    typed = form.cleaned_data
-    try:
-        password = make_password(typed["password1"])
-        login = joining.join(mode, typed["username"], password, typed.get("why", ""), code)
-    except (NameTaken, CannotJoin) as refusal:
-        limits.take_back(counted)
-        taken = _("This username is taken. Choose another one.")
-        form.add_error("username", taken if isinstance(refusal, NameTaken) else str(refusal.text))
-        return _register_page(request, form, code, status=422)
+    except Refused as refusal:
+        return error_page(request, 403, _("You cannot join now"), str(refusal))
+    if form.is_valid():
+        limits = RateLimits(connect())
+        counted = limits.count(REGISTRATIONS, client_address(request))
+        given = form.cleaned_data
+        try:
+            password = make_password(given["password1"])
+            login = joining.join(mode, given["username"], password, given.get("why", ""), code)
+        except Refused as refusal:
+            limits.take_back(counted)
+            form.add_error("username", str(refusal))
+        else:
+            return _joined(request, login)
+    context = {"form": form, "said": said_at_login(request), "code": code}
+    return form_page(request, "accounts/signing_in/register.html", context)
+
+
+def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
     if login is None:
-        messages.success(request, _("Thank you. Log in later to see whether you can join."))
-        return redirect("login")
+        return done(request, _("Thank you. Log in later to see whether you can join."), "login")
     text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
     messages.success(request, text % {"name": login.user.username})
     log_account_event(request, "registered", login.user)
     return begin_session(request, Verified(login.user), reverse("recovery"))
 
 
-def _register_page(request: RetwisRequest, form: RegisterForm, code: str, status: int) -> HttpResponse:
-    context = {"form": form, "said": said_at_login(request), "code": code}
-    return form_page(request, "accounts/signing_in/register.html", context, status=status)
-
-
-@open_to_frozen
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_passwords
 def login(request: RetwisRequest) -> HttpResponse:
-    if request.method != "POST":
-        after = own_page(request, request.GET.get("next", ""))
-        if request.user.is_authenticated:
-            return HttpResponseRedirect(after)
-        return _login_page(request, LoginForm(request=request), after)
-    after = own_page(request, request.POST.get("next", ""))
-    form = LoginForm(request.POST, request=request)
+    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    if request.method != "POST" and request.user.is_authenticated:
+        return HttpResponseRedirect(after)
+    form = LoginForm(typed(request), request=request)
     if not form.is_valid() or form.verified is None:
-        return _login_page(request, form, after, status=422)
+        context = {"form": form, "next": after, "said": said_at_login(request)}
+        return form_page(request, "accounts/signing_in/login.html", context)
     user, language = form.verified.user, form.verified.language
     response = begin_session(request, form.verified, after)
     if language in CODES:
@@ -110,11 +99,6 @@ def login(request: RetwisRequest) -> HttpResponse:
     messages.success(request, _("Welcome back, %(name)s.") % {"name": user.username})
     log_account_event(request, "logged in", user)
     return response
-
-
-def _login_page(request: RetwisRequest, form: LoginForm, after: str, status: int = 200) -> HttpResponse:
-    context = {"form": form, "next": after, "said": said_at_login(request)}
-    return form_page(request, "accounts/signing_in/login.html", context, status)
 
 
 @open_to_frozen
@@ -126,9 +110,7 @@ def logout(request: RetwisRequest) -> HttpResponse:
         Sessions(connect()).end(me.uid, request.viewer.secret)
         log_account_event(request, "logged out", me)
         messages.success(request, _("You are logged out."))
-    response = redirect("home")
-    take_back_at_logout(response)
-    return response
+    return logged_out()
 
 
 # ---- Addresses

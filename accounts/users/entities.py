@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotFound
+
+OPERATOR = 0  # in place of a uid: whoever runs the site, by a command, or the site itself
 
 
 class State(StrEnum):
@@ -97,8 +100,19 @@ class AccountSuspended(AccountDeleted):
     message = _("This account is suspended.")
 
 
-class NameTaken(Exception):
+class Refused(Exception):
+    """What somebody wanted was not done. `message` says why, in a sentence for them."""
+
+    message: Promise
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+class NameTaken(Refused):
     """A user has this name, perhaps in another letter case."""
+
+    message = _("This username is taken. Choose another one.")
 
 
 class AccountFrozen(Exception):
@@ -114,4 +128,4 @@ class SuspendedLogin(Exception):
 
 
 class NotSignedIn(Exception):
-    """The page is for users, and the request has no cookie of one."""
+    """The page is for users, and the request has no cookie of one. `log_in_first` makes its answer."""

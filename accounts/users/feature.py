@@ -1,16 +1,17 @@
 """Users: names, hashes, and what a deletion removes."""
 
-from accounts.users.checks.account_checks import (
+from accounts.users.adoption import AccountAdoption
+from accounts.users.checks import (
     AccountChecks,
     AccountOrphans,
     DeletedAccountChecks,
+    NameIndexChecks,
+    SkeletonChecks,
     left_by_users,
     sets_of_unknown_users,
 )
-from accounts.users.checks.adoption import AccountAdoption
-from accounts.users.checks.name_index_checks import NameIndexChecks, SkeletonChecks
 from accounts.users.deletion import finish_deletion, remove_user
-from accounts.users.name_index import finish_name
+from accounts.users.names import finish_name
 from accounts.users.registration import finish_user
 from accounts.users.site_lines import USERS, account_lines
 from retwis_site.features import Feature

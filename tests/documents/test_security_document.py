@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.urls import get_resolver
 
-from accounts.signing_in.forms import LONGEST_NAME
+from accounts.signing_in.forms import LONGEST_USERNAME
 from accounts.signing_in.guards import COOKIE_LIVES
 from accounts.signing_in.passwords import LONGEST_PASSWORD, LeanArgon2PasswordHasher
 from retwis_site.features import features
@@ -159,7 +159,7 @@ def test_every_address_says_who_may_use_it():
 
 def test_what_may_be_typed_is_what_the_code_takes():
     rules = {what: rule for what, [rule] in table_of("What may be typed").items()}
-    assert f"1 to {LONGEST_NAME} of" in rules["a username"]
+    assert f"1 to {LONGEST_USERNAME} of" in rules["a username"]
     assert f"8 to {LONGEST_PASSWORD} characters" in rules["a password"]
     assert f"1 to {LONGEST_POST} characters" in rules["a post"]
     assert f"from 1 to {LARGEST_ID};" in rules["an id, a cursor"]

@@ -26,7 +26,7 @@ MUTANTS = [
     ),
     Mutant(
         f"display name: {JOINS}",
-        "accounts/users/name_index.py",
+        "accounts/users/names.py",
         """            pipe.execute()
             seen = {uid: stored for uid, stored in self.stored(seen).items() if stored != seen[uid]}
 """,

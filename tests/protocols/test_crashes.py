@@ -12,7 +12,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NameTaken, User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys

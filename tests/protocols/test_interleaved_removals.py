@@ -9,15 +9,14 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import AccountDeleted, NoSuchUser, Role, State, User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User, Verified
+from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreError
 from retwis_site.features import account_sets

@@ -16,7 +16,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User, Verified
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from accounts.users.repository import PERSON, person
 from retwis_site.jobs.worker import drain

@@ -11,18 +11,17 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.joining.answers import Answers
-from accounts.community.refusals import Refused
+from accounts.community.answers import Answers
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.community.site.words import SiteWords
+from accounts.community.site_words import SiteWords
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NoSuchUser, Role, State, User
-from accounts.users.name_index import NameIndex
+from accounts.users.entities import NoSuchUser, Refused, Role, State, User
+from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features

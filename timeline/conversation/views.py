@@ -9,10 +9,8 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import to_login
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn
 from accounts.users.html import at
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
@@ -85,10 +83,7 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
 
 def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
     """`which`: `likes` or `bookmarks`."""
-    try:
-        found = SavedPosts(connect(), of).page(request.viewer, score_cursor(request.GET.get("before")))
-    except NotSignedIn:
-        return to_login(request.get_full_path())
+    found = SavedPosts(connect(), of).page(request.viewer, score_cursor(request.GET.get("before")))
     by = rendering(request)
     page = PostsPage(found.posts, found.older.uid if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}

@@ -16,12 +16,11 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.settings.feature import EDITS
-from accounts.signing_in.guards import login_required, open_to_frozen, to_login
+from accounts.signing_in.guards import login_required, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.avatars import avatar
-from accounts.users.entities import NotSignedIn, User
-from accounts.users.html import at, first_two
+from accounts.users.entities import User
+from accounts.users.html import at, avatar, first_two
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, active_language, joined
 from retwis_site.rendering.pages import html_response
@@ -186,10 +185,7 @@ class KindsForm(forms.Form):
 def notifications(request: RetwisRequest) -> HttpResponse:
     only, before = choice(Only, request.GET.get("only")), place_cursor(request.GET.get("before"))
     read = read_cursor(request.GET.get("read"))
-    try:
-        found = Notifications(connect()).page(request.viewer, only, before)
-    except NotSignedIn:
-        return to_login(request.get_full_path())
+    found = Notifications(connect()).page(request.viewer, only, before)
     by = rendering(request)
     if only is Only.ALL and before is None:
         by = by.without_news()  # this page has made them read

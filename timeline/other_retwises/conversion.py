@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol, TypeVar
 
-from accounts.users.checks.adoption import BEGINNING
+from accounts.users.adoption import BEGINNING
 from retwis_site.features import Line
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches

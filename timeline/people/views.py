@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.settings.forms import LineField
-from accounts.signing_in.guards import login_required, to_login
+from accounts.signing_in.forms import LineField
+from accounts.signing_in.guards import login_required
 from accounts.signing_in.html import Page, Rendering, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn, User
+from accounts.users.entities import User
 from accounts.users.html import person, titled
 from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
@@ -160,10 +160,7 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
 @require_safe
 @cache_control(private=True, no_store=True)
 def blocks(request: RetwisRequest) -> HttpResponse:
-    try:
-        found = hidden_people(connect(), request.viewer)
-    except NotSignedIn:
-        return to_login(request.get_full_path())
+    found = hidden_people(connect(), request.viewer)
     return hidden_page(request, rendering(request), found)
 
 

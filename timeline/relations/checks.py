@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from accounts.users.checks.account_checks import unknown
+from accounts.users.checks import unknown
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import (
     Built,

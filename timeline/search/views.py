@@ -9,10 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import to_login
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NotSignedIn
 from retwis_site.http.client_ip import client_address
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.store.client import Pipe, connect
@@ -188,10 +186,7 @@ def search(request: RetwisRequest) -> HttpResponse:
     typed, before = request.GET.get("q", "").strip(), post_cursor(request.GET.get("before"))
     asked = Asked(typed, choice(Scope, request.GET.get("in", Scope.EVERYONE)), before)
     if asked.scope is not Scope.EVERYONE:
-        try:
-            request.viewer.require_user()
-        except NotSignedIn:
-            return to_login(request.get_full_path())
+        request.viewer.require_user()
     if not typed:
         return not_searched_page(request, rendering(request), asked, "")
     first = before is None and asked.scope is Scope.EVERYONE

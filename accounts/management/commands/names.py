@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.joining.names import MOST_BLOCKED, BlockedNames
+from accounts.joining.joining import MOST_BLOCKED, BlockedNames
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 

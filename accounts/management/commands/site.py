@@ -5,8 +5,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.site.views import checked
-from accounts.community.site.words import SiteWords
+from accounts.community.site_words import SiteWords
+from accounts.community.views import checked
 from retwis_site.identity import FIELDS, stored_site
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store

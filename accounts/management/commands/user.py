@@ -13,15 +13,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import Record
-from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
 from accounts.management.people import address_of, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
-from accounts.signing_in.feature import LOGINS, login_subject
 from accounts.signing_in.forms import valid_username
+from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import NameTaken, Role, State
+from accounts.users.entities import NameTaken, Refused, Role, State
 from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of

@@ -10,12 +10,12 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from django.urls import get_resolver
 
-from accounts.community.guards import admin_required, staff_required
-from accounts.community.log import OPERATOR, Log
+from accounts.community.log import Log
 from accounts.community.roles import LastAdmin, RoleChanging, Roles
 from accounts.community.sanctions import Sanctions
+from accounts.signing_in.guards import admin_required, staff_required
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import NoSuchUser, Role, State
+from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
 from retwis_site.jobs.worker import drain
 from tests.support.people import PASSWORD
 from tests.support.stores.key_layouts import make_due, noted

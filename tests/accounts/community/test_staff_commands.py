@@ -8,7 +8,7 @@ from django.core.management import CommandError, ManagementUtility, call_command
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, Sanctions
-from accounts.signing_in.feature import LOGINS, login_subject
+from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.users.entities import Role, State
 from accounts.users.registration import Registration
 from retwis_site.store.rate_limits import RateLimits

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
 from django.core.management import CommandError, call_command
 
-from accounts.signing_in.feature import LOGINS, login_subject
+from accounts.signing_in.passwords import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -180,7 +180,7 @@ def test_a_login_to_a_deleted_account_gets_the_answer_to_a_wrong_password(browse
 def test_a_login_to_a_deleted_account_hashes_the_password_too(browser, alice, monkeypatch):
     browser(alice).post(URL, FORM)
     hashed = []
-    monkeypatch.setattr("accounts.signing_in.backend.make_password", lambda password: hashed.append(password))
+    monkeypatch.setattr("accounts.signing_in.passwords.make_password", lambda password: hashed.append(password))
     browser().post("/login/", {"username": "Alice", "password": PASSWORD})
     assert hashed == [PASSWORD]
 

@@ -5,7 +5,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.signing_in import backend
+from accounts.signing_in import passwords
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
@@ -51,8 +51,8 @@ def test_a_first_login_costs_four_round_trips_more(raw, alice, old, round_trips)
 def test_an_old_hash_costs_as_much_as_an_unknown_name(old, monkeypatch, given):
     """To compare an MD5 takes no time, so one argon2 is made."""
     made = []
-    real = backend.make_password
-    monkeypatch.setattr(backend, "make_password", lambda password: made.append(password) or real(password))
+    real = passwords.make_password
+    monkeypatch.setattr(passwords, "make_password", lambda password: made.append(password) or real(password))
     log_in(given)
     assert made == [given]
 

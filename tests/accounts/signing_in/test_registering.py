@@ -7,9 +7,7 @@ import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
-from accounts.joining.joining import Joining
-from accounts.joining.names import BlockedNames, check_name
-from accounts.joining.refusals import NameRefused
+from accounts.joining.joining import BlockedNames, Joining, NameRefused, check_name
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from tests.support.people import PASSWORD, WEAK_PASSWORDS

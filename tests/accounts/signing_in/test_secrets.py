@@ -14,10 +14,10 @@ from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.management import call_command
 
-from accounts.settings.forms import PasswordForm
+from accounts.settings.views import PasswordForm
 from accounts.signing_in.forms import LoginForm, RegisterForm
-from accounts.signing_in.sessions.checks import SessionChecks
 from accounts.signing_in.sessions.entities import Device, Session
+from accounts.signing_in.sessions.repository import SessionChecks
 from accounts.users import repository
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox
@@ -98,7 +98,7 @@ def test_nothing_but_the_cookie_signs_in(browser, alice):
         "/timeline/": {"HTTP_COOKIE": f"sessionid={secret}; X{cookie}={secret}; uid=1; user=Alice"},
     }.items():
         assert SIGNED_IN not in browser().get(url, **headers).content.decode(), url
-    assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.backend.RedisBackend"]
+    assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.passwords.RedisBackend"]
 
 
 def test_a_session_outlives_another_secret_key(browser, alice, settings):
@@ -220,7 +220,7 @@ def test_a_failure_while_signing_in_shows_and_logs_no_secret(browser, alice, raw
 
 
 @pytest.mark.parametrize(
-    "where", ["accounts.signing_in.backend.check_password", "accounts.signing_in.views.make_password"]
+    "where", ["accounts.signing_in.passwords.check_password", "accounts.signing_in.views.make_password"]
 )
 def test_an_exception_beside_a_password_shows_and_logs_no_secret(
     browser, alice, raw, logged, capfd, monkeypatch, where
@@ -387,7 +387,7 @@ def test_the_sites_own_hashes_are_sha_256():
 
 FRAGMENTS = "retwis_site/rendering/fragments.py"
 # A picture is made from a number, letters and digits; a chapter of the book is the site's own text.
-MAKE_HTML = {FRAGMENTS, "accounts/users/avatars.py", "timeline/book/views.py"}
+MAKE_HTML = {FRAGMENTS, "accounts/users/html.py", "timeline/book/views.py"}
 
 
 def test_only_fragments_and_pictures_are_marked_as_safe_for_a_page():

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.signing_in import backend
+from accounts.signing_in import passwords
 from accounts.signing_in.sessions.repository import Sessions
 from tests.support.people import PASSWORD, register
 
@@ -46,8 +46,8 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice
 
 def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatch):
     hashed = []
-    real = backend.make_password
-    monkeypatch.setattr(backend, "make_password", lambda password: hashed.append(password) or real(password))
+    real = passwords.make_password
+    monkeypatch.setattr(passwords, "make_password", lambda password: hashed.append(password) or real(password))
     assert authenticate(None, username="nobody", password="wrong") is None
     assert hashed == ["wrong"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.users.avatars import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initials
+from accounts.users.html import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initials
 from tests.support.contrast import contrast
 from tests.support.http.answers import foreign
 from tests.support.stored_keys import publish

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.name_index import NameIndex
-from accounts.users.names import in_one_line
+from accounts.users.names import NameIndex, in_one_line
 from accounts.users.repository import Users
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users import deletion as removal
-from accounts.users.checks.account_checks import AccountChecks
+from accounts.users.checks import AccountChecks
 from accounts.users.repository import Users
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox

@@ -7,10 +7,9 @@ from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.users.checks.name_index_checks import NameIndexChecks
+from accounts.users.checks import NameIndexChecks
 from accounts.users.entities import User
-from accounts.users.name_index import NameIndex
-from accounts.users.names import LONGEST_DISPLAY_NAME, MOST_WORDS, endings, entries, folded, parse
+from accounts.users.names import LONGEST_DISPLAY_NAME, MOST_WORDS, NameIndex, endings, entries, folded, parse
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.store.ids import LARGEST_ID

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.registration import finish_user
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs import outbox, worker

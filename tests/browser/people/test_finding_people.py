@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
 from tests.browser.support.steps import follow_button, nothing_scrolls_sideways, said, stayed, stays, unfollow_button

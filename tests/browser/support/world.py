@@ -14,7 +14,7 @@ from accounts.joining.invitations import Invitations
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from retwis_site.store.client import connect
 from tests.browser.support.console import Console
 from tests.browser.support.windows import WITHIN, sign_in

@@ -2,11 +2,10 @@
 
 import pytest
 
-from accounts.community.joining.answers import APPROVED, REFUSED, Answers
+from accounts.community.answers import APPROVED, REFUSED, Answers
 from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
+from accounts.joining.invitations import Invitations, NotInvited
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import NotInvited
 from accounts.users.entities import NameTaken
 from tests.support.protocols.joining import (
     MODERATOR,

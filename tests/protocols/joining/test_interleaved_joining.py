@@ -4,12 +4,11 @@ import contextlib
 
 import pytest
 
-from accounts.community.joining.answers import Answers
+from accounts.community.answers import Answers
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import CannotJoin
-from accounts.users.entities import NameTaken
+from accounts.users.entities import NameTaken, Refused
 from accounts.users.registration import Registration
 from tests.support.protocols.interleaving import Schedule, attempt, interleave, take_all_over
 from tests.support.protocols.joining import (
@@ -28,7 +27,7 @@ RUNS = 10  # seeds for each scenario
 
 def joiner(store, name, code):
     def join():
-        with contextlib.suppress(CannotJoin, NameTaken):
+        with contextlib.suppress(Refused):
             Joining(store).join("invite", name, "argon2$hash", "", code)
 
     return join

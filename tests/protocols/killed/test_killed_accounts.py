@@ -6,18 +6,17 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.joining.answers import APPROVED
+from accounts.community.answers import APPROVED
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
-from accounts.joining.applications import Applications
+from accounts.joining.applications import Applications, NotYetMember
 from accounts.joining.invitations import Invitations
-from accounts.joining.refusals import NotYetMember
 from accounts.recovery.codes import RecoveryCodes
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from retwis_site.store.client import connect
 from tests.support.maintenance.downloads import download_file
 from tests.support.maintenance.site_files import empty, export, import_

@@ -5,11 +5,10 @@ from functools import partial
 
 import pytest
 
-from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import AccountDeleted, Role, State, User
+from accounts.users.entities import AccountDeleted, Refused, Role, State, User
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.community import (
     MODERATOR,

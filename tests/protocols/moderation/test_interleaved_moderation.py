@@ -4,12 +4,11 @@ import itertools
 
 import pytest
 
-from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, Sanctions
-from accounts.community.site.words import SiteWords
+from accounts.community.site_words import SiteWords
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import AccountDeleted, NoSuchUser, Role, State, User
+from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.community import (
     MODERATOR,

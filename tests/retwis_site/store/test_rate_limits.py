@@ -6,7 +6,8 @@ import pytest
 from django.contrib.auth import authenticate
 
 from accounts.settings.feature import PASSWORD_FORMS
-from accounts.signing_in.feature import ATTEMPTS, LOGINS, REGISTRATIONS, login_subject
+from accounts.signing_in.feature import REGISTRATIONS
+from accounts.signing_in.passwords import ATTEMPTS, LOGINS, login_subject
 from retwis_site.exceptions import TooOften
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
@@ -81,7 +82,7 @@ def test_right_passwords_count_against_an_address_as_wrong_ones_do(browser, alic
     for _ in range(ATTEMPTS.times - 1):
         assert log_in(browser()).status_code == 302
     assert log_in(browser(), password="wrong").status_code == 422
-    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
+    monkeypatch.setattr("accounts.signing_in.passwords.check_password", None)
     page = is_refused(log_in(browser()), ATTEMPTS)
     assert 'value="alice"' in page
     assert PASSWORD not in page
@@ -112,8 +113,8 @@ def test_a_login_resets_the_count_of_wrong_passwords(browser, alice, raw):
 
 def test_the_password_of_a_refused_login_is_not_verified(browser, alice, store, monkeypatch):
     use_up(store, LOGINS, login_subject("alice", ADDRESS))
-    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
-    monkeypatch.setattr("accounts.signing_in.backend.make_password", None)
+    monkeypatch.setattr("accounts.signing_in.passwords.check_password", None)
+    monkeypatch.setattr("accounts.signing_in.passwords.make_password", None)
     assert log_in(browser()).status_code == 429
 
 
@@ -133,7 +134,7 @@ def test_forms_with_the_current_password_are_limited_for_a_user_at_all_addresses
         answer = client.post("/settings/password/", weak, REMOTE_ADDR=f"198.51.100.{number}")
         assert answer.status_code == 422
     assert browser(bob).post("/settings/password/", weak).status_code == 422
-    monkeypatch.setattr("accounts.signing_in.backend.check_password", None)
+    monkeypatch.setattr("accounts.signing_in.passwords.check_password", None)
     for path in ("/settings/password/", "/settings/delete/"):
         is_refused(client.post(path, weak), PASSWORD_FORMS)
     assert raw.zcard("throttle:password:1") == PASSWORD_FORMS.times

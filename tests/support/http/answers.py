@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.signing_in.middleware import SITE_CHANGED
-from accounts.users import avatars
+from accounts.users import html
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
@@ -33,8 +33,8 @@ def _own_drawings():
     """A pattern for exactly the icons of the templates and every avatar."""
     templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
     icons = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
-    drawn = re.escape(avatars.SVG).replace(re.escape("{}"), "{}")
-    alternatives = ["|".join(map(re.escape, known)) for known in (avatars.GROUNDS, avatars.SHADES, avatars.SHAPES)]
+    drawn = re.escape(html.SVG).replace(re.escape("{}"), "{}")
+    alternatives = ["|".join(map(re.escape, known)) for known in (html.GROUNDS, html.SHADES, html.SHAPES)]
     avatar = drawn.format(*[f"(?:{known})" for known in alternatives], r"[^\W_]{0,2}")
     return re.compile("|".join([avatar, *map(re.escape, icons)]))
 

@@ -1,7 +1,7 @@
 """A site without inconsistencies, for `doctor` to check."""
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
 from timeline.relations.follow import Follows

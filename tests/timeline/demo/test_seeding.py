@@ -13,7 +13,7 @@ from django.core.management import load_command_class
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.settings.forms import ProfileForm
+from accounts.settings.views import ProfileForm
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.conversations import assert_conversations_agree

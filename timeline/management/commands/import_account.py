@@ -11,8 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.management.people import new_password
 from accounts.signing_in.forms import valid_username
 from accounts.users.entities import NameTaken, User
-from accounts.users.name_index import NameIndex
-from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, in_one_line
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, in_one_line
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line

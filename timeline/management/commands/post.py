@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.log import LONGEST_REASON, OPERATOR
+from accounts.community.log import LONGEST_REASON
+from accounts.users.entities import OPERATOR
 from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys

@@ -13,10 +13,9 @@ from contextlib import suppress
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log
-from accounts.community.refusals import Refused
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin
-from accounts.users.entities import NoSuchUser, Role, State
+from accounts.users.entities import NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys

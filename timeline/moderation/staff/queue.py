@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import GRANTED, REFUSED
-from accounts.community.site.views import SiteForm
+from accounts.community.views import SiteForm
 from accounts.users.entities import Role, State
 from retwis_site.http.language import listed
 from retwis_site.rendering.dates import moment

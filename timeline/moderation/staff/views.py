@@ -12,16 +12,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.community.guards import staff_required
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import Records
-from accounts.community.refusals import Refused
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
+from accounts.signing_in.guards import staff_required
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NoSuchUser, Role, State, User
+from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.client import Store, connect

@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, multiple, precondition, rule
 
 from accounts.signing_in.sessions import entities
-from accounts.signing_in.sessions.checks import SessionChecks
 from accounts.signing_in.sessions.entities import Device
-from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.sessions.repository import SessionChecks, Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
-from accounts.users.name_index import NameIndex
+from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory

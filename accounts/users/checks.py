@@ -1,23 +1,39 @@
-"""Checks: inconsistencies of accounts. Names, uids and secrets that do not lead to each other.
+"""Checks of accounts and of the index of names. Names, uids and secrets that do not lead to each other.
 
 `users`, `user:<uid>` and the sets of a user hold parts of the same facts, so each can be repaired from the others. A
 `user:` hash alone proves nothing: a registration that died before its commit leaves one.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
+from accounts.users.names import NameIndex, Stored, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import AccountSet, account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed, fields, ids, looking
+from retwis_site.maintenance.checks import (
+    Built,
+    Check,
+    Chunks,
+    Finding,
+    answers,
+    check_of,
+    confirmed,
+    fields,
+    ids,
+    looking,
+    scored_in,
+    texts_in,
+)
+from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
 from retwis_site.store.kinds import KINDS
 from retwis_site.store.replies import Result
@@ -80,6 +96,12 @@ def owners(store: Store, names: list[str]) -> Iterator[list[int]]:
     return (sorted({uid for _, uid in chunk}) for chunk in owned_names(store, names))
 
 
+def usernames_of(store: Store, uids: Iterable[int]) -> dict[int, str]:
+    """The usernames of those of the uids that have one. One round trip."""
+    stored = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), uids)
+    return {uid: name for uid, name in stored.items() if name}
+
+
 class AccountChecks:
     """Checks of accounts. Their order matters: a repair relies on the checks before it."""
 
@@ -135,15 +157,11 @@ class AccountChecks:
 
     def _wrong(self, batch: Sequence[NameField]) -> list[NameField]:
         """Fields of `users` that lead to a uid with another username, or with none."""
-        usernames = self._usernames([uid for _, uid in batch])
-        return [
-            (name, uid)
-            for (name, uid), username in zip(batch, usernames, strict=True)
-            if username is None or name not in {username, username.lower()}
-        ]
+        usernames = usernames_of(self._store, [uid for _, uid in batch])
+        return [(name, uid) for name, uid in batch if uid not in usernames or name not in spellings(usernames[uid])]
 
     def _repair_name(self, name: str, uid: int) -> None:
-        [username] = self._usernames([uid])
+        username = self._store.hget(keys.user(uid), "username")
         if username is None:
             self._restore(uid, name)
         elif Users(self._store).find(username) == uid:  # the user has two names; `nameless` finds this one's user
@@ -170,13 +188,9 @@ class AccountChecks:
 
     def without_name(self, uids: Sequence[int]) -> list[int]:
         """Those of the uids that `users` does not lead to by their username. Two round trips."""
-        pipe = self._store.pipeline()
-        usernames = [username or "" for username in self._usernames(uids)]
-        asked = [
-            (uid, pipe.hmget(keys.users(), spellings(username))) for uid, username in zip(uids, usernames, strict=True)
-        ]
-        pipe.execute()
-        return [uid for uid, numbers in asked if str(uid) not in numbers.value]
+        names = usernames_of(self._store, uids)
+        owners = answers(self._store, lambda pipe, uid: pipe.hmget(keys.users(), spellings(names.get(uid, ""))), uids)
+        return [uid for uid, numbers in owners.items() if str(uid) not in numbers]
 
     def was_registered(self, uid: int) -> bool:
         """Whether a registration reached its commit: the user has a session, posts or follows, or is deleted, which
@@ -190,8 +204,7 @@ class AccountChecks:
 
     def _give_name(self, uid: int) -> None:
         """Make the username lead to the user; when another user has it by now, a new username like it."""
-        [username] = self._usernames([uid])
-        name = username or f"user_{uid}"
+        name = self._store.hget(keys.user(uid), "username") or f"user_{uid}"
         # Names have at most 30 characters, uids at most 16.
         for candidate in (name, f"{name[:13]}_{uid}", f"{uid}_{nonce()}"):
             if self._store.hsetnx(keys.users(), candidate.lower(), str(uid)):
@@ -199,32 +212,17 @@ class AccountChecks:
                 return
 
     def _owns_anything(self, uid: int) -> bool:
-        pipe = self._store.pipeline()
-        sizes = [pipe.zcard(of(uid)) for of in (keys.updates, keys.following, keys.followers)]
-        pipe.execute()
-        return any(size.value for size in sizes)
-
-    def _usernames(self, uids: Sequence[int]) -> list[str | None]:
-        pipe = self._store.pipeline()
-        usernames = [pipe.hget(keys.user(uid), "username") for uid in uids]
-        pipe.execute()
-        return [username.value for username in usernames]
+        sets = [of(uid) for of in (keys.updates, keys.following, keys.followers)]
+        return any(answers(self._store, lambda pipe, key: pipe.zcard(key), sets).values())
 
     # ---- secrets
 
     def _locked_out(self, uids: Sequence[int]) -> list[int]:
         """Users with a secret in their hash, the truth, that `auths` lacks: their cookies open nothing."""
-        pipe = self._store.pipeline()
-        stored = {uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]) for uid in uids}
-        pipe.execute()
-        owners = [
-            (uid, pipe.hget(keys.auths(), secret))
-            for uid, fields in stored.items()
-            for secret, deleted in [fields.value]
-            if secret and deleted is None
-        ]
-        pipe.execute()
-        return [uid for uid, owner in owners if owner.value != str(uid)]
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["auth", "deleted"]), uids)
+        secrets = {uid: secret for uid, (secret, deleted) in stored.items() if secret and deleted is None}
+        owners = answers(self._store, lambda pipe, uid: pipe.hget(keys.auths(), secrets[uid]), secrets)
+        return [uid for uid, owner in owners.items() if owner != str(uid)]
 
     def _restore_secret(self, uid: int) -> None:
         secret = self._store.hget(keys.user(uid), "auth")
@@ -240,37 +238,29 @@ class AccountChecks:
 
     def _unlisted(self, uids: Sequence[int]) -> list[int]:
         """Users with a name that `users_by_time` lacks."""
-        pipe = self._store.pipeline()
-        asked = [ask_user(pipe, uid) for uid in uids]
-        pipe.execute()
-        users = [user for answer in asked if (user := answer.value)]
+        users = [user for user in answers(self._store, ask_user, uids).values() if user]
         times = self._registered([user.username for user in users])
-        return [user.uid for user, when in zip(users, times, strict=True) if when is None]
+        return [user.uid for user in users if times[user.username] is None]
 
-    def _registered(self, names: Sequence[str]) -> list[float | None]:
-        pipe = self._store.pipeline()
-        times = [pipe.zscore(keys.users_by_time(), name) for name in names]
-        pipe.execute()
-        return [when.value for when in times]
+    def _registered(self, names: Iterable[str]) -> dict[str, float | None]:
+        return answers(self._store, lambda pipe, name: pipe.zscore(keys.users_by_time(), name), names)
 
     def _list(self, uid: int) -> None:
-        [name] = self._usernames([uid])
+        name = self._store.hget(keys.user(uid), "username")
         if name is not None:
             self._store.zadd_nx(keys.users_by_time(), {name: snowflake.made_at(uid) or self._estimated_date(uid)})
 
     def _estimated_date(self, uid: int) -> int:
         """About when a user with a counted uid registered, in unix seconds: the newest date of the uids just below."""
-        neighbours = [other for other in self._usernames(range(max(uid - NEIGHBOURS, 1), uid)) if other is not None]
-        known = [integer(when) for when in self._registered(neighbours) if when is not None]
+        neighbours = usernames_of(self._store, range(max(uid - NEIGHBOURS, 1), uid)).values()
+        known = [integer(when) for when in self._registered(neighbours).values() if when is not None]
         return max(known, default=int(time.time()))
 
     def _unknown(self, names: Sequence[str]) -> list[str]:
         """Members of `users_by_time` that are no user's name, or differ from it in letter case."""
-        pipe = self._store.pipeline()
-        owners = [ask_owner(pipe, name) for name in names]
-        pipe.execute()
-        usernames = self._usernames([owner.value or 0 for owner in owners])
-        return [name for name, username in zip(names, usernames, strict=True) if username != name]
+        owners = answers(self._store, ask_owner, names)
+        usernames = usernames_of(self._store, [owner for owner in owners.values() if owner is not None])
+        return [name for name, owner in owners.items() if usernames.get(owner or 0) != name]
 
 
 # ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
@@ -390,3 +380,166 @@ class DeletedAccountChecks:
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
+
+
+# ---- Checks: entries of `users_by_name` that are missing, stale, or have a wrong score.
+
+
+OwnedEntry = tuple[str, int]  # an entry, and the uid that it leads to
+
+
+class NameIndexChecks:
+    """Checks of the index of names. They rely on AccountChecks, which come first and repair names and uids."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._index = NameIndex(store)
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            check_of(
+                self._store,
+                "names that users_by_name lacks",
+                keys.users,
+                self._lacking,
+                "users_by_name lacks {0!r}",
+                lambda _, uid: self._index.make_match({uid: []}),
+                read=self._users,
+                jobs=lambda entry, uid: keys.users_by_name.jobs_on(entry, str(uid)),
+                subject=lambda one: one[1],
+                built=Built(keys.users_by_name(), self._index_all),
+            ),
+            check_of(
+                self._store,
+                "scores in users_by_name that are not 0",
+                keys.users_by_name,
+                _scored,
+                "{0!r} has the score {1:g}",
+                lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0}),
+                read=scored_in,
+            ),
+        ]
+
+    def orphans(self) -> list[Check]:
+        return [
+            check_of(
+                self._store,
+                "stale entries in users_by_name",
+                keys.users_by_name,
+                self._stale,
+                "{0!r} leads to no user with that name",
+                lambda entry, uid: self._index.make_match({uid: [entry]}),  # it stays where it is right by now
+                read=owned_entries,
+                after=True,
+            )
+        ]
+
+    def _index_all(self) -> None:
+        for batch in self._users(self._store, [keys.users()]):
+            self._index.make_match({uid: [] for uid in batch})
+
+    def _users(self, store: Store, names: list[str]) -> Iterator[list[int]]:
+        """The uids that their own names lead to, in chunks. AccountChecks find the others."""
+        for batch in owned_names(store, names):
+            stored = self._index.stored({uid for _, uid in batch})
+            yield sorted({uid for name, uid in batch if name in _as_typed_or_lower(stored[uid])})
+
+    def _lacking(self, uids: Collection[int]) -> list[OwnedEntry]:
+        """The missing entries of these users. Two round trips."""
+        right = [
+            (entry, uid)
+            for uid, stored in self._index.stored(uids).items()
+            for entry in sorted(right_entries(uid, stored))
+        ]
+        scores = answers(self._store, lambda pipe, owned: pipe.zscore(keys.users_by_name(), owned[0]), right)
+        return [owned for owned, score in scores.items() if score is None]
+
+    def _stale(self, owned: Sequence[OwnedEntry]) -> list[OwnedEntry]:
+        """Members that are no entry, or lead to no user, to a deleted account, or to a user with another name."""
+        stored = self._index.stored({uid for _, uid in owned})
+        return [(entry, uid) for entry, uid in owned if entry not in right_entries(uid, stored[uid])]
+
+
+def _scored(entries: Scored) -> Scored:
+    """Entries with a score other than 0. The set is in the order of its bytes only while all scores are equal."""
+    return [(entry, score) for entry, score in entries if score != 0]
+
+
+def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
+    """The members of `users_by_name`; with 0 what is no entry."""
+    return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in texts_in(store, names))
+
+
+def _as_typed_or_lower(stored: Stored) -> set[str]:
+    return set() if stored.username is None else set(spellings(stored.username))
+
+
+# ---- Checks: usernames whose look is not in `skeletons`, and entries that no username has.
+#
+# Sites of older versions and official databases have no `skeletons`. Of several old accounts that look alike, the first
+# has the entry, and all of them stay.
+
+
+Entry = tuple[str, str]  # a field of `skeletons`: the skeleton, and the uid that it leads to
+
+
+class SkeletonChecks:
+    """Checks of `skeletons`. They rely on AccountChecks, which come first and repair names and uids."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [Check("names that skeletons lacks", at_end=self.lacking)]
+
+    def orphans(self) -> list[Check]:
+        return [
+            check_of(
+                self._store,
+                "stale entries in skeletons",
+                keys.skeletons,
+                self._wrong,
+                "skeletons has {0!r}, and no user has such a name",
+            )
+        ]
+
+    def lacking(self) -> Chunks:
+        """Usernames, those of deleted accounts too, whose look no username holds. One finding and one repair for all
+        of a chunk. In the order of ids, so that of two accounts that look alike the first one gets the entry."""
+        for uids in uids_in_order(self._store):
+            lost = confirmed(self._store, self._lacking(uids), self._lacking, lambda uid: {f"user:{uid}"})
+            what = f"the names of user {lost[0]}, and of {len(lost) - 1} more users" if lost else ""
+            yield [Finding(what, partial(self._note, lost), len(lost))] if lost else []
+
+    def _lacking(self, uids: Sequence[int]) -> list[int]:
+        """Those of the users whose look nobody holds; of those that look alike, the first. Three round trips."""
+        looks = {uid: skeletons(name) for uid, name in usernames_of(self._store, uids).items()}
+        held = self._held({skeleton for some in looks.values() for skeleton in some})
+        found = []
+        for uid, some in looks.items():
+            if not held.issuperset(some):
+                found.append(uid)
+                held.update(some)
+        return found
+
+    def _held(self, wanted: set[str]) -> set[str]:
+        """Those of the skeletons that lead to a user with a name of this look. Two round trips."""
+        if not wanted:
+            return set()
+        ordered = sorted(wanted)
+        stored = zip(ordered, self._store.hmget(keys.skeletons(), ordered), strict=True)
+        return wanted - {skeleton for skeleton, _ in self._wrong([(one, holder or "") for one, holder in stored])}
+
+    def _note(self, uids: Sequence[int]) -> None:
+        """Give users the looks of their names that nobody holds. Four round trips."""
+        wanted = holders(usernames_of(self._store, uids))
+        held = self._held(set(wanted))
+        missing = {skeleton: uid for skeleton, uid in wanted.items() if skeleton not in held}
+        if missing:
+            self._store.hset(keys.skeletons(), missing)
+
+    def _wrong(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of the entries that lead to no user with a name of this look. One round trip."""
+        names = usernames_of(self._store, [uid for _, holder in entries if (uid := parse_id(holder)) is not None])
+        named = [(one, names.get(parse_id(one[1]) or 0)) for one in entries]
+        return [one for one, name in named if name is None or one[0] not in skeletons(name)]

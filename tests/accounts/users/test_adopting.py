@@ -7,9 +7,8 @@ import pytest
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
 
-from accounts.joining.names import check_name
-from accounts.joining.refusals import NameRefused
-from accounts.users.checks.name_index_checks import SkeletonChecks
+from accounts.joining.joining import NameRefused, check_name
+from accounts.users.checks import SkeletonChecks
 from retwis_site.store.schema import is_hash
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import doctor

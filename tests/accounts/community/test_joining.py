@@ -6,12 +6,11 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from accounts.community.joining.answers import Answers
+from accounts.community.answers import Answers
 from accounts.community.log import Log
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
+from accounts.joining.applications import Applications, TooManyWait
+from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations
 from accounts.joining.joining import Joining
-from accounts.joining.refusals import NotInvited, TooManyInvitations, TooManyWait
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
 from tests.support.stores.key_layouts import noted

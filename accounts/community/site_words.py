@@ -1,18 +1,15 @@
 """Changes of the site's own words, each with its line in the log of staff."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 
-from accounts.community.log import OPERATOR, Act, Log
+from accounts.community.log import Act, Log
+from accounts.users.entities import OPERATOR
 from retwis_site import identity
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.features import Line, SiteLines
-from retwis_site.identity import FIELDS, forget
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.lines import TEXT
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.writes import Writes
 
 
 class SiteWords:
@@ -47,21 +44,3 @@ def finish_site(store: Store, claim: Claim) -> None:
     """The job `site:<id of the act>`: the line of a change comes into the log. Four round trips."""
     Log(store).copy(keys.site(), claim.name.split(":")[1])
     claim.outbox.done(claim.name)
-
-
-# ---- The line about the site's own words in the file of a whole site.
-
-
-def _read(store: Store) -> Iterator[Line]:
-    """One line; none for a site with the defaults alone. One round trip."""
-    stored = store.hgetall(keys.site())
-    if any(stored.get(field) for field in FIELDS):
-        yield {field: stored.get(field, "") for field in FIELDS}
-
-
-def _write(writes: Writes, lines: Sequence[Line]) -> None:
-    for line in lines:
-        writes.hset(keys.site(), {field: line[field] for field in FIELDS if line[field]})
-
-
-SITE = SiteLines("site_words", lambda line: dict.fromkeys(FIELDS, TEXT), _read, _write, finish=lambda store: forget())

@@ -1,14 +1,15 @@
-"""Refuses what a frozen user may not do, and shows a suspended one why no session begins. Each in one place, for all
-views: a view need not know of sanctions."""
+"""Leads a visitor to the login, refuses what a frozen user may not do, and shows a suspended one why no session begins.
+Each in one place, for all views: a view need not know of it."""
 
 from collections.abc import Callable
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.community.sanctioned.views import frozen_page, suspended_page
+from accounts.community.views import frozen_page, suspended_page
+from accounts.signing_in.guards import log_in_first
 from accounts.signing_in.middleware import RetwisRequest, ViewerMiddleware
-from accounts.users.entities import AccountFrozen, State, SuspendedLogin, User
+from accounts.users.entities import AccountFrozen, NotSignedIn, State, SuspendedLogin, User
 from retwis_site.exceptions import StoreError
 from retwis_site.rendering.error_pages import store_failure
 
@@ -27,6 +28,8 @@ class SanctionMiddleware(ViewerMiddleware):
             _refuse_frozen(viewer.require_user())
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, NotSignedIn):
+            return log_in_first(request)
         if isinstance(exception, AccountFrozen):
             return frozen_page(cast(RetwisRequest, request))
         if isinstance(exception, SuspendedLogin):

@@ -7,8 +7,8 @@ import redis
 from django.conf import settings
 from django.urls import get_resolver
 
-from accounts.community.sanctioned.views import TOKEN_LIVES, token_of, uid_of
 from accounts.community.sanctions import Sanctions, open_appeals
+from accounts.community.views import TOKEN_LIVES, token_of, uid_of
 from accounts.users.entities import State
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
@@ -202,7 +202,7 @@ def test_a_token_is_for_one_person_and_one_hour(site, store, browser, monkeypatc
     assert uid_of(token_of(BOB)) == BOB
     assert uid_of(token_of(BOB) + "x") is None
     assert uid_of("2") is None
-    monkeypatch.setattr("accounts.community.sanctioned.views.TOKEN_LIVES", -1)
+    monkeypatch.setattr("accounts.community.views.TOKEN_LIVES", -1)
     assert TOKEN_LIVES == 3600
     assert uid_of(token_of(BOB)) is None
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")

@@ -1,0 +1,395 @@
+"""The pages of the community: the appeal against a sanction, for a signed-in person and for a suspended one who has
+just typed the password; a member's invitations, and staff's page of who asks to join and who invited whom; and the
+pages about the site, with the form by which admins change its words."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core import signing
+from django.core.validators import RegexValidator
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from accounts.community.answers import Answers
+from accounts.community.sanctions import Imposed, Sanctions
+from accounts.community.site_words import SiteWords
+from accounts.joining.applications import Applications
+from accounts.joining.invitations import Invitations
+from accounts.joining.joining import newcomers
+from accounts.signing_in.guards import (
+    admin_required,
+    change,
+    for_forms,
+    login_required,
+    never_store,
+    open_to_frozen,
+    page_of_form,
+    staff_required,
+)
+from accounts.signing_in.html import dismissed_by, done, form_page, typed
+from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
+from accounts.users.entities import NotSignedIn, Refused, Role, User
+from accounts.users.repository import Users
+from retwis_site.http import cookies
+from retwis_site.http.form_fields import MaxLength
+from retwis_site.identity import COLOURS, stored_site
+from retwis_site.rendering.dates import day, moment
+from retwis_site.rendering.error_pages import error_page, kept_fields
+from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import Limit, RateLimits
+
+# ---- Rate limits
+
+
+APPEALS = Limit(
+    *("appeal", 10, 3600, "appeals"),
+    gettext_lazy("Too many appeals in a short time. The limit is %(times)d."),
+)
+DISMISSALS = Limit(
+    *("dismiss", 60, 3600, "dismissed announcements"),
+    gettext_lazy("Too many dismissed announcements in a short time. The limit is %(times)d."),
+)
+SITE_CHANGES = Limit(
+    *("site", 60, 3600, "changes of the site"),
+    gettext_lazy("Too many changes of the site in a short time. The limit is %(times)d."),
+)
+INVITATIONS = Limit(
+    *("invite", 60, 3600, "invitations"),
+    gettext_lazy("Too many invitations in a short time. The limit is %(times)d."),
+)
+ANSWERS = Limit(
+    *("answer", 600, 3600, "answers to applications"),
+    gettext_lazy("Too many answers in a short time. The limit is %(times)d."),
+)
+
+
+# ---- The form of an appeal.
+
+
+LONGEST_APPEAL = 1000  # characters
+
+
+class AppealForm(forms.Form):
+    """What a person says about what is imposed on them."""
+
+    text = forms.CharField(
+        label=gettext_lazy("Your appeal"),
+        help_text=format_lazy(
+            gettext_lazy("Say why this should be undone. Up to {number} characters."), number=LONGEST_APPEAL
+        ),
+        validators=[MaxLength(LONGEST_APPEAL)],
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+    )
+
+
+# ---- The pages that tell a person what is imposed on them, and take their appeal.
+
+
+TOKEN_LIVES = 3600  # seconds
+_SALT = "appeal of a suspended user"
+
+
+def frozen_page(request: RetwisRequest) -> HttpResponse:
+    """403, with the text that was typed. No round trip."""
+    sanction = request.viewer.checked.sanction
+    kept = [one for one in kept_fields(request) if one.field.kind == "textarea"]
+    until = day(sanction.until, active_language()) if sanction is not None and sanction.until else ""
+    context = {"sanction": sanction, "until": until, "kept": kept}
+    response = form_page(request, "accounts/community/sanctioned/frozen.html", context, status=403)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
+    """403 after the right password of a suspended account, or with its link for a new password. The form of the appeal
+    has a token that says who it is, so no session begins. Three round trips at most."""
+    return appeal_page(request, uid, AppealForm(), token=token_of(uid), status=403)
+
+
+def appeal_page(
+    request: RetwisRequest, uid: int, form: AppealForm, *, token: str = "", status: int | None = None
+) -> HttpResponse:
+    """What is imposed on a person, and their appeal or its form. `token`: for a suspended person. Three round trips at
+    most."""
+    found = Sanctions(connect()).standing(uid)
+    context: dict[str, Any] = {"form": form, "token": token, "standing": found}
+    if found is not None:
+        context |= _dates(found.imposed)
+    response = form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _dates(present: Imposed) -> dict[str, str]:
+    language = active_language()
+    return {
+        "since": day(present.since, language),
+        "until": day(present.until, language) if present.until else "",
+        "deleted_at": day(present.deleted_at, language) if present.deleted_at else "",
+    }
+
+
+def token_of(uid: int) -> str:
+    """Proves for TOKEN_LIVES seconds that the person has the password or a link. It opens nothing but the appeal."""
+    return signing.dumps(uid, salt=_SALT)
+
+
+def uid_of(token: str) -> int | None:
+    """The uid of a valid token; None for any other text."""
+    try:
+        uid = signing.loads(token, salt=_SALT, max_age=TOKEN_LIVES)
+    except signing.BadSignature:
+        return None
+    return uid if isinstance(uid, int) else None
+
+
+@open_to_frozen
+@for_forms
+def appeal(request: RetwisRequest) -> HttpResponse:
+    """What is imposed on the viewer, with the form of an appeal. A POST sends the appeal."""
+    token = request.POST.get("token", "")
+    uid = uid_of(token) if token else request.viewer.uid
+    if uid is None and request.method == "POST":
+        text = _("Nothing was sent. Log in again, then send this form again.")
+        return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
+    if uid is None:
+        raise NotSignedIn
+    form = AppealForm(typed(request))
+    if not form.is_valid():
+        return appeal_page(request, uid, form, token=token)
+    RateLimits(connect()).count(APPEALS, str(uid))
+    try:
+        Sanctions(connect()).appeal(uid, form.cleaned_data["text"])
+    except Refused as refusal:
+        form.add_error(None, str(refusal))
+        return appeal_page(request, uid, form, token=token)
+    if token:
+        return appeal_page(request, uid, AppealForm(), token=token)
+    return done(request, _("Your appeal was sent."), "appeal")
+
+
+# ---- Joining
+
+
+class AnswerForm(forms.Form):
+    """Staff's answer to an application."""
+
+    username = forms.CharField()
+    at = forms.IntegerField()  # when the application was made
+    answer = forms.ChoiceField(choices=[("approve", ""), ("refuse", "")])
+    reason = forms.CharField(required=False, validators=[MaxLength(500)])
+
+
+@never_store
+@for_forms
+@login_required
+def invites(request: RetwisRequest, me: User) -> HttpResponse:
+    """The viewer's open invitations. A POST makes one, or takes one back."""
+    invitations, quota = Invitations(connect()), request.viewer.site.invites
+    if request.method != "POST":
+        found = invitations.of(me.uid)
+        rows = [
+            (one.code, f"{origin_of(request)}/invited/{one.code}/", moment(one.ends, active_language())[1])
+            for one in found
+        ]
+        context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota}
+        return form_page(request, "accounts/community/joining/invites.html", context)
+    RateLimits(connect()).count(INVITATIONS, str(me.uid))
+    if code := request.POST.get("revoke", ""):
+        invitations.revoke(me.uid, code)
+        return done(request, _("The invitation was taken back."), "invites")
+    try:
+        invitations.make(me.uid, quota=quota)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("invites")
+    return done(request, _("The invitation was made. Send its address to one person."), "invites")
+
+
+@staff_required
+@for_forms
+def joining(request: RetwisRequest, me: User) -> HttpResponse:
+    """Who asks to join, and who invited whom. A POST answers an application."""
+    form = AnswerForm(typed(request))
+    if not form.is_valid():
+        return _joining_page(request, form)
+    RateLimits(connect()).count(ANSWERS, str(me.uid))
+    given, answers = form.cleaned_data, Answers(connect())
+    if given["answer"] == "approve":
+        is_done = answers.approve(given["username"], given["at"], me.uid)
+        text = _("The account was made.")
+    else:
+        is_done = answers.refuse(given["username"], given["at"], me.uid, given["reason"])
+        text = _("The application was refused.")
+    if is_done:
+        return done(request, text, "joining")
+    messages.error(request, _("Nobody waits under this name any more, or somebody else has the name."))
+    return redirect("joining")
+
+
+def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:
+    if form.is_bound:
+        messages.error(request, _("Choose an answer."))
+    asking = [(one, moment(one.at, active_language())[1]) for one in Applications(connect()).all()]
+    is_admin = request.viewer.checked.role is Role.ADMIN
+    context = {"form": form, "asking": asking, "newcomers": newcomers(connect()), "is_admin": is_admin}
+    return form_page(request, "accounts/community/joining/joining.html", context)
+
+
+# ---- The form of the site's own words. The command `site` checks each text by the same fields.
+
+
+LONGEST_SITE_NAME = 40
+LONGEST_LINE = 160
+LONGEST_TEXT = 10_000
+MOST_INVITES = 1000
+
+
+class OneLine(forms.CharField):
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        no_breaks = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", gettext_lazy("Write it in one line."))
+        super().__init__(required=False, validators=[MaxLength(longest), no_breaks], **kwargs)
+
+
+class Paragraphs(forms.CharField):
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.Textarea(attrs={"rows": 6, "dir": "auto"})
+        super().__init__(required=False, validators=[MaxLength(LONGEST_TEXT)], widget=widget, **kwargs)
+
+
+class SiteForm(forms.Form):
+    """All fields may be empty: then the site shows the default."""
+
+    name = OneLine(LONGEST_SITE_NAME, label=gettext_lazy("Name of the site"))
+    tagline = OneLine(
+        LONGEST_LINE, label=gettext_lazy("Tagline"), help_text=gettext_lazy("One sentence about the site.")
+    )
+    colour = forms.ChoiceField(
+        label=gettext_lazy("Colour"),
+        choices=list(
+            zip(
+                COLOURS,
+                (
+                    gettext_lazy("Pine green"),
+                    gettext_lazy("Ocean blue"),
+                    gettext_lazy("Plum"),
+                    gettext_lazy("Brick red"),
+                    gettext_lazy("Slate grey"),
+                ),
+                strict=True,
+            )
+        ),
+        required=False,
+    )
+    registration = forms.ChoiceField(
+        label=gettext_lazy("Who may join"),
+        choices=[
+            ("open", gettext_lazy("Everyone")),
+            ("approval", gettext_lazy("Everyone whom staff approves")),
+            ("invite", gettext_lazy("People with an invitation")),
+            ("closed", gettext_lazy("Nobody")),
+        ],
+        required=False,
+    )
+    invites = forms.IntegerField(
+        label=gettext_lazy("Invitations of each member"),
+        help_text=gettext_lazy("How many open invitations a member may have. 0: members cannot invite."),
+        min_value=0,
+        max_value=MOST_INVITES,
+        required=False,
+    )
+    announcement = OneLine(
+        500, label=gettext_lazy("Announcement"), help_text=gettext_lazy("Stands on every page until it is dismissed.")
+    )
+    about = Paragraphs(label=gettext_lazy("About the site"))
+    rules = Paragraphs(
+        label=gettext_lazy("Rules"),
+        help_text=gettext_lazy("One rule a line. They are numbered, and a report names one."),
+    )
+    privacy = Paragraphs(
+        label=gettext_lazy("Privacy"), help_text=gettext_lazy("Stands above the facts about what the site stores.")
+    )
+    contact = OneLine(
+        LONGEST_LINE,
+        label=gettext_lazy("Contact"),
+        help_text=gettext_lazy("How people reach you, such as an e-mail address."),
+    )
+
+    def texts(self) -> dict[str, str]:
+        """The fields as they are stored."""
+        return {
+            name: "" if value is None else str(value).replace("\r\n", "\n") for name, value in self.cleaned_data.items()
+        }
+
+
+def checked(field: str, text: str) -> str:
+    """The text as it is stored. Raises ValidationError for one that the form refuses, KeyError for an unknown field."""
+    value = SiteForm.base_fields[field].clean(text)
+    return "" if value is None else str(value)
+
+
+# ---- The pages about the site
+
+
+SECONDS = 10  # longer than any process keeps the words
+
+
+@require_safe
+def about(request: RetwisRequest) -> HttpResponse:
+    return form_page(request, "accounts/community/site/about.html", {"site": request.viewer.site})
+
+
+@require_safe
+def rules(request: RetwisRequest) -> HttpResponse:
+    return form_page(request, "accounts/community/site/rules.html", {"site": request.viewer.site})
+
+
+@require_safe
+def privacy(request: RetwisRequest) -> HttpResponse:
+    return form_page(request, "accounts/community/site/privacy.html", {"site": request.viewer.site})
+
+
+@open_to_frozen
+@change
+@login_required
+def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
+    """The announcement that stands now is not shown to this account again."""
+    RateLimits(connect()).count(DISMISSALS, str(me.uid))
+    Users(connect()).write(me.uid, {"dismissed": dismissed_by(request.POST.get("announcement", ""))})
+    return redirect(page_of_form(request))
+
+
+@admin_required
+@for_forms
+def edit(request: RetwisRequest, me: User) -> HttpResponse:
+    form = SiteForm(request.POST) if request.method == "POST" else SiteForm(initial=stored_site(connect())._asdict())
+    if not form.is_valid():
+        return form_page(request, "accounts/community/site/edit.html", {"form": form})
+    RateLimits(connect()).count(SITE_CHANGES, str(me.uid))
+    SiteWords(connect()).change(form.texts(), by=me.uid)
+    response = done(request, _("The site was changed."), "edit_site")
+    cookies.keep(response, SITE_CHANGED, "1", SECONDS)
+    return response
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("appeal/", appeal, name="appeal"),
+    path("about/", about, name="about"),
+    path("rules/", rules, name="rules"),
+    path("privacy/", privacy, name="privacy"),
+    path("announcement/dismiss/", dismiss, name="dismiss"),
+    path("moderation/site/", edit, name="edit_site"),
+    path("settings/invites/", invites, name="invites"),
+    path("moderation/joining/", joining, name="joining"),
+]
