@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.jobs.heartbeat import silence
+from retwis_site.jobs.outbox import silence
 from retwis_site.rendering.error_pages import RETRY_AFTER
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect

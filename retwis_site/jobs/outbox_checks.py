@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from retwis_site.jobs.heartbeat import silence
-from retwis_site.jobs.outbox import LEASE, Claim, Outbox
+from retwis_site.jobs.outbox import LEASE, Claim, Outbox, silence
 from retwis_site.jobs.worker import MALFORMED, handler_for
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, looking, names_in
 from retwis_site.maintenance.server_advice import Advice

@@ -27,7 +27,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.jobs.heartbeat import seen_at
+from retwis_site.jobs.outbox import seen_at
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
