@@ -9,8 +9,8 @@ from typing import IO
 
 from retwis_site.features import Line, LineField
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
-from retwis_site.maintenance.site_files.importing import NEWER, BadFile, check_fields, parsed, raw_lines
-from retwis_site.maintenance.site_files.streams import FORMAT as SITE_FORMAT
+from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
+from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from timeline.account_data.export import FORMAT, VERSION
 from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST

@@ -13,11 +13,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.backups.download import Download, describe
-from retwis_site.maintenance.backups.folders import (
+from retwis_site.maintenance.backups import (
     BackupError,
+    Download,
     Manifest,
     Proof,
+    describe,
     loaded,
     loaded_in_one_server,
     newest,
@@ -25,9 +26,8 @@ from retwis_site.maintenance.backups.folders import (
     unfinished,
 )
 from retwis_site.maintenance.census import Census, examine_all
-from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
+from retwis_site.maintenance.examination import FOREIGN, Examination, inconsistencies, orphans
 from retwis_site.maintenance.filling import CannotFill, is_used
-from retwis_site.maintenance.report import FOREIGN
 from retwis_site.maintenance.site_copy import Copy, connect_source
 from retwis_site.management.base import NounCommand, StoreCommand, urls_of
 from retwis_site.store import embedded, keys, schema

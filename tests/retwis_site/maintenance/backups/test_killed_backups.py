@@ -9,7 +9,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from retwis_site.maintenance.backups.folders import Proof, newest, read_manifest, unfinished
+from retwis_site.maintenance.backups import Proof, newest, read_manifest, unfinished
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import HIDDEN, back_up, complete, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
