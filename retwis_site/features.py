@@ -21,11 +21,11 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.server_advice import Advice
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
-from retwis_site.store.writes import Writes
 
 
 class Owner(Protocol):

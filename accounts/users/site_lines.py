@@ -13,10 +13,10 @@ from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_O
 from retwis_site.maintenance.site_files import CannotExport
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.schema import is_hash
-from retwis_site.store.writes import Writes
 
 ABOUT = ("name", "bio", "language")
 READ = ("username", "password", "old_password", *ABOUT, "deleted")

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.http.language import listed
-from retwis_site.inspector.changes import Change, Sent
-from retwis_site.inspector.steps import SentCommand, Step, sent_command
+from retwis_site.inspector.changes import Change, Sent, SentCommand, Step, sent_command
 from retwis_site.rendering.fragments import NOTHING, Fragment
 from retwis_site.store.connection.recorder import Command, RoundTrip, Watch
 from retwis_site.telemetry.redaction import HIDDEN

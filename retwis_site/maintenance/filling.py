@@ -11,11 +11,11 @@ from django.conf import settings
 
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import About, is_ours, matching, may_be
 from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
-from retwis_site.store.writes import Writes
 
 AT_ONCE = 500  # keys that are removed in one round trip
 

@@ -14,10 +14,9 @@ from retwis_site.maintenance.checks import AT_ONCE, Check, check_of, entries, ke
 from retwis_site.maintenance.lines import NAME, NUMBER, PASSWORD, TEXT, lines_of, uids_in_order
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, Writes, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number
-from retwis_site.store.writes import Writes
 
 # ---- The lines of the personal download about invitations.
 

@@ -11,8 +11,8 @@ from retwis_site.identity import FIELDS, forget
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.lines import TEXT
 from retwis_site.store import keys
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
-from retwis_site.store.writes import Writes
 
 
 class SiteWords:

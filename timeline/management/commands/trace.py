@@ -9,7 +9,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NoSuchUser, NotSignedIn
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, TooOften
-from retwis_site.inspector.key_changes import watched_keys
+from retwis_site.inspector.one_key import watched_keys
 from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
