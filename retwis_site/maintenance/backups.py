@@ -25,6 +25,7 @@ from redis.exceptions import NoPermissionError
 
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.maintenance.site_copy import Copy, connect_source
+from retwis_site.maintenance.site_files import create
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection import recorder
@@ -241,31 +242,24 @@ def newest(folder: Path) -> Path:
     return max(names, key=lambda path: path.name)
 
 
-class Unfinished:
-    """The folder of a backup that is being made."""
-
-    def __init__(self, place: Path, path: Path) -> None:
-        self._place = place
-        self.path = path
-
-    def complete(self, manifest: Manifest) -> Path:
-        """Give the folder its name, once everything is on the disk. The commit point. Raises BackupError."""
-        with create(self.path / MANIFEST) as file:
-            file.write(manifest.to_json().encode())
-        _sync_folder(self.path)
-        complete = self._place / manifest.made_at.replace(":", "-")
-        try:
-            self.path.rename(complete)
-        except OSError as error:
-            raise BackupError(f"{complete} cannot be made: {error.strerror}. Take the backup once more.") from error
-        _sync_folder(self._place)
-        return complete
+def complete(unfinished: Path, manifest: Manifest) -> Path:
+    """Give the folder of a backup its name, once everything is on the disk. The commit point. Raises BackupError."""
+    with create(unfinished / MANIFEST) as file:
+        file.write(manifest.to_json().encode())
+    _sync_folder(unfinished)
+    named = unfinished.with_name(manifest.made_at.replace(":", "-"))
+    try:
+        unfinished.rename(named)
+    except OSError as error:
+        raise BackupError(f"{named} cannot be made: {error.strerror}. Take the backup once more.") from error
+    _sync_folder(named.parent)
+    return named
 
 
 @contextlib.contextmanager
-def unfinished(place: Path) -> Iterator[Unfinished]:
-    """A new folder in `place`, removed after the block unless it is complete. Folders that killed backups have left in
-    `place` are removed. Raises BackupError when the disk refuses."""
+def unfinished(place: Path) -> Iterator[Path]:
+    """A new folder in `place`, removed after the block unless it is `complete`. Folders that killed backups have left
+    there are removed. Raises BackupError when the disk refuses."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
@@ -274,20 +268,11 @@ def unfinished(place: Path) -> Iterator[Unfinished]:
                 path = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=place))
                 stack.enter_context(_locked(path))
             try:
-                yield Unfinished(place, path)
+                yield path
             finally:
                 shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
         raise BackupError(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
-
-
-@contextlib.contextmanager
-def create(path: Path) -> Iterator[Any]:
-    """A new file for this user alone. After the block it is on the disk."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def now() -> str:

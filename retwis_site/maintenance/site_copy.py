@@ -16,7 +16,8 @@ from retwis_site.maintenance.filling import CannotFill, counters
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import Kind, kind_of, matching, unprefixed
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.reading import Handle
+from retwis_site.store.replies import Result
 from retwis_site.store.schema import UNFINISHED
 
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of fields or members of each
@@ -39,20 +40,7 @@ class Key:
         return self.kind.type
 
 
-@dataclass(frozen=True)
-class KeyChunk:
-    """A string, or some fields or members of a key: one command reads them, and one writes them."""
-
-    key: Key
-    content: Any
-
-
-@dataclass(frozen=True)
-class Scan:
-    """Some entries of a key, and the cursor of the next ones; 0 at the end."""
-
-    cursor: int
-    content: Any
+Part = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
 
 
 @dataclass
@@ -91,17 +79,13 @@ class Copy:
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
-        for chunks in self._parts():
-            pipe = self._target.pipeline()
-            for chunk in chunks:
-                _write(pipe, chunk)
-            pipe.execute()
-            yield
-
-    def _parts(self) -> Iterator[list[KeyChunk]]:
-        with source_errors():
-            for server, chunk in _chunks(self._source):
-                yield from _read(server, [key for key in chunk if key.name not in counters()])
+        for server, chunk in _chunks(self._source):
+            for parts in _read(server, [key for key in chunk if key.name not in counters()]):
+                pipe = self._target.pipeline()
+                for key, content in parts:
+                    _write(pipe, key, content)
+                pipe.execute()
+                yield
 
     def comparison(self) -> "Comparison":
         return Comparison(self._source, self._target)
@@ -132,7 +116,7 @@ class Comparison:
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
-        for server, chunk in _source_chunks(self._source):
+        for server, chunk in _chunks(self._source):
             target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
             with source_errors():
                 source_sizes = _sizes(server, chunk)
@@ -185,53 +169,44 @@ def _counters(source: Store) -> dict[str, str | None]:
     return {counter: holder.get(counter) if holder else None for counter, holder in holders.items()}
 
 
-def _chunks(store: Store) -> Iterator[tuple[Store, list[Key]]]:
+def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
     """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
     skipped: it is inconsistent, or belongs to another program."""
-    for server in store.servers():
-        for names in server.scan_keys(matching("*"), AT_ONCE):
-            named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
-            pipe = server.pipeline()
-            states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
-            pipe.execute()
-            right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
-            yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
-
-
-def _source_chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
     with source_errors():
-        yield from _chunks(source)
+        for server in source.servers():
+            for names in server.scan_keys(matching("*"), AT_ONCE):
+                named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
+                pipe = server.pipeline()
+                states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
+                pipe.execute()
+                right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
+                yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 
 
-def _read(server: Store, chunk: list[Key]) -> Iterator[list[KeyChunk]]:
-    """The content of keys. One round trip for all of them, and one more for each further AT_ONCE entries of a key."""
+def _read(server: Store, chunk: list[Key]) -> Iterator[list[Part]]:
+    """The content of keys: the first AT_ONCE entries of each, then the next ones of those that have more. One round
+    trip for each list."""
     pipe = server.pipeline()
-    scans = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
-    pipe.execute()
-    yield [KeyChunk(key, scan.value.content) for key, scan in scans]
-    for key, scan in scans:
-        cursor = scan.value.cursor
-        while cursor:
-            scan = _ask_scan(pipe, key, cursor)
+    asked = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
+    while asked:
+        with source_errors():
             pipe.execute()
-            cursor = scan.value.cursor
-            yield [KeyChunk(key, scan.value.content)]
+        found = [(key, *scan.value) for key, scan in asked]
+        yield [(key, content) for key, _, content in found]
+        asked = [(key, _ask_scan(pipe, key, cursor)) for key, cursor, _ in found if cursor]
 
 
-def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Result[Scan]:
-    """Ask for the entries of a key from the cursor on."""
+def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
+    """Ask for the entries of a key from the cursor on, and for the next cursor; 0 at the end."""
     if key.type == "hash":
-        fields = pipe.hscan(key.name, cursor, AT_ONCE)
-        return Result(lambda: Scan(*fields.value))
+        return pipe.hscan(key.name, cursor, AT_ONCE)
     if key.type == "zset":
-        members = pipe.zscan(key.name, cursor, AT_ONCE)
-        return Result(lambda: Scan(*members.value))
+        return pipe.zscan(key.name, cursor, AT_ONCE)
     text = pipe.get(key.name)
-    return Result(lambda: Scan(0, text.value))
+    return Result(lambda: (0, text.value))
 
 
-def _write(pipe: Pipe, chunk: KeyChunk) -> None:
-    key, content = chunk.key, chunk.content
+def _write(pipe: Pipe, key: Key, content: Any) -> None:
     if content in (None, {}, []):  # the key has expired meanwhile, or SCAN returned an empty chunk
         return
     if key.type == "hash":
@@ -252,7 +227,7 @@ def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     return [size.value for size in sizes]
 
 
-def _ask_size(pipe: Pipe, key: Key) -> Reply[int] | Result[int]:
+def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:
     if key.type == "hash":
         return pipe.hlen(key.name)
     if key.type == "zset":

@@ -12,7 +12,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import merge
@@ -95,22 +95,27 @@ def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
 
 
 @contextmanager
+def create(path: Path) -> Iterator[IO[bytes]]:
+    """A new file for this user alone. After the block it is on the disk."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
     part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError,
     and NoFile for a path that cannot become a file."""
     path = _real(path)
     unfinished = path.with_name(f".{path.name}.{nonce()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with create(unfinished) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
         unfinished.replace(path)
     finally:
-        with suppress(FileNotFoundError):
-            unfinished.unlink()
+        unfinished.unlink(missing_ok=True)
 
 
 def _real(path: Path) -> Path:

@@ -18,6 +18,7 @@ from retwis_site.maintenance.backups import (
     Download,
     Manifest,
     Proof,
+    complete,
     describe,
     loaded,
     loaded_in_one_server,
@@ -76,15 +77,15 @@ class Backup(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         with unfinished(options["folder"]) as folder:
-            manifest = self._download(store, folder.path)
+            manifest = self._download(store, folder)
             if options["verify"]:
-                manifest = replace(manifest, errors=self._verify(folder.path, manifest))
-            complete = folder.complete(manifest)
+                manifest = replace(manifest, errors=self._verify(folder, manifest))
+            made = complete(folder, manifest)
         size = sum(file.bytes for file in manifest.files)
-        self.say(f"{complete}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
+        self.say(f"{made}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
         if manifest.errors:
             raise CommandError(
-                f"{complete} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
+                f"{made} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
             )
 
     def _download(self, store: Store, folder: Path) -> Manifest:

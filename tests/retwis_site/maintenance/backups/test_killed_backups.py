@@ -63,7 +63,7 @@ def test_the_next_backup_removes_what_a_killed_one_left(victims, tmp_path):
 def test_the_folder_of_a_backup_that_is_still_being_made_stays(server, tmp_path):
     with unfinished(tmp_path) as other:
         back_up(tmp_path)
-        assert other.path.is_dir()
+        assert other.is_dir()
 
 
 def servers_below(folder):
