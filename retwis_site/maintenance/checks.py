@@ -157,7 +157,7 @@ def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]
 
 
 def members(store: Store, names: list[str]) -> Iterator[list[tuple[int, int, float]]]:
-    """As `rows`, of members that are ids. `ValueChecks` find the others."""
+    """As `rows`, of members that are ids. `KeyChecks` find the others."""
     return (
         [(number, member, score) for number, text, score in chunk if (member := parse_id(text)) is not None]
         for chunk in rows(store, names)

@@ -11,7 +11,7 @@ from retwis_site.features import features
 from retwis_site.jobs.outbox_checks import OutboxChecks
 from retwis_site.maintenance.census import Census
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
-from retwis_site.maintenance.key_checks import KeyChecks, ValueChecks
+from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store.client import Store
@@ -23,14 +23,14 @@ def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors, in the order of `Check.after`."""
     of_features = [check for feature in features() for check in feature.inconsistencies(store)]
     of_keys = KeyChecks(store)
-    first = [*of_keys.inconsistencies(), *ValueChecks(store).inconsistencies(), *of_keys.counters_first()]
+    first = [of_keys.types(), of_keys.values(), *of_keys.counters_first()]
     return [*first, *OutboxChecks(store).inconsistencies(), *of_features, *of_keys.counters_last()]
 
 
 def adoption(store: Store) -> list[Check]:
     """What `adopt` changes in a database of the official Retwis, before the repairs of `inconsistencies`."""
     of_features = [check for feature in features() for check in feature.adoption(store)]
-    return [*KeyChecks(store).inconsistencies(), *in_new_pass(of_features)]
+    return [KeyChecks(store).types(), *in_new_pass(of_features)]
 
 
 def orphans(store: Store) -> list[Check]:

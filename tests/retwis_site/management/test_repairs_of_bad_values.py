@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance.checks import AT_ONCE
-from retwis_site.maintenance.key_checks import ValueChecks
+from retwis_site.maintenance.checks import AT_ONCE, keys_of
+from retwis_site.maintenance.key_checks import KeyChecks
 from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
@@ -139,7 +139,8 @@ def test_bad_values_are_found_a_bounded_number_at_a_time(site, store, sent):
     site.delete("posts:2")
     site.rpush("posts:2", *range(1, 2 * AT_ONCE), "?")
     before = len(sent.commands)
-    chunks = list(ValueChecks(store).bad_values())
+    check = KeyChecks(store).values()
+    chunks = [chunk for _, names in keys_of(store, check.of) for chunk in check.find(names)]
     assert sum(map(len, chunks)) == 2 * AT_ONCE + 2
     assert max(map(len, chunks)) <= AT_ONCE
     reads = [tuple(command) for command in sent.commands[before:] if tuple(command[:2]) == ("LRANGE", "posts:2")]
