@@ -66,10 +66,6 @@ def _nothing(store: Store) -> list[Any]:
     return []
 
 
-def _no_more(store: Store) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class SiteLines:
     """The lines of one type in the file of a whole site: how they are read from this site, and written into a store
@@ -83,7 +79,7 @@ class SiteLines:
     users: Sequence[str] = ()  # fields with the id of a user; a line about an unknown or deleted user is dropped
     posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped
     counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
-    finish: Callable[[Store], None] = _no_more  # after all lines of all types; can run twice
+    finish: Callable[[Store], object] = lambda store: None  # after all lines of all types; can run twice
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,28 @@
-"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works). Any host name will do."""
+"""Addresses for programs: `/livez` (the process runs), `/readyz` (the store works), `/.well-known/security.txt`."""
 
 import logging
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.http.public_cache import publicly_cached
 from retwis_site.jobs.outbox import silence
 from retwis_site.rendering.error_pages import RETRY_AFTER
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect
 from retwis_site.telemetry.middleware import FAILURE
 
 logger = logging.getLogger("retwis.store")
+
+# ---- For load balancers
+
 
 PLAIN = "text/plain; charset=utf-8"
 _PATHS = frozenset({"/livez", "/readyz"})
@@ -61,8 +67,9 @@ def _write(store: Store) -> str:
 
 
 class AnyHost:
-    """Lets both be asked by any Host: a load balancer or a container names the machine, which is no host of the site.
-    Nothing of their answers depends on it, so the site's own takes its place before anything reads it."""
+    """Lets `/livez` and `/readyz` be asked by any Host: a load balancer or a container names the machine, which is no
+    host of the site. Nothing of their answers depends on it, so the site's own takes its place before anything reads
+    it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -73,3 +80,26 @@ class AnyHost:
         if request.path_info in _PATHS:
             request.META["HTTP_HOST"] = self._host
         return self._get_response(request)
+
+
+# ---- `/.well-known/security.txt`: whom to tell about a weakness (RFC 9116).
+
+
+MAX_AGE = 3600  # seconds that a cache may keep it
+VALID = timedelta(days=180)  # the RFC asks for less than a year
+
+
+@publicly_cached(MAX_AGE)
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """The file, 404 without SECURITY_CONTACT. No round trip."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    expires = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + VALID
+    fields = {
+        "Contact": settings.SECURITY_CONTACT,
+        "Expires": f"{expires:%Y-%m-%dT%H:%M:%SZ}",
+        "Preferred-Languages": settings.LANGUAGE_CODE,
+        "Canonical": origin_of(request) + request.path,
+    }
+    lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    return HttpResponse(lines, content_type=PLAIN)

@@ -24,7 +24,7 @@ from django.conf import settings
 from redis.exceptions import NoPermissionError
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.maintenance.site_copy import Copy, connect_source
+from retwis_site.maintenance.filling import Copy, connect_source
 from retwis_site.maintenance.site_files import create
 from retwis_site.store import keys
 from retwis_site.store.client import Store

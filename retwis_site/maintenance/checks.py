@@ -40,14 +40,6 @@ class Finding:
 Chunks = Iterator[list[Finding]]
 
 
-def _nothing_in(names: list[str]) -> Chunks:
-    return iter(())
-
-
-def _nothing() -> Chunks:
-    return iter(())
-
-
 @dataclass(frozen=True)
 class Check:
     """One invariant of the keys of some kinds.
@@ -57,8 +49,10 @@ class Check:
 
     label: str
     of: tuple[Kind, ...] = ()
-    find: Callable[[list[str]], Chunks] = _nothing_in  # the findings in keys of one of these kinds, at most AT_ONCE
-    at_end: Callable[[], Chunks] = _nothing  # what is found when all keys were seen
+    find: Callable[[list[str]], Chunks] = lambda names: iter(
+        ()
+    )  # the findings in keys of one of these kinds, at most AT_ONCE
+    at_end: Callable[[], Chunks] = lambda: iter(())  # what is found when all keys were seen
     after: bool = False
 
 

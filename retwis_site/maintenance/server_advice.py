@@ -103,9 +103,13 @@ def is_on_this_machine(server: Store) -> bool:
     """Whether a store of one server has an address that leads nowhere else: a socket, or the loopback device."""
     [client] = server.transport.servers()
     address = client.connection_pool.connection_kwargs
-    host = str(address.get("host", ""))
+    return "path" in address or is_loopback(str(address.get("host", "")))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address of a host is that of the loopback device."""
     try:
-        return "path" in address or ip_address(host).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 

@@ -28,8 +28,7 @@ from retwis_site.maintenance.backups import (
 )
 from retwis_site.maintenance.census import Census, examine_all
 from retwis_site.maintenance.examination import FOREIGN, Examination, inconsistencies, orphans
-from retwis_site.maintenance.filling import CannotFill, is_used
-from retwis_site.maintenance.site_copy import Copy, connect_source
+from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, urls_of
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
