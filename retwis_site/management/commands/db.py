@@ -26,8 +26,7 @@ from retwis_site.maintenance.backups import (
     read_manifest,
     unfinished,
 )
-from retwis_site.maintenance.census import Census, examine_all
-from retwis_site.maintenance.examination import FOREIGN, Examination, inconsistencies, orphans
+from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
 from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, urls_of
 from retwis_site.store import embedded, keys, schema
