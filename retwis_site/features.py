@@ -21,11 +21,11 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import BatchHandler, JobHandler
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.server_advice import Advice
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
-from retwis_site.store.writes import Writes
 
 
 class Owner(Protocol):
@@ -66,10 +66,6 @@ def _nothing(store: Store) -> list[Any]:
     return []
 
 
-def _no_more(store: Store) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class SiteLines:
     """The lines of one type in the file of a whole site: how they are read from this site, and written into a store
@@ -83,7 +79,7 @@ class SiteLines:
     users: Sequence[str] = ()  # fields with the id of a user; a line about an unknown or deleted user is dropped
     posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped
     counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
-    finish: Callable[[Store], None] = _no_more  # after all lines of all types; can run twice
+    finish: Callable[[Store], object] = lambda store: None  # after all lines of all types; can run twice
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,31 @@
-"""Addresses for load balancers: `/livez` (the process runs) and `/readyz` (the store works).
+"""Addresses for programs: `/livez` (the process runs), `/readyz` (the store works), `/.well-known/security.txt`.
 
-Both can be asked by any Host: a load balancer or a container names the machine, which is no host of the site. Nothing
-of their answers depends on it, so the middleware puts the site's own in its place before anything reads it.
+The first two can be asked by any Host: a load balancer or a container names the machine, which is no host of the site.
+Nothing of their answers depends on it, so the middleware puts the site's own in its place before anything reads it.
 """
 
 import logging
 import time
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.jobs.heartbeat import silence
+from retwis_site.http.public_cache import publicly_cached
+from retwis_site.jobs.outbox import silence
 from retwis_site.rendering.error_pages import RETRY_AFTER
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect
 from retwis_site.telemetry.middleware import FAILURE
 
 logger = logging.getLogger("retwis.store")
+
+# ---- For load balancers
+
 
 PLAIN = "text/plain; charset=utf-8"
 PATHS = frozenset({"/livez", "/readyz"})
@@ -66,3 +72,26 @@ def _write(store: Store) -> str:
 def host_of_the_site() -> str:
     """One that ALLOWED_HOSTS has."""
     return next((host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"), "localhost")
+
+
+# ---- `/.well-known/security.txt`: whom to tell about a weakness (RFC 9116).
+
+
+MAX_AGE = 3600  # seconds that a cache may keep it
+VALID = timedelta(days=180)  # the RFC asks for less than a year
+
+
+@publicly_cached(MAX_AGE)
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """The file, 404 without SECURITY_CONTACT. No round trip."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    expires = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + VALID
+    fields = {
+        "Contact": settings.SECURITY_CONTACT,
+        "Expires": f"{expires:%Y-%m-%dT%H:%M:%SZ}",
+        "Preferred-Languages": settings.LANGUAGE_CODE,
+        "Canonical": origin_of(request) + request.path,
+    }
+    lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    return HttpResponse(lines, content_type=PLAIN)

@@ -26,8 +26,7 @@ from retwis_site.features import queue_of
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import language_of
 from retwis_site.http.security_headers import headers_of_every_answer
-from retwis_site.rendering.error_pages import not_a_page, page_of_exception, too_busy, unread_form
-from retwis_site.rendering.request_bodies import refusal_of_body
+from retwis_site.rendering.error_pages import not_a_page, page_of_exception, refusal_of_body, too_busy, unread_form
 from retwis_site.rendering.request_heads import refusal_of_head
 from retwis_site.telemetry.middleware import ObservedRequests
 

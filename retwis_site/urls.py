@@ -4,13 +4,13 @@ from importlib import import_module
 
 from django.urls import path
 
-from retwis_site import health, security_txt
+from retwis_site import health
 from retwis_site.features import features
 
 _of_the_site = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
-    path(".well-known/security.txt", security_txt.security_txt, name="security_txt"),
+    path(".well-known/security.txt", health.security_txt, name="security_txt"),
 ]
 _of_features = [pattern for one in features() if one.urls for pattern in import_module(one.urls).urlpatterns]
 

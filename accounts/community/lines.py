@@ -30,10 +30,9 @@ from retwis_site.maintenance.lines import (
 )
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import newest_first
+from retwis_site.store.chunks import Writes, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
-from retwis_site.store.writes import Writes
 
 ROLE = LineField("moderator or admin", lambda value: value in (Role.MODERATOR, Role.ADMIN))
 STATE = LineField("frozen, hidden or suspended", lambda value: bool(value) and value in list(State))

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.store import keys
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
-from retwis_site.store.writes import Writes
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20

@@ -16,8 +16,7 @@ from accounts.community.log import Act, Log
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
 from accounts.users.repository import NO_SANCTION, Users
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.jobs.reconcile import reconcile
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id

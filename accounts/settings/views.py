@@ -41,7 +41,7 @@ from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.theme import keep_theme, theme_of
+from retwis_site.rendering.pages import keep_theme, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 

@@ -87,7 +87,7 @@ NameField = tuple[str, int]  # a field of `users`: the name, and the uid that it
 
 
 def owned_names(store: Store, names: list[str]) -> Iterator[list[NameField]]:
-    """The fields of `users` in chunks, without those that lead to no uid: ValueChecks find these."""
+    """The fields of `users` in chunks, without those that lead to no uid: KeyChecks find these."""
     return ([(name, uid) for name, text in chunk if (uid := parse_id(text))] for chunk in fields(store, names))
 
 

@@ -10,13 +10,13 @@ from accounts.users.names import entries, queue_skeletons
 from accounts.users.repository import ask_owner, new_secret
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
-from retwis_site.maintenance.site_files.exporting import CannotExport
+from retwis_site.maintenance.site_files import CannotExport
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
+from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.schema import is_hash
-from retwis_site.store.writes import Writes
 
 ABOUT = ("name", "bio", "language")
 READ = ("username", "password", "old_password", *ABOUT, "deleted")

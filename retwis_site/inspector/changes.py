@@ -1,7 +1,7 @@
-"""What the last form of a browser has sent to Redis, and the jobs that it has left to workers: for its next pages.
+"""What was sent to Redis: by a page, by the last form of a browser, and by workers for the jobs that it has left.
 
-The next page may come from another process, and jobs are always done by another one. So each writes what it has sent
-into a key that expires after a minute, and a cookie tells the browser's next pages which keys these are.
+The page after a form may come from another process, and jobs are always done by another one. So each writes what it
+has sent into a key that expires after a minute, and a cookie tells the browser's next pages which keys these are.
 """
 
 import json
@@ -11,16 +11,81 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
 
 from retwis_site.exceptions import StoreError
-from retwis_site.inspector.steps import SentCommand, Step, recorded_steps
 from retwis_site.store import keys, kinds
 from retwis_site.store.client import Store
-from retwis_site.store.connection.recorder import Watch, watching
+from retwis_site.store.connection.recorder import Command, Recording, Watch, watching
+from retwis_site.telemetry.redaction import shown_command
+
+# ---- The time complexity of each command that the site sends, as Redis documents it.
+#
+# N: how many keys, fields or members the command names, or how many the key holds; M: how many it returns, removes or
+# looks through; S: how far the start of a range is from the nearer end. UNLINK: for one key. SCAN: for one step.
+
+
+_COMMANDS_OF = {
+    "O(1)": "GET SET APPEND SETBIT INCR INCRBY EXPIRE PEXPIRE PERSIST TTL PTTL TYPE UNLINK HGET HSETNX HINCRBY HEXISTS "
+    "HLEN HSCAN ZCARD ZSCORE ZSCAN SISMEMBER SSCAN PING SCAN DBSIZE INFO LLEN STRLEN OBJECT",
+    "O(N)": "HMGET HGETALL HSET HDEL ZMSCORE LPUSH LPUSHX RPUSH RPUSHX LPOS LTRIM LINSERT CONFIG SYNC MEMORY",
+    "O(log(N))": "ZADD ZCOUNT ZREVRANK",
+    "O(log(N)+M)": "ZREMRANGEBYSCORE ZREMRANGEBYRANK ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX",
+    "O(M*log(N))": "ZREM",
+    "O(N+M)": "LREM",
+    "O(S+N)": "LRANGE",
+    "O(1)+O(N*M)": "DUMP RESTORE",
+}
+COMPLEXITY = {command: complexity for complexity, commands in _COMMANDS_OF.items() for command in commands.split()}
+
+
+# ---- Round trips as steps, as people may read them: without secrets.
+
+
+class SentCommand(NamedTuple):
+    """A command as it may be shown."""
+
+    name: str  # such as `GET` or `MEMORY USAGE`
+    key: str  # empty for a command without a key; a key with a secret in it has HIDDEN there
+    arguments: tuple[str, ...]  # those after the key; what is secret is HIDDEN
+    asker: str  # the method that asked for it, such as `Homes.page`
+
+    @property
+    def complexity(self) -> str:
+        """As Redis documents it, such as `O(log(N))`."""
+        return COMPLEXITY.get(self.name.partition(" ")[0], "")
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.name, self.key, *self.arguments)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round trip: commands that were sent together. The bytes are those of the commands and of the replies, on the
+    wire."""
+
+    commands: tuple[SentCommand, ...]
+    seconds: float
+    sent: int
+    received: int
+
+
+def recorded_steps(recorded: Recording) -> Iterator[Step]:
+    """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
+    for one in recorded.round_trips:
+        yield Step(tuple(map(sent_command, one.commands)), one.seconds, one.sent, one.received)
+
+
+def sent_command(command: Command) -> SentCommand:
+    """A command of this process as it may be shown."""
+    return SentCommand(*shown_command(command), getattr(command, "asker", ""))
+
+
+# ---- The records of forms and jobs
+
 
 logger = logging.getLogger("retwis.store")
 

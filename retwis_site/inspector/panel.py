@@ -1,5 +1,6 @@
 """The inspector at the end of a page, as HTML."""
 
+import math
 import secrets
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.http.language import listed
-from retwis_site.inspector.changes import Change, Sent
-from retwis_site.inspector.steps import SentCommand, Step, sent_command
+from retwis_site.inspector.changes import Change, Sent, SentCommand, Step, sent_command
 from retwis_site.rendering.fragments import NOTHING, Fragment
 from retwis_site.store.connection.recorder import Command, RoundTrip, Watch
+from retwis_site.store.local_cache import Memory
 from retwis_site.telemetry.redaction import HIDDEN
 
 # ---- Commands as rows of HTML.
@@ -43,8 +44,8 @@ class _Pattern(NamedTuple):
     asker: object
 
 
-_round_trips: dict[tuple[object, ...], bytes] = {}
-_patterns: dict[tuple[object, ...], _Pattern] = {}
+_round_trips: Memory[tuple[object, ...], bytes] = Memory(MOST_ROUND_TRIPS, math.inf)
+_patterns: Memory[tuple[object, ...], _Pattern] = Memory(MOST_PATTERNS, math.inf)
 
 
 def rows(commands: tuple[Command, ...]) -> bytes:
@@ -54,9 +55,7 @@ def rows(commands: tuple[Command, ...]) -> bytes:
     if kept is None:
         kept = _made(commands)
         if len(commands) <= LONGEST_ROUND_TRIP:
-            if len(_round_trips) >= MOST_ROUND_TRIPS:
-                _round_trips.clear()
-            _round_trips[identity] = kept
+            _round_trips.put(identity, kept)
     return kept
 
 
@@ -73,7 +72,7 @@ def _made(commands: Iterable[Command]) -> bytes:
         if pattern is None:
             pattern = _pattern(command, kind, number)
             if len(command) <= LONGEST_PATTERN:
-                _keep(identity, pattern)
+                _patterns.put(identity, pattern)
         before, between, after, _ = pattern
         digits = number.encode() if between else b""
         made += (before, digits, between, digits, after)
@@ -106,12 +105,6 @@ def _pattern(command: Command, kind: str, number: str) -> _Pattern:
     *around, after = _row(shown).split(_ID.encode())
     before, between = around or (b"", b"")
     return _Pattern(before, between, after, getattr(command, "code", None))
-
-
-def _keep(identity: tuple[object, ...], pattern: _Pattern) -> None:
-    if len(_patterns) >= MOST_PATTERNS:
-        _patterns.clear()
-    _patterns[identity] = pattern
 
 
 # ---- Panel

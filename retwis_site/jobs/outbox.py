@@ -6,18 +6,75 @@ after the lease: `lease.py`. So no process commits, corrects or removes what is 
 LeaseEnded is an error like any of the store: nothing was changed. After it the owner stops, and a worker does the rest.
 """
 
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TypeVar
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
-from retwis_site.jobs.heartbeat import queue_beat
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import integer, parse_id
+from retwis_site.store.ids import integer, parse_id, parse_number
+
+# ---- When a worker last ran, so that people notice when none does.
+
+
+logger = logging.getLogger("retwis.deliver")
+
+BEATS_EVERY = 10.0  # seconds
+SILENT_AFTER = 60  # seconds
+
+
+class Heartbeat:
+    """The heartbeat of one worker."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._next = 0.0  # monotonic seconds
+        self._has_complained = False
+
+    def beat(self) -> bool:
+        """Note that a worker runs, at most every BEATS_EVERY seconds. Returns whether it was time. One round trip, else
+        none. A store that refuses the note stops no worker: there may be jobs that it takes."""
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + BEATS_EVERY
+        pipe = self._store.pipeline()
+        queue_beat(pipe)
+        try:
+            pipe.execute()
+        except StoreRefused as error:
+            if not self._has_complained:
+                self._has_complained = True
+                logger.error("the store does not note that a worker runs: %s", error)
+        return True
+
+
+def queue_beat(pipe: Pipe) -> None:
+    """Note that a worker runs."""
+    pipe.set(keys.worker_seen(), str(int(time.time())))
+
+
+def seen_at(noted: str | None) -> int | None:
+    """When a worker last ran, in unix seconds, from what `worker_seen` holds. None: no worker has run yet."""
+    return parse_number(noted or "")
+
+
+def silence(noted: str | None) -> str:
+    """A sentence when no worker has run for SILENT_AFTER seconds, from what `worker_seen` holds; else empty."""
+    seen = seen_at(noted)
+    if seen is None:
+        return "no worker has run yet"
+    seconds = int(time.time()) - seen
+    return f"no worker has run for {seconds} seconds" if seconds > SILENT_AFTER else ""
+
+
+# ---- The outbox
+
 
 LEASE = keys.lease.lives  # seconds until a worker may take a job over
 READ_AT_ONCE = 500  # jobs
@@ -259,3 +316,29 @@ class Claim:
 
 JobHandler = Callable[[Store, Claim], object]  # finishes a job; False: not finished, the job must be claimed again
 BatchHandler = Callable[[Store, Sequence[str]], object]  # finishes jobs of one kind together, given their names
+
+
+# ---- Look, write, look again, until both agree: how all that follows from a commit is made to match it.
+#
+# Several processes may change the same things at once, and each makes what the others have read out of date. So a
+# process looks again after it has written, and writes again while what it finds differs from what it has written. The
+# last one to write has thus seen that it is right. The second look takes its own round trip, because on several
+# servers the commands of one round trip have no order. `tests/protocols/` interleaves every use with others and with
+# crashes.
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def reconcile(
+    found: Mapping[K, V],
+    look: Callable[[Mapping[K, V]], Mapping[K, V]],
+    write: Callable[[Mapping[K, V]], Mapping[K, V]],
+) -> None:
+    """`found`: what the first look has found, by what it is about. `write` writes what follows from it, and returns
+    what it has written that for: others may be left out, or corrected. `look` reads it anew, in a round trip of its
+    own. In a job, the store of both is that of the job, which looks at its lease before each round trip."""
+    while found:
+        written = write(found)
+        found = {key: now for key, now in look(written).items() if now != written[key]}

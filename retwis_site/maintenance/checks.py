@@ -42,14 +42,6 @@ class Finding:
 Chunks = Iterator[list[Finding]]
 
 
-def _nothing_in(names: list[str]) -> Chunks:
-    return iter(())
-
-
-def _nothing() -> Chunks:
-    return iter(())
-
-
 @dataclass(frozen=True)
 class Check:
     """One invariant of the keys of some kinds.
@@ -59,8 +51,10 @@ class Check:
 
     label: str
     of: tuple[Kind, ...] = ()
-    find: Callable[[list[str]], Chunks] = _nothing_in  # the findings in keys of one of these kinds, at most AT_ONCE
-    at_end: Callable[[], Chunks] = _nothing  # what is found when all keys were seen
+    find: Callable[[list[str]], Chunks] = lambda names: iter(
+        ()
+    )  # the findings in keys of one of these kinds, at most AT_ONCE
+    at_end: Callable[[], Chunks] = lambda: iter(())  # what is found when all keys were seen
     after: bool = False
 
 
@@ -159,7 +153,7 @@ def rows(store: Store, names: list[str]) -> Iterator[list[tuple[int, str, float]
 
 
 def members(store: Store, names: list[str]) -> Iterator[list[tuple[int, int, float]]]:
-    """As `rows`, of members that are ids. `ValueChecks` find the others."""
+    """As `rows`, of members that are ids. `KeyChecks` find the others."""
     return (
         [(number, member, score) for number, text, score in chunk if (member := parse_id(text)) is not None]
         for chunk in rows(store, names)

@@ -1,23 +1,30 @@
-"""Fills a store that has no people: with the lines of a whole site, as a file or another system gives them.
+"""Fills a store that has no people: with the lines of a whole site, as a file or another system gives them, or with the
+keys of another store.
 
 While it is unfinished, its counters hold UNFINISHED instead of a number. So no site can register users or post in it,
 and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
+from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.client import Store
-from retwis_site.store.kinds import About, is_ours, matching, may_be
+from retwis_site.store.chunks import Writes
+from retwis_site.store.client import Pipe, Store, connect_exactly
+from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
+from retwis_site.store.reading import Handle
+from retwis_site.store.replies import Result
 from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
-from retwis_site.store.writes import Writes
 
-AT_ONCE = 500  # keys that are removed in one round trip
+AT_ONCE = 500  # keys that are read or removed in one round trip, and about the number of fields or members of each
 
 
 class CannotFill(Exception):
@@ -133,3 +140,215 @@ def _clear(store: Store) -> None:
             if is_ours(name) and name not in counters():
                 pipe.unlink(name)
         pipe.execute()
+
+
+# ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
+
+    name: str
+    kind: Kind
+    ttl: int
+
+    @property
+    def type(self) -> str:
+        return self.kind.type
+
+
+Part = tuple[Key, Any]  # a string, or some fields or members of a key: one command reads them, and one writes them
+
+
+@dataclass
+class KindCounts:
+    """The counts for one kind of key."""
+
+    keys: int = 0  # at the source
+    entries: int = 0  # their fields or members together
+    complete: int = 0  # the keys that have arrived at the target with all entries
+
+
+class Copy:
+    """Copies the keys. Iterate to run it, a chunk a step. `len` estimates the number of steps."""
+
+    def __init__(self, source: Store, target: Store) -> None:
+        self._source = source
+        self._target = target
+        self._counters: dict[str, str | None] = {}
+
+    def begin(self) -> None:
+        """Mark the target as unfinished, and remove the keys of an earlier unfinished copy. Raises CannotFill."""
+        with source_errors():
+            _refuse_replicas(self._source)
+            self._counters = _counters(self._source)
+            if not _holder(self._source, keys.users()):
+                raise CannotFill(
+                    f"No user is registered at --from with REDIS_KEY_PREFIX={keys.PREFIX!r}. "
+                    "Name all servers of the site, and set the same REDIS_KEY_PREFIX as the site."
+                )
+        if UNFINISHED in self._counters.values():
+            raise CannotFill("--from names an unfinished copy. Name the store that it was made from.")
+        begin(self._target)
+
+    def __len__(self) -> int:
+        with source_errors():
+            return self._source.dbsize() // AT_ONCE + 1
+
+    def __iter__(self) -> Iterator[None]:
+        for server, chunk in _chunks(self._source):
+            for parts in _read(server, [key for key in chunk if key.name not in counters()]):
+                pipe = self._target.pipeline()
+                for key, content in parts:
+                    _write(pipe, key, content)
+                pipe.execute()
+                yield
+
+    def comparison(self) -> "Comparison":
+        return Comparison(self._source, self._target)
+
+    def finish(self) -> None:
+        """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`."""
+        with source_errors():
+            if _counters(self._source) != self._counters:
+                raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
+        for counter in counters():
+            value = self._counters[counter]
+            if value is None:
+                self._target.unlink(counter)
+            else:
+                self._target.set(counter, value)
+
+
+class Comparison:
+    """Compares source and target, kind by kind. Iterate to run it, a chunk a step. `len` estimates the steps."""
+
+    def __init__(self, source: Store, target: Store) -> None:
+        self._source = source
+        self._target = target
+        self.kinds: dict[str, KindCounts] = defaultdict(KindCounts)
+
+    def __len__(self) -> int:
+        with source_errors():
+            return self._source.dbsize() // AT_ONCE + 1
+
+    def __iter__(self) -> Iterator[None]:
+        for server, chunk in _chunks(self._source):
+            target_sizes = _sizes(self._target, chunk)  # first: a key expires a little later in the target
+            with source_errors():
+                source_sizes = _sizes(server, chunk)
+            for key, arrived, size in zip(chunk, target_sizes, source_sizes, strict=True):
+                counts = self.kinds[key.kind.pattern]
+                counts.keys += size > 0
+                counts.entries += size
+                counts.complete += 0 < size <= arrived
+            yield
+
+
+def connect_source(urls: Sequence[str]) -> Store:
+    """The store that these servers make up. One round trip to each. Raises StoreError."""
+    with source_errors():
+        return connect_exactly(urls)
+
+
+_FIX = "Name a running server, with a user and password that it accepts."
+
+
+@contextmanager
+def source_errors() -> Iterator[None]:
+    """Make the message of a StoreError in this block name the source."""
+    try:
+        yield
+    except StoreRefused as error:
+        raise StoreError(f"at --from, {error}") from error
+    except StoreError as error:
+        reason = str(error.__cause__ or error).rstrip(".")
+        raise StoreError(f"--from does not answer: {reason}. {_FIX}") from error
+
+
+def _refuse_replicas(source: Store) -> None:
+    try:
+        roles = {info.get("role") for info in source.info()}
+    except StoreRefused:  # INFO is not allowed: the role is unknown
+        return
+    if roles != {"master"}:
+        raise CannotFill("--from names a replica, which may lag behind, or a sentinel. Name the primary.")
+
+
+def _holder(store: Store, name: str) -> Store | None:
+    """The server that has a key. Servers behind a proxy do not know each other, so each one is asked."""
+    pattern = matching(unprefixed(name))
+    return next((server for server in store.servers() if any(server.scan_keys(pattern, 10_000))), None)
+
+
+def _counters(source: Store) -> dict[str, str | None]:
+    holders = {counter: _holder(source, counter) for counter in counters()}
+    return {counter: holder.get(counter) if holder else None for counter, holder in holders.items()}
+
+
+def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
+    """All keys to be copied, in chunks, with the server that has them. A key whose type differs from the key table is
+    skipped: it is inconsistent, or belongs to another program."""
+    with source_errors():
+        for server in source.servers():
+            for names in server.scan_keys(matching("*"), AT_ONCE):
+                named = [(name, kind) for name in names if (kind := kind_of(name)) and kind.is_copied]
+                pipe = server.pipeline()
+                states = [(name, kind, pipe.type(name), pipe.pttl(name)) for name, kind in named]
+                pipe.execute()
+                right = [(name, kind, ttl) for name, kind, found, ttl in states if found.value == kind.type]
+                yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
+
+
+def _read(server: Store, chunk: list[Key]) -> Iterator[list[Part]]:
+    """The content of keys: the first AT_ONCE entries of each, then the next ones of those that have more. One round
+    trip for each list."""
+    pipe = server.pipeline()
+    asked = [(key, _ask_scan(pipe, key, 0)) for key in chunk]
+    while asked:
+        with source_errors():
+            pipe.execute()
+        found = [(key, *scan.value) for key, scan in asked]
+        yield [(key, content) for key, _, content in found]
+        asked = [(key, _ask_scan(pipe, key, cursor)) for key, cursor, _ in found if cursor]
+
+
+def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
+    """Ask for the entries of a key from the cursor on, and for the next cursor; 0 at the end."""
+    if key.type == "hash":
+        return pipe.hscan(key.name, cursor, AT_ONCE)
+    if key.type == "zset":
+        return pipe.zscan(key.name, cursor, AT_ONCE)
+    text = pipe.get(key.name)
+    return Result(lambda: (0, text.value))
+
+
+def _write(pipe: Pipe, key: Key, content: Any) -> None:
+    if content in (None, {}, []):  # the key has expired meanwhile, or SCAN returned an empty chunk
+        return
+    if key.type == "hash":
+        pipe.hset(key.name, content)
+    elif key.type == "zset":
+        pipe.zadd(key.name, dict(content))
+    else:
+        pipe.set(key.name, content)
+    if key.ttl >= 0:
+        pipe.pexpire(key.name, key.ttl)
+
+
+def _sizes(store: Store, chunk: list[Key]) -> list[int]:
+    """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
+    pipe = store.pipeline()
+    sizes = [_ask_size(pipe, key) for key in chunk]
+    pipe.execute()
+    return [size.value for size in sizes]
+
+
+def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:
+    if key.type == "hash":
+        return pipe.hlen(key.name)
+    if key.type == "zset":
+        return pipe.zcard(key.name)
+    found = pipe.type(key.name)
+    return Result(lambda: int(found.value != "none"))

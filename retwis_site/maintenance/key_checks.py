@@ -16,7 +16,7 @@ from retwis_site.store.chunks import SETS_AT_ONCE, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
 from retwis_site.store.keys import user
-from retwis_site.store.kinds import KINDS, Kind, id_in, kind_of, matching, may_be
+from retwis_site.store.kinds import KINDS, Anything, Kind, id_in, may_be
 from retwis_site.store.replies import Result
 from retwis_site.store.schema import ADOPTING
 
@@ -29,8 +29,26 @@ class KeyChecks:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def inconsistencies(self) -> list[Check]:
-        return [Check("keys of the wrong type", at_end=self.wrong_types)]
+    def types(self) -> Check:
+        """Keys whose type is not that of the key table. The store refuses every command on them."""
+
+        def find(names: list[str]) -> Chunks:
+            wanted = _kind_of_all(names).type
+            pipe = self._store.pipeline()
+            asked = [(key, pipe.type(key)) for key in names]
+            pipe.execute()
+            yield [
+                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(move_away, self._store, key))
+                for key, found in asked
+                if found.value not in {wanted, "none"}
+            ]
+
+        return Check("keys of the wrong type", _kinds(), find)
+
+    def values(self) -> Check:
+        """Values that the key table does not allow. It relies on the check of types, which sees each key before."""
+        checked = tuple(kind for kind in _kinds() if kind.is_checked)
+        return Check("values that are no id, number or text", checked, self._bad_values)
 
     def counters_first(self) -> list[Check]:
         """The check of `next_post_id`: the checks of timelines rely on it."""
@@ -53,24 +71,10 @@ class KeyChecks:
         look = looking(self._store, ask)
 
         def find(names: list[str]) -> Chunks:
-            kind = may_be(names[0])
-            assert kind is not None  # they were found as keys of one of these kinds
-            yield [Finding(key, partial(self._store.expire, key, lives[kind])) for key in look(names)]
+            seconds = lives[_kind_of_all(names)]
+            yield [Finding(key, partial(self._store.expire, key, seconds)) for key in look(names)]
 
         return [Check("temporary keys without an expiry", tuple(lives), find)]
-
-    def wrong_types(self) -> Chunks:
-        """Keys whose type is not that of the key table. The store refuses every command on them."""
-        for names in self._store.scan_keys(matching("*"), AT_ONCE):
-            expected = {key: kind.type for key in names if (kind := kind_of(key))}
-            pipe = self._store.pipeline()
-            asked = [(key, wanted, pipe.type(key)) for key, wanted in expected.items()]
-            pipe.execute()
-            yield [
-                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(move_away, self._store, key))
-                for key, wanted, found in asked
-                if found.value not in {wanted, "none"}
-            ]
 
     def _counter(self, counter: str, of: tuple[Kind, ...]) -> list[Check]:
         """A counter below the largest id in use: it would assign ids a second time. Nothing is checked when ids are
@@ -105,52 +109,22 @@ class KeyChecks:
         elif current < largest:  # not SET: it would undo an INCR of the site, and an id would be assigned twice
             self._store.incrby(counter, largest - current)
 
+    # ---- What should be an id, a number or a text by the key table, and is none. Readers skip it.
+    #
+    # It reads and removes bytes. As text, all bytes that are no UTF-8 look alike, and no command with such a text finds
+    # them.
 
-# ---- The check of values: what should be an id, a number or a text by the key table, and is none. Readers skip it.
-#
-# It reads and removes bytes. As text, all bytes that are no UTF-8 look alike, and no command with such a text finds
-# them.
-
-
-AS_BYTES = {NEVER_DECODE: True}
-
-
-def _is_entry(text: str) -> bool:
-    return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
-
-
-# By the `check` of a value.
-IS: dict[str, Callable[[str], bool]] = {
-    "id": lambda text: parse_id(text) is not None,
-    "number": lambda text: parse_number(text) is not None,
-    "deletion": lambda text: parse_number(text.removesuffix(":staff")) is not None,
-    "text": bool,
-    "entry": _is_entry,
-    "version": lambda text: text == ADOPTING or parse_id(text) is not None,
-}
-
-
-class ValueChecks:
-    """Searches all keys of the site. It relies on the check of types, which comes before."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def inconsistencies(self) -> list[Check]:
-        return [Check("values that are no id, number or text", at_end=self.bad_values, after=True)]
-
-    def bad_values(self) -> Chunks:
-        """Values that the key table does not allow. The repair removes them, and keeps them under `damaged:`.
+    def _bad_values(self, names: list[str]) -> Chunks:
+        """The bad values in keys of one kind. The repair removes them, and keeps them under `damaged:`.
 
         One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
-        for names in self._store.scan_keys(matching("*"), AT_ONCE):
-            known = [(key, kind) for key in names if (kind := kind_of(key)) and kind.is_checked]
-            for some in batches(known, SETS_AT_ONCE):
-                pipe = self._store.pipeline()
-                asked = [(key, kind, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key, kind in some]
-                pipe.execute()
-                found = chain.from_iterable(self._findings(key, kind, reply.value) for key, kind, reply in asked)
-                yield from batches(found, AT_ONCE)
+        kind = _kind_of_all(names)
+        for some in batches(names, SETS_AT_ONCE):
+            pipe = self._store.pipeline()
+            asked = [(key, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key in some]
+            pipe.execute()
+            found = chain.from_iterable(self._findings(key, kind, reply.value) for key, reply in asked)
+            yield from batches(found, AT_ONCE)
 
     def _findings(self, key: str, kind: Kind, reply: Any) -> Iterator[Finding]:
         """The findings in one key, from the reply to its first read."""
@@ -218,6 +192,36 @@ class ValueChecks:
         """Remove a member or a field, and keep it. Two round trips."""
         keep(self._store, key, name, value)
         self._store.send(command, key, name)
+
+
+def _kinds() -> tuple[Kind, ...]:
+    """All kinds of which the table knows the type."""
+    return tuple(kind for kind in KINDS.values() if not isinstance(kind.holds, Anything))
+
+
+def _kind_of_all(names: list[str]) -> Kind:
+    """The kind of keys that were found as those of one kind."""
+    kind = may_be(names[0])
+    assert kind is not None
+    return kind
+
+
+AS_BYTES = {NEVER_DECODE: True}
+
+
+def _is_entry(text: str) -> bool:
+    return parse_number(text.removeprefix("-")) is not None or (text.startswith(MARKS) and not text.startswith("-"))
+
+
+# By the `check` of a value.
+IS: dict[str, Callable[[str], bool]] = {
+    "id": lambda text: parse_id(text) is not None,
+    "number": lambda text: parse_number(text) is not None,
+    "deletion": lambda text: parse_number(text.removesuffix(":staff")) is not None,
+    "text": bool,
+    "entry": _is_entry,
+    "version": lambda text: text == ADOPTING or parse_id(text) is not None,
+}
 
 
 def _first_read(key: str, kind: Kind) -> tuple[str | int, ...]:

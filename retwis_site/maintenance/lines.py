@@ -14,7 +14,7 @@ from typing import Any
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first_of_each
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, note_bad, stored_id, stored_ids, stored_numbers, stored_score, stored_time
 from retwis_site.store.kinds import NUMBER as NUMBER_OF_KEY
@@ -22,7 +22,6 @@ from retwis_site.store.kinds import OWN_TIME, POST, THREAD, UNTIL, USER, Field, 
 from retwis_site.store.kinds import TEXT as TEXT_OF_KEY
 from retwis_site.store.kinds import TIME as TIME_OF_KEY
 from retwis_site.store.schema import is_hash
-from retwis_site.store.writes import Writes
 
 # ---- What the fields of a line may hold.
 

@@ -1,6 +1,7 @@
 """Advice on the settings of a server: it holds the only copy of the site, so it must not act as a cache."""
 
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -38,53 +39,34 @@ def advice(store: Store) -> list[Advice]:
     return [*(piece for info in infos for piece in _advice(info)), *_unread_snapshots(store, infos)]
 
 
-def _advice(info: dict[str, Any]) -> list[Advice]:
-    pieces = []
+def _advice(info: dict[str, Any]) -> Iterator[Advice]:
+    """What the INFO of a server says."""
     if not info.get("aof_enabled"):
         hint = "Set `appendonly yes`: without it a restart loses every write since the last snapshot."
-        pieces.append(Advice("retwis.W003", "The server keeps no append-only file (appendonly no).", hint))
+        yield Advice("retwis.W003", "The server keeps no append-only file (appendonly no).", hint)
     policy = info.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         hint = "Set `maxmemory-policy noeviction`: this is the site's only copy, not a cache."
-        pieces.append(Advice("retwis.W004", f"The server may evict keys (maxmemory-policy {policy}).", hint))
+        yield Advice("retwis.W004", f"The server may evict keys (maxmemory-policy {policy}).", hint)
     version = str(info.get("redis_version", "0"))
     if _version(version) < OLDEST_VERSION:
         hint = "Use Redis 6.2 or newer, or Valkey."
-        pieces.append(Advice("retwis.W006", f"The server is Redis {version}, which lacks commands of the site.", hint))
-    return pieces + _role(info) + _evicted(info) + _memory(info) + _files(info)
-
-
-def _role(info: dict[str, Any]) -> list[Advice]:
-    if info.get("role") != "slave":
-        return []
-    hint = "Set REDIS_URL to its primary, or use REDIS_TOPOLOGY=sentinel."
-    return [Advice("retwis.W009", "The server is a replica: it takes no writes, and it may lag behind.", hint)]
-
-
-def _evicted(info: dict[str, Any]) -> list[Advice]:
-    number = int(info.get("evicted_keys", 0))
-    if not number:
-        return []
-    hint = "Set `maxmemory-policy noeviction`, and look at what is left with `manage.py doctor`."
-    return [Advice("retwis.W010", f"Keys that the server has evicted since its start: {number}.", hint)]
-
-
-def _memory(info: dict[str, Any]) -> list[Advice]:
+        yield Advice("retwis.W006", f"The server is Redis {version}, which lacks commands of the site.", hint)
+    if info.get("role") == "slave":
+        hint = "Set REDIS_URL to its primary, or use REDIS_TOPOLOGY=sentinel."
+        yield Advice("retwis.W009", "The server is a replica: it takes no writes, and it may lag behind.", hint)
+    if evicted := int(info.get("evicted_keys", 0)):
+        hint = "Set `maxmemory-policy noeviction`, and look at what is left with `manage.py doctor`."
+        yield Advice("retwis.W010", f"Keys that the server has evicted since its start: {evicted}.", hint)
     used, limit = int(info.get("used_memory", 0)), int(info.get("maxmemory", 0))
     available = limit or int(info.get("total_system_memory", 0))
-    if not available or used < FULL * available:
-        return []
-    hint = "Raise `maxmemory`, or move to a larger machine: when the memory is full, no one can post."
-    text = f"The server uses {used >> 20} of {available >> 20} MiB of memory."
-    return [Advice("retwis.W007", text, hint)]
-
-
-def _files(info: dict[str, Any]) -> list[Advice]:
+    if available and used >= FULL * available:
+        hint = "Raise `maxmemory`, or move to a larger machine: when the memory is full, no one can post."
+        yield Advice("retwis.W007", f"The server uses {used >> 20} of {available >> 20} MiB of memory.", hint)
     failed = [name for name in ("aof_last_write_status", "rdb_last_bgsave_status") if info.get(name, "ok") != "ok"]
-    if not failed:
-        return []
-    hint = "Look at its log and its disk: the disk may be full."
-    return [Advice("retwis.W008", f"The server could not write its files ({', '.join(failed)}).", hint)]
+    if failed:
+        hint = "Look at its log and its disk: the disk may be full."
+        yield Advice("retwis.W008", f"The server could not write its files ({', '.join(failed)}).", hint)
 
 
 _WAY_OUT = (
@@ -121,9 +103,13 @@ def is_on_this_machine(server: Store) -> bool:
     """Whether a store of one server has an address that leads nowhere else: a socket, or the loopback device."""
     [client] = server.transport.servers()
     address = client.connection_pool.connection_kwargs
-    host = str(address.get("host", ""))
+    return "path" in address or is_loopback(str(address.get("host", "")))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address of a host is that of the loopback device."""
     try:
-        return "path" in address or ip_address(host).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 

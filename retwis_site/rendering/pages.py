@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
@@ -16,7 +17,31 @@ from retwis_site.http.cookies import csrf_token
 from retwis_site.http.language import headers_in
 from retwis_site.identity import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
-from retwis_site.rendering.theme import theme_of
+
+# ---- The theme that a visitor chose, stored in a cookie.
+
+
+THEMES = ("light", "dark")
+THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
+THEME_LIVES = 365 * 24 * 3600  # seconds
+
+
+def theme_of(request: HttpRequest) -> str:
+    """The choice: `light` or `dark`; empty for the theme of the visitor's system."""
+    chosen = request.COOKIES.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
+
+
+def keep_theme(response: HttpResponse, theme: str) -> None:
+    """Store the choice in a cookie for THEME_LIVES seconds; an empty `theme` removes the cookie."""
+    if not theme:
+        cookies.take_back(response, THEME_COOKIE)
+        return
+    cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
+
+
+# ---- Pages
+
 
 MESSAGE = Fragment("retwis_site/_message.html")
 

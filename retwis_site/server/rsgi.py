@@ -27,7 +27,7 @@ from granian.rsgi import HTTPProtocol, Scope
 from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import queue_of
 from retwis_site.http.client_ip import address_in
-from retwis_site.rendering.request_bodies import LATE
+from retwis_site.rendering.error_pages import LATE
 from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site

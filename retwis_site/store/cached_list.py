@@ -55,11 +55,11 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListContent:
-    """The ids of a list: unique, newest first, none below `complete_down_to`."""
+    """The ids of a list, or of all its sources: unique, newest first, none below `complete_down_to`."""
 
     ids: list[int]
     complete_down_to: int  # below this id, posts may be missing; 0: the list reaches to the beginning
-    complete: bool  # False: ids may be missing anywhere, so the list must be rebuilt
+    complete: bool = True  # False: ids may be missing anywhere, so the list must be rebuilt
 
 
 def parse_whole(key: str, entries: Sequence[str], shards: int = 1) -> ListContent:
@@ -123,19 +123,7 @@ class Slice:
     has_more: bool  # whether the source may have ids below these
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """The newest ids of all sources of a list, newest first, none below `complete_down_to`."""
-
-    ids: list[int]
-    complete_down_to: int  # below this id, posts may be missing; 0: it reaches to the beginning
-
-    def as_content(self) -> ListContent:
-        """The list that is rebuilt from it."""
-        return ListContent(self.ids, self.complete_down_to, complete=True)
-
-
-def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
+def merge(slices: Iterable[Slice], keep: int = KEPT) -> ListContent:
     """The newest `keep` ids of several sources. It is complete down to the highest end of a slice that has more."""
     complete_down_to = 0
     ids: set[int] = set()
@@ -146,15 +134,15 @@ def merge(slices: Iterable[Slice], keep: int = KEPT) -> Merge:
     newest_first = sorted(ids, reverse=True)
     if len(newest_first) > keep:
         complete_down_to = max(complete_down_to, newest_first[keep - 1])
-    return Merge([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
+    return ListContent([pid for pid in newest_first if pid >= complete_down_to], complete_down_to)
 
 
-def _with_listed(key: str, entries: Sequence[str], merged: Merge) -> ListContent:
+def _with_listed(key: str, entries: Sequence[str], merged: ListContent) -> ListContent:
     """The content of a list that cannot be rebuilt: its sources, and what it has. A database of the official Retwis has
     lists and no `updates:`."""
     lowest = merged.complete_down_to
     ids = {pid for pid in (*merged.ids, *parse_whole(key, entries).ids) if pid >= lowest}
-    return ListContent(sorted(ids, reverse=True), lowest, complete=True)
+    return ListContent(sorted(ids, reverse=True), lowest)
 
 
 def queue_cut(pipe: Pipe, key: str, length: int, shards: int = 1) -> None:
@@ -188,7 +176,7 @@ class TimelineList:
         expires_in = pipe.ttl(self._key)
         return Result(lambda: Head(entries.value, expires_in.value))
 
-    def page(self, head: Head, before: int | None, read_sources: Callable[[], Merge]) -> ListContent:
+    def page(self, head: Head, before: int | None, read_sources: Callable[[], ListContent]) -> ListContent:
         """The content, from the answer to `ask_page`. A list that is not complete is rebuilt from its sources.
 
         At most one round trip a day, to renew the expiry; a rebuild costs those of `_rebuild`.
@@ -203,7 +191,7 @@ class TimelineList:
         """The content of the whole list, complete or not; nothing is rebuilt. One round trip."""
         return parse_whole(self._key, self._store.lrange(self._key, 0, -1), self._shards)
 
-    def _rebuilt_once(self, stale: Sequence[str], read_sources: Callable[[], Merge]) -> ListContent:
+    def _rebuilt_once(self, stale: Sequence[str], read_sources: Callable[[], ListContent]) -> ListContent:
         """The content after a rebuild. However many threads find the list incomplete, one rebuilds it, the others wait.
 
         They may take its result, although they came later: its `-H` proves that the list was not dropped since the
@@ -226,7 +214,7 @@ class TimelineList:
         mine.set_result(content if proven else None)
         return content
 
-    def _rebuild(self, stale: Sequence[str], read_sources: Callable[[], Merge]) -> tuple[ListContent, bool]:
+    def _rebuild(self, stale: Sequence[str], read_sources: Callable[[], ListContent]) -> tuple[ListContent, bool]:
         """The content, and whether it is proven: see `_rebuilt_once`.
 
         Three round trips and those of the sources; one more to remove stale entries. A follow or unfollow drops the
@@ -244,11 +232,11 @@ class TimelineList:
                 token = self._begin(stale)
                 merged = read_sources()
                 if self._finish(token, merged):
-                    return merged.as_content(), True
+                    return merged, True
             except StoreReadOnly:  # nobody can have done anything since
                 return _with_listed(self._key, stale, read_sources()), True
             stale = ()
-        return merged.as_content(), False
+        return merged, False
 
     def _renew_expiry(self, expires_in: int | None) -> None:
         """Keep a list that is read. At most one round trip a day."""
@@ -269,7 +257,7 @@ class TimelineList:
         pipe.execute()
         return token
 
-    def _finish(self, token: str, merged: Merge) -> bool:
+    def _finish(self, token: str, merged: ListContent) -> bool:
         """Push label and ids, and insert the `-H`. Returns False when the list was dropped meanwhile. One round trip.
 
         Both commands are for one key, so the server runs them in this order everywhere. When it refuses one of them,

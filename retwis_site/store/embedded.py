@@ -7,6 +7,7 @@ left behind by a killed process is used again. An append-only file keeps the dat
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -14,14 +15,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-import redis
 from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 # ---- The server program for the embedded server and for temporary ones: where it is, and which version it is.
 
@@ -93,12 +91,30 @@ def url() -> str:
 
 def answers() -> bool:
     """Whether the server listens on the socket and has loaded its data."""
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(1.0)
-        probe.connect(os.fspath(socket_path()))
-        probe.sendall(b"PING\r\n")
-        return probe.recv(64).startswith(b"+PONG")
-    return False
+    return _answers(socket_path())
+
+
+def _answers(path: Path) -> bool:
+    return _reply(path, b"PING", 1.0).startswith(b"+PONG")
+
+
+def _reply(path: Path, command: bytes, seconds: float) -> bytes:
+    """What the server at a socket replies; empty when there is no reply within `seconds`."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        connection.connect(os.fspath(path))
+        connection.sendall(command + b"\r\n")
+        return connection.recv(64)
+    return b""
+
+
+def _wait(until: Callable[[], bool], seconds: float, else_says: str) -> None:
+    """Raises EmbeddedServerError when it has not come about within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(else_says)
+        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -223,47 +239,31 @@ def _log() -> Path:
 
 def _stop() -> None:
     pid = recorded_pid()
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(STOPS_WITHIN)
-        connection.connect(os.fspath(socket_path()))
-        connection.sendall(b"SHUTDOWN\r\n")
-        connection.recv(64)
-    _wait_for_end(pid)
+    _reply(socket_path(), b"SHUTDOWN", STOPS_WITHIN)
+    if pid is not None:
+        stays = f"the embedded server (process {pid}) does not stop: see {_log()}"
+        _wait(lambda: not is_embedded_server(pid), STOPS_WITHIN, stays)
+        _reap(pid)
 
 
 def wait_for_answer(server: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + STARTS_WITHIN
-    while not answers():
-        if server.poll() is not None:
-            raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {_log()}")
-        if time.monotonic() > deadline:
-            raise EmbeddedServerError(f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {_log()}")
-        time.sleep(0.01)
+    late = f"the embedded server did not answer in {STARTS_WITHIN:.0f} s: see {_log()}"
+    _wait(lambda: answers() or server.poll() is not None, STARTS_WITHIN, late)
+    if server.poll() is not None:
+        raise EmbeddedServerError(f"the embedded server ended with code {server.returncode}: see {_log()}")
 
 
 def _left_server_answers() -> bool:
     """Whether the server of a killed process answers. It may still load or write its data, so wait until it answers or
     has ended: two servers must never have the same files open."""
     pid = recorded_pid()
-    deadline = time.monotonic() + STARTS_WITHIN
-    while pid is not None and is_embedded_server(pid):
-        if answers():
-            return True
-        if time.monotonic() > deadline:
-            raise EmbeddedServerError(f"process {pid} holds {folder()} and does not answer: end it, then try again")
-        time.sleep(0.05)
-    return False
 
+    def has_ended() -> bool:
+        return pid is None or not is_embedded_server(pid)
 
-def _wait_for_end(pid: int | None) -> None:
-    if pid is None:
-        return
-    deadline = time.monotonic() + STOPS_WITHIN
-    while is_embedded_server(pid):
-        if time.monotonic() > deadline:
-            raise EmbeddedServerError(f"the embedded server (process {pid}) does not stop: see {_log()}")
-        time.sleep(0.01)
-    _reap(pid)
+    silent = f"process {pid} holds {folder()} and does not answer: end it, then try again"
+    _wait(lambda: has_ended() or answers(), STARTS_WITHIN, silent)
+    return not has_ended()
 
 
 def _reap(pid: int) -> None:
@@ -393,12 +393,10 @@ def _watcher(pid: int, folder: Path) -> Iterator[None]:
 
 
 def _wait_until_loaded(server: "subprocess.Popen[bytes]", binary: Path, folder: Path, rdb: Path | None) -> None:
-    with redis.Redis(unix_socket_path=f"{folder}/redis.sock", retry=Retry(NoBackoff(), 0)) as client:
-        while server.poll() is None:
-            with contextlib.suppress(redis.RedisError):  # it does not listen yet, or it loads its data
-                if client.ping():
-                    return
-            time.sleep(0.02)
+    """However long it takes to load the data."""
+    _wait(lambda: _answers(folder / "redis.sock") or server.poll() is not None, math.inf, "")
+    if server.poll() is None:
+        return
     if rdb is None:
         raise EmbeddedServerError(f"{binary} ended with code {server.returncode}")
     raise EmbeddedServerError(

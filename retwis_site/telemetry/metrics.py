@@ -27,7 +27,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.jobs.heartbeat import seen_at
+from retwis_site.jobs.outbox import seen_at
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
@@ -79,11 +79,8 @@ def _take() -> _Place:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with _turn():
         for number in count():
-            lock = _lock_of(number).open("ab")
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.close()
+            lock = _free_lock(number)
+            if lock is None:
                 continue
             (FOLDER / f"{STATE}_{number}.db").unlink(missing_ok=True)
             for kind in ("counter", "histogram", STATE):
@@ -114,17 +111,22 @@ def _reserve(path: Path) -> None:
         file.write(bytes(max(0, RESERVED - file.tell())))
 
 
+def _free_lock(number: int) -> IO[bytes] | None:
+    """The lock of a number, until it is closed; None when another process has it."""
+    lock = (FOLDER / f"{number}.lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return None
+    return lock
+
+
 def _is_taken(number: int) -> bool:
-    with _lock_of(number).open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return False
-
-
-def _lock_of(number: int) -> Path:
-    return FOLDER / f"{number}.lock"
+    lock = _free_lock(number)
+    if lock is not None:
+        lock.close()
+    return lock is None
 
 
 def _is_state(path: Path) -> bool:

@@ -17,8 +17,8 @@ from django.conf import settings
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
-from retwis_site.maintenance.site_files.importing import NEWER, BadFile, check_fields, parsed, raw_lines
-from retwis_site.maintenance.site_files.streams import FORMAT as SITE_FORMAT
+from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
+from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
 from timeline.account_data.restoring import Named, OldPost, named, restored

@@ -8,10 +8,9 @@ from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import newest_first
+from retwis_site.store.chunks import Writes, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_time
-from retwis_site.store.writes import Writes
 from timeline.notices.entities import ABOUT_POSTS, CAN_BE_QUIET, Kind, Notice
 from timeline.notices.inbox import MARK, rows_of, turned_off
 

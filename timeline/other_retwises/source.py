@@ -12,7 +12,7 @@ from typing import Any, TypeGuard, TypeVar
 
 import redis
 
-from retwis_site.maintenance.site_copy import connect_source, source_errors
+from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store

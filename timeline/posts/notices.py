@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
-from retwis_site.jobs.reconcile import reconcile
+from retwis_site.jobs.outbox import reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id

@@ -13,11 +13,10 @@ from retwis_site.maintenance.checks import ids_of, members_of
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
-from retwis_site.store.writes import Writes
 from timeline.posts.entities import DeletedBy, Links
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (

@@ -11,11 +11,10 @@ from retwis_site.maintenance.checks import ids_of
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_score, stored_time
-from retwis_site.store.writes import Writes
 from timeline.relations.follow import FOLLOW
 from timeline.relations.protocol.edges import edges_of
 from timeline.relations.protocol.relation import Counts, Relation, Scores

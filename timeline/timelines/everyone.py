@@ -9,7 +9,7 @@ from itertools import chain, islice
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.cached_list import KEPT, Head, ListContent, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.reading import begun, rest, trip
@@ -74,7 +74,7 @@ class EveryoneList:
         with suppress(StoreReadOnly):
             pipe.execute()
 
-    def newest(self, number: int) -> Merge:
+    def newest(self, number: int) -> ListContent:
         """The ids from which list `number` is rebuilt: its newest posts that are in their author's `updates:`.
 
         Three or four round trips; two more for each further chunk of ids when most are deleted.
@@ -90,7 +90,7 @@ class EveryoneList:
         newest = merge([Slice(existing, has_more=False)], keep=size)
         if next(candidates, None) is not None:
             lowest = chunk[-1]
-        return Merge(newest.ids, max(newest.complete_down_to, lowest))
+        return ListContent(newest.ids, max(newest.complete_down_to, lowest))
 
     def recent(self) -> tuple[set[int], int]:
         """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS

@@ -8,7 +8,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
-from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Merge, Slice, TimelineList, merge
+from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, ListContent, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
@@ -161,7 +161,7 @@ class HomeSources:
         self.me = me
         self.followed = followed
 
-    def newest(self) -> Merge:
+    def newest(self) -> ListContent:
         """The newest ids. Round trips as for `below`, and one more where a few authors are prolific.
 
         The more sources, the shorter the slice of each, so that all slices together stay near KEPT ids. A few prolific

@@ -13,22 +13,21 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.backups.download import Download, describe
-from retwis_site.maintenance.backups.folders import (
+from retwis_site.maintenance.backups import (
     BackupError,
+    Download,
     Manifest,
     Proof,
+    complete,
+    describe,
     loaded,
     loaded_in_one_server,
     newest,
     read_manifest,
     unfinished,
 )
-from retwis_site.maintenance.census import Census, examine_all
-from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
-from retwis_site.maintenance.filling import CannotFill, is_used
-from retwis_site.maintenance.report import FOREIGN
-from retwis_site.maintenance.site_copy import Copy, connect_source
+from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
+from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, urls_of
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
@@ -76,15 +75,15 @@ class Backup(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         with unfinished(options["folder"]) as folder:
-            manifest = self._download(store, folder.path)
+            manifest = self._download(store, folder)
             if options["verify"]:
-                manifest = replace(manifest, errors=self._verify(folder.path, manifest))
-            complete = folder.complete(manifest)
+                manifest = replace(manifest, errors=self._verify(folder, manifest))
+            made = complete(folder, manifest)
         size = sum(file.bytes for file in manifest.files)
-        self.say(f"{complete}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
+        self.say(f"{made}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
         if manifest.errors:
             raise CommandError(
-                f"{complete} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
+                f"{made} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
             )
 
     def _download(self, store: Store, folder: Path) -> Manifest:

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.heartbeat import Heartbeat
-from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs.outbox import Heartbeat, Outbox
 from retwis_site.jobs.worker import drain, rounds, stop
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store

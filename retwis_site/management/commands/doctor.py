@@ -10,10 +10,8 @@ from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features
-from retwis_site.jobs.outbox_checks import worker_advice
-from retwis_site.maintenance.census import Census
-from retwis_site.maintenance.examination import inconsistencies, orphans
-from retwis_site.maintenance.report import Report
+from retwis_site.jobs.worker import worker_advice
+from retwis_site.maintenance.examination import Census, Report, inconsistencies, orphans
 from retwis_site.maintenance.server_advice import Advice, advice, clock_advice, ids_ahead
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store

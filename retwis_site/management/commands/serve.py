@@ -9,7 +9,6 @@ import threading
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from ipaddress import ip_address
 from typing import Any
 
 import django
@@ -19,6 +18,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
+from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.management.base import StoreCommand
 from retwis_site.server.processes import CannotStart, Processes, end_with_parent
 from retwis_site.server.worker import work
@@ -63,7 +63,7 @@ class Command(StoreCommand):
         greetings = [] if settings.REDIS_URL else self._prepare(store)
         call_command("collectstatic", interactive=False, verbosity=0)
         self.say(f"\nRetwis is at http://{host}:{port}   (Ctrl-C stops it)")
-        if not _is_loopback(host):
+        if not is_loopback(host):
             self.say(NEEDS_A_PROXY)
         for greeting in filter(None, greetings):
             self.say(greeting)
@@ -145,13 +145,6 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:4]) < 1000):
         raise ArgumentTypeError(f"{text!r} is not a number of workers: a number from 1 to 999 is needed")
     return int(text)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _require_free_port(host: str, port: int) -> None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.rendering.theme import THEME_COOKIE
+from retwis_site.rendering.pages import THEME_COOKIE
 from tests.support.stored_keys import everything, publish
 
 URL = "/settings/appearance/"

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from retwis_site.store import cached_list
-from retwis_site.store.cached_list import PADDING, ListContent, Merge, Slice, merge
+from retwis_site.store.cached_list import PADDING, ListContent, Slice, merge
 from tests.support.protocols.thoroughness import cases, tries_all
 
 # ---- An in-memory Redis of single-key commands, and an explorer of every interleaving of processes with crashes. A
@@ -313,10 +313,10 @@ class ListProtocol:
             slices.append(Slice([pid for pid, _ in pairs[::-1]][: cached_list.KEPT], len(pairs) > cached_list.KEPT))
         return merge(slices, cached_list.KEPT)
 
-    def pushed(self, token: str, merged: Merge) -> list[str]:
+    def pushed(self, token: str, merged: ListContent) -> list[str]:
         return [f"{token}:", *map(str, merged.ids)]
 
-    def finish(self, token: str, merged: Merge) -> Steps:
+    def finish(self, token: str, merged: ListContent) -> Steps:
         yield ("RPUSHX", LIST, *self.pushed(token, merged))
         place = yield ("LINSERT", LIST, token, str(-merged.complete_down_to))
         return place > 0
@@ -325,14 +325,14 @@ class ListProtocol:
 class WithoutLabels(ListProtocol):
     """An early draft: no label says which rebuild has pushed the ids."""
 
-    def pushed(self, token: str, merged: Merge) -> list[str]:
+    def pushed(self, token: str, merged: ListContent) -> list[str]:
         return [*map(str, merged.ids)]
 
 
 class DroppedByTheLate(WithoutLabels):
     """An early draft: who has pushed ids into another rebuild's list drops it, if they live that long."""
 
-    def finish(self, token: str, merged: Merge) -> Steps:
+    def finish(self, token: str, merged: ListContent) -> Steps:
         finished = yield from super().finish(token, merged)
         if not finished:
             yield ("UNLINK", LIST)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.inspector.steps import COMPLEXITY, recorded_steps, sent_command
+from retwis_site.inspector.changes import COMPLEXITY, recorded_steps, sent_command
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import recording, watching
 from retwis_site.telemetry.redaction import HIDDEN

@@ -5,9 +5,8 @@ import time
 import pytest
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
-from retwis_site.jobs import heartbeat, outbox
-from retwis_site.jobs.heartbeat import Heartbeat
-from retwis_site.jobs.outbox import Outbox
+from retwis_site.jobs import outbox
+from retwis_site.jobs.outbox import Heartbeat, Outbox
 from retwis_site.store import schema
 from tests.support.clock import Clock
 from tests.support.delivering import deliver
@@ -20,7 +19,7 @@ ADVICE = "retwis.W018"
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(heartbeat, "time", clock)
+    monkeypatch.setattr(outbox, "time", clock)
     return clock
 
 

@@ -1,13 +1,15 @@
-"""The sites of the tests of `doctor` and `copy`."""
+"""What the tests of `doctor`, of copies, of backups and of the file of a site share."""
 
 import contextlib
 
 import pytest
 import redis
+from django.conf import settings as current
 
 from retwis_site.store.client import connect
 from tests.support.maintenance.copied_sites import OtherStore, client_of, make_site_with_every_key
 from tests.support.maintenance.healthy_site import make_healthy_site
+from tests.support.maintenance.site_files import make_full_site
 from tests.support.processes.processes import run_server
 from tests.support.stores import acl_users
 
@@ -63,3 +65,25 @@ def source(other_store, site_at):
     with site_at(other_store) as store:
         make_site_with_every_key(other_store.raw, store)
     return other_store
+
+
+@pytest.fixture
+def may_sync(raw, rights):
+    """The site's user has the rights that `backup` needs, and the servers send a snapshot at once."""
+    rights(*(f"+{command}" for command in acl_users.backup_only()))
+    for client in [server.client for server in getattr(current, "SERVERS", [])] or [raw]:
+        client.config_set("repl-diskless-sync-delay", 0)
+
+
+@pytest.fixture
+def embedded_site(moved, settings, var):
+    """The site uses the embedded server of a VAR_DIR of its own."""
+    moved("")
+    return var
+
+
+@pytest.fixture
+def full_site(raw, store):
+    """See `make_full_site`."""
+    make_full_site(raw, store)
+    return raw

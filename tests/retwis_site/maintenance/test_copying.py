@@ -6,7 +6,7 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance import filling, site_copy
+from retwis_site.maintenance import filling
 from retwis_site.store.kinds import KINDS
 from tests.support.command_output import said
 from tests.support.maintenance.copied_sites import OtherStore, copy, keys_to_copy, make_site_with_every_key, ttls
@@ -93,7 +93,7 @@ def test_large_keys_are_copied_in_chunks(raw, source, sent):
     source.raw.expire("followers:1", 900)
     sent.round_trips.clear()
     copy(source)
-    assert max(len(command) for command in sent.commands) < 4 * site_copy.AT_ONCE
+    assert max(len(command) for command in sent.commands) < 4 * filling.AT_ONCE
     assert raw.hgetall("users") == source.raw.hgetall("users")
     assert raw.zrange("followers:1", 0, -1, withscores=True) == source.raw.zrange("followers:1", 0, -1, withscores=True)
     assert raw.ttl("followers:1") > 800

@@ -6,7 +6,7 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance import site_copy
+from retwis_site.maintenance import filling
 from retwis_site.store import schema
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.people import PASSWORD, register
@@ -19,19 +19,19 @@ from tests.support.stores.seam import Killed, killed_before_write
 @pytest.fixture
 def meanwhile(monkeypatch):
     """`with meanwhile(happens):` this happens when all is copied, before `copy` compares the stores."""
-    compare = site_copy.Copy.comparison
+    compare = filling.Copy.comparison
 
     @contextlib.contextmanager
     def patched(happens):
         with monkeypatch.context() as patch:
-            patch.setattr(site_copy.Copy, "comparison", lambda copy: (happens(), compare(copy))[1])
+            patch.setattr(filling.Copy, "comparison", lambda copy: (happens(), compare(copy))[1])
             yield
 
     return patched
 
 
 def test_a_copy_killed_before_any_write_is_complete_after_a_second_run(raw, source, monkeypatch):
-    monkeypatch.setattr(site_copy, "AT_ONCE", 10)
+    monkeypatch.setattr(filling, "AT_ONCE", 10)
     complete = keys_to_copy(source.raw)
     writes = 0
     killed = True
@@ -66,7 +66,7 @@ def test_an_unfinished_copy_starts_from_the_beginning(raw, source, meanwhile):
 
 
 def test_no_one_can_register_or_post_in_an_unfinished_copy(raw, source, browser, monkeypatch):
-    monkeypatch.setattr(site_copy.Copy, "finish", lambda copy: None)
+    monkeypatch.setattr(filling.Copy, "finish", lambda copy: None)
     copy(source)
     before = keys_to_copy(raw)
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}

@@ -72,7 +72,7 @@ def test_the_newest_post_is_the_last_in_time_not_the_one_with_the_largest_id(sit
 
 def test_counting_takes_three_round_trips_for_500_users(raw, store, capsys, round_trips):
     call_command("seed", "--users=1200", "--posts=10", "--follows=2", verbosity=0)
-    from retwis_site.maintenance.census import Census
+    from retwis_site.maintenance.examination import Census
 
     census = Census(store)
     recorded = round_trips(lambda: list(census))

@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance.checks import AT_ONCE
-from retwis_site.maintenance.key_checks import ValueChecks
+from retwis_site.maintenance.checks import AT_ONCE, keys_of
+from retwis_site.maintenance.key_checks import KeyChecks
 from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
@@ -136,7 +136,7 @@ def test_a_key_that_a_killed_repair_has_kept_is_kept_once(site, store, capsys):
 
 def test_the_repair_of_a_score_adds_no_member_that_has_gone_meanwhile(site, store):
     site.zadd("likes:1", {"2": "inf"})
-    [finding] = [one for chunk in ValueChecks(store).bad_values() for one in chunk if one.what.startswith("likes:1 ")]
+    [finding] = [one for chunk in KeyChecks(store).values().find(["likes:1"]) for one in chunk]
     site.zrem("likes:1", "2")
     finding.repair()
     assert not site.exists("likes:1")
@@ -147,7 +147,8 @@ def test_bad_values_are_found_a_bounded_number_at_a_time(site, store, sent):
     site.delete("posts:2")
     site.rpush("posts:2", *range(1, 2 * AT_ONCE), "?")
     before = len(sent.commands)
-    chunks = list(ValueChecks(store).bad_values())
+    check = KeyChecks(store).values()
+    chunks = [chunk for _, names in keys_of(store, check.of) for chunk in check.find(names)]
     assert sum(map(len, chunks)) == 2 * AT_ONCE + 2
     assert max(map(len, chunks)) <= AT_ONCE
     reads = [tuple(command) for command in sent.commands[before:] if tuple(command[:2]) == ("LRANGE", "posts:2")]

@@ -7,7 +7,7 @@ import pytest
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import cached_list, keys
-from retwis_site.store.cached_list import FIRST_READ, REBUILD_TRIES, Head, Merge, TimelineList
+from retwis_site.store.cached_list import FIRST_READ, REBUILD_TRIES, Head, ListContent, TimelineList
 from tests.support.processes.processes import wait_until
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import publish
@@ -59,7 +59,7 @@ def test_readers_that_come_during_a_rebuild_wait_for_it(raw, timeline, waiting):
     def sources():
         rebuilt.append(1)
         wait_until(lambda: len(waiting) >= THREADS - 1, "the other readers")
-        return Merge([3, 2, 1], 0)
+        return ListContent([3, 2, 1], 0)
 
     with ThreadPoolExecutor(THREADS) as threads:
         contents = list(threads.map(lambda _: timeline.page(Head([], None), None, sources), range(THREADS)))
@@ -69,7 +69,7 @@ def test_readers_that_come_during_a_rebuild_wait_for_it(raw, timeline, waiting):
 
 
 def test_a_reader_that_saw_the_list_before_its_rebuild_looks_again(raw, timeline, round_trips):
-    timeline.page(Head([], None), None, lambda: Merge([2, 1], 0))
+    timeline.page(Head([], None), None, lambda: ListContent([2, 1], 0))
     recorded = round_trips(lambda: timeline.page(Head(["b1"], None), None, lambda: pytest.fail("rebuilt again")))
     assert [command[0] for command in recorded.commands] == ["LRANGE"]
 
@@ -77,7 +77,7 @@ def test_a_reader_that_saw_the_list_before_its_rebuild_looks_again(raw, timeline
 def test_a_list_that_is_dropped_again_is_rebuilt_again(raw, timeline):
     for ids in ([2, 1], [4, 3]):
         raw.delete("timeline")
-        assert timeline.page(Head([], None), None, lambda ids=ids: Merge(ids, 0)).ids == ids
+        assert timeline.page(Head([], None), None, lambda ids=ids: ListContent(ids, 0)).ids == ids
 
 
 def test_when_the_store_fails_all_who_wait_are_told_and_the_next_reader_rebuilds(raw, timeline, waiting):
@@ -89,7 +89,7 @@ def test_when_the_store_fails_all_who_wait_are_told_and_the_next_reader_rebuilds
         readers = [threads.submit(timeline.page, Head([], None), None, fail) for _ in range(3)]
         assert [type(reader.exception()) for reader in readers] == [StoreError] * 3
     raw.delete("timeline")
-    assert timeline.page(Head([], None), None, lambda: Merge([1], 0)).ids == [1]
+    assert timeline.page(Head([], None), None, lambda: ListContent([1], 0)).ids == [1]
 
 
 def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
@@ -101,7 +101,7 @@ def test_a_result_without_proof_is_not_shared(raw, timeline, waiting):
         if len(rebuilds) <= REBUILD_TRIES:
             wait_until(lambda: waiting, "the other reader")
             raw.delete("timeline")
-        return Merge([len(rebuilds)], 0)
+        return ListContent([len(rebuilds)], 0)
 
     with ThreadPoolExecutor(2) as threads:
         readers = [threads.submit(timeline.page, Head([], None), None, sources) for _ in range(2)]
@@ -143,12 +143,12 @@ def test_a_list_with_the_ids_of_an_earlier_rebuild_in_front_is_rebuilt(raw, time
     first = timeline._begin([])
     raw.lpush("timeline", "501")
     second = timeline._begin(raw.lrange("timeline", 0, -1))
-    assert not timeline._finish(first, Merge(old, 0))
-    assert timeline._finish(second, Merge([501, *old], 0))
+    assert not timeline._finish(first, ListContent(old, 0))
+    assert timeline._finish(second, ListContent([501, *old], 0))
     head = raw.lrange("timeline", 0, FIRST_READ)
     assert head[:4] == [second, "0", f"{first}:", "500"]
     assert "501" not in head
     assert not timeline.read().complete
-    assert timeline.page(Head(head, None), None, lambda: Merge([501, *old], 0)).ids[:2] == [501, 500]
+    assert timeline.page(Head(head, None), None, lambda: ListContent([501, *old], 0)).ids[:2] == [501, 500]
     assert raw.lrange("timeline", 1, 4) == ["0", f"{raw.lindex('timeline', 0)}:", "501", "500"]
     assert timeline.read().complete

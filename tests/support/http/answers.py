@@ -15,7 +15,7 @@ from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
 from retwis_site.rendering.just_changed import COOKIE as CHANGED
-from retwis_site.rendering.theme import THEME_COOKIE
+from retwis_site.rendering.pages import THEME_COOKIE
 from tests.support.http.hostile_values import MARK
 from timeline.posts.composing.drafts import COOKIE as DRAFT
 from timeline.timelines.unread import COOKIE as SINCE

@@ -11,7 +11,7 @@ from accounts.joining.applications import Application, stored_application
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
-from retwis_site.maintenance.site_files.streams import encoded, end
+from retwis_site.maintenance.site_files import encoded, end
 from retwis_site.store import schema
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register

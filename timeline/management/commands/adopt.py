@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.census import examine_all
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import adoption, inconsistencies
+from retwis_site.maintenance.examination import adoption, examine_all, inconsistencies
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate

@@ -6,8 +6,14 @@ from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.site_files.exporting import CannotExport, Export, refuse_what_is_no_site
-from retwis_site.maintenance.site_files.streams import NoFile, compressing, replacing
+from retwis_site.maintenance.site_files import (
+    CannotExport,
+    Export,
+    NoFile,
+    compressing,
+    refuse_what_is_no_site,
+    replacing,
+)
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 

@@ -9,8 +9,7 @@ from typing import IO, Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import CannotFill, Filling, refuse_people
-from retwis_site.maintenance.site_files.importing import BadFile, Chunks, Verification
-from retwis_site.maintenance.site_files.streams import decompressed, spooled
+from retwis_site.maintenance.site_files import BadFile, Chunks, Verification, decompressed, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index

@@ -15,7 +15,7 @@ from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, i
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line
-from retwis_site.maintenance.site_files.importing import BadFile
+from retwis_site.maintenance.site_files import BadFile
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
 from retwis_site.store.client import Store

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.census import Census, examine_all
+from retwis_site.maintenance.examination import Census, examine_all
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches

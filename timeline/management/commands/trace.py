@@ -10,8 +10,8 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NoSuchUser, NotSignedIn
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, TooOften
-from retwis_site.inspector.key_changes import Change, watched_keys
-from retwis_site.inspector.steps import SentCommand, recorded_steps
+from retwis_site.inspector.changes import SentCommand, recorded_steps
+from retwis_site.inspector.one_key import ChangedKey, watched_keys
 from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
@@ -169,7 +169,7 @@ def lines_of(title: str, watch: Watch) -> Iterator[str]:
         yield f"      … and {left_out} more {name}"
 
 
-def lines_of_changes(changed: Sequence[Change], same: Sequence[str]) -> Iterator[str]:
+def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iterator[str]:
     """A title, the keys that have changed with what is new in each, and the names of the others that were written."""
     yield "The keys before and after"
     for (type_, lines), some in groupby(sorted(changed, key=_kind), key=lambda one: (one.type, tuple(one.lines))):
@@ -196,7 +196,7 @@ def _shown(commands: Sequence[SentCommand]) -> Iterator[tuple[str, str, str]]:
             yield f"… and {len(alike) - ALIKE} more {name}", "", ""
 
 
-def _kind(change: Change) -> tuple[str, Iterable[str], str]:
+def _kind(change: ChangedKey) -> tuple[str, Iterable[str], str]:
     return change.key.partition(":")[0], tuple(change.lines), change.key
 
 
@@ -207,7 +207,7 @@ def _families(names: Sequence[str]) -> Iterator[str]:
         yield f"{first} and {len(others)} more" if others else first
 
 
-def _lengths(change: Change) -> str:
+def _lengths(change: ChangedKey) -> str:
     one, several = UNITS[change.type]
     if change.after is None:
         return f"gone: it had {_number(change.before or 0, one, several)}"

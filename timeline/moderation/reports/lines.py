@@ -8,10 +8,9 @@ from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id
-from retwis_site.store.writes import Writes
 from timeline.moderation.reports.repository import NewReport, Report, Reports, fields_of
 
 

@@ -16,8 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from accounts.users.repository import ask_owners
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.jobs.reconcile import reconcile
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_time

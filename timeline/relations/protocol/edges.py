@@ -18,8 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.outbox import Job, JobHandler, Outbox
-from retwis_site.jobs.reconcile import reconcile
+from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import emptied, heads
 from retwis_site.store.client import Pipe, Store

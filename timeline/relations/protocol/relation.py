@@ -10,8 +10,7 @@ from typing import Protocol
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.users.deletion import is_deleted
-from retwis_site.jobs.outbox import job_id
-from retwis_site.jobs.reconcile import reconcile
+from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number

@@ -1,24 +1,200 @@
-"""Reads the file of a whole site: first all of it is verified, then it is written into an empty store."""
+"""The file of a whole site: written while the site is in use; verified, before it is read into an empty store."""
 
+import gzip
 import hashlib
+import io
 import json
+import os
+import shutil
+import tempfile
+import time
+import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import merge
 from itertools import pairwise
-from typing import IO
+from pathlib import Path
+from typing import IO, cast
 
+import zstandard
 from django.conf import settings
 
 from retwis_site.features import Line, LineField, SiteLines, site_lines
-from retwis_site.maintenance.site_files.streams import DAMAGED, FORMAT, LONGEST, PERSONAL, VERSION, encoded
+from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
-from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.client import Store
+from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
+from retwis_site.store.schema import State, examine
 from retwis_site.store.snowflake import SMALLEST
+
+# ---- The format of a whole site's file: JSON lines. docs/export.md describes it; a test checks that.
+
+
+FORMAT, VERSION = "retwis-site", 1
+PERSONAL = "retwis-export"  # the format of a personal download, which `import_account` reads
+LONGEST = 1 << 20  # bytes of a line
+AT_ONCE = 500  # lines of a chunk
+
+
+def encoded(line: Line) -> bytes:
+    """A line as it stands in the file. The same line always gives the same bytes."""
+    return f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n".encode()
+
+
+def head(now: int) -> Line:
+    """The first line; `now` in unix seconds."""
+    about = {"type": "site", "format": FORMAT, "version": VERSION}
+    return {**about, "exported_at": iso(now), "schema": schema.VERSION}
+
+
+def end(counts: Mapping[str, int], largest: Mapping[str, int], sha256: str) -> Line:
+    """The last line: how many lines of each type the file has, the largest id of each counted type that the site has
+    given out, and the hash of all bytes before this line."""
+    return {"type": "end", "counts": dict(counts), "largest": dict(largest), "sha256": sha256}
+
+
+# ---- The file as bytes: compressed by its ending, complete or absent, from a pipe as well.
+
+
+# What the decompressors raise for a damaged file.
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+
+
+class NoFile(Exception):
+    """A path that cannot become a file. The message names the fix."""
+
+
+@contextmanager
+def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+    """What is written in this block goes to `file`, compressed as the ending of `name` says."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif name.endswith(".zst"):
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False) as writer:
+            yield cast("IO[bytes]", writer)
+    else:
+        yield file
+
+
+def decompressed(file: IO[bytes], name: str) -> IO[bytes]:
+    """The content of `file` from its beginning, decompressed as the ending of `name` says. Reading may raise
+    DAMAGED."""
+    file.seek(0)
+    if name.endswith(".gz"):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
+    if name.endswith(".zst"):
+        reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+        return io.BufferedReader(cast("io.RawIOBase", reader))
+    return file
+
+
+@contextmanager
+def create(path: Path) -> Iterator[IO[bytes]]:
+    """A new file for this user alone. After the block it is on the disk."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
+    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError,
+    and NoFile for a path that cannot become a file."""
+    path = _real(path)
+    unfinished = path.with_name(f".{path.name}.{nonce()}")
+    try:
+        with create(unfinished) as file:
+            yield file
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _real(path: Path) -> Path:
+    """The path without symbolic links. Raises NoFile."""
+    try:
+        real = path.resolve()
+    except RuntimeError as error:  # before Python 3.13, for a link that leads to itself
+        raise NoFile(f"{path} leads to itself. Name a file.") from error
+    if real.is_dir() or not path.name:
+        raise NoFile(f"{real} is a folder. Name a file in it, such as {real / 'site.jsonl.zst'}.")
+    if real.exists() and not real.is_file():
+        raise NoFile(f"{path} is no regular file. For a pipe or standard output, use `-`.")
+    return real
+
+
+def spooled(pipe: IO[bytes]) -> IO[bytes]:
+    """What a pipe gives, in a file without a name in VAR_DIR: a pipe cannot be read twice. Raises OSError."""
+    settings.VAR_DIR.mkdir(parents=True, exist_ok=True)
+    file = tempfile.TemporaryFile(dir=settings.VAR_DIR)  # noqa: SIM115  the caller closes it
+    shutil.copyfileobj(pipe, file)
+    return file
+
+
+# ---- Exporting
+
+
+class CannotExport(Exception):
+    """The store cannot be exported. The message names the fix."""
+
+
+class Export:
+    """Writes all lines. Iterate to run it, a chunk a step. `len` estimates the number of steps.
+
+    The lines are read one after the other, so a line may name a user or a post that is newer than the lines about users
+    and posts, or was deleted meanwhile. `Filling` drops such lines."""
+
+    def __init__(self, store: Store, file: IO[bytes]) -> None:
+        self._store = store
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.counts: dict[str, int] = {}  # lines by type
+
+    def __len__(self) -> int:
+        return self._store.dbsize() // AT_ONCE + 1
+
+    def __iter__(self) -> Iterator[None]:
+        self._write([head(int(time.time()))])
+        for kind in site_lines().values():
+            self.counts[kind.type] = 0
+            for lines in batches(kind.read(self._store), AT_ONCE):
+                self._write([{"type": kind.type} | line for line in lines])
+                self.counts[kind.type] += len(lines)
+                yield
+        self._write([end(self.counts, self._largest(), self._hash.hexdigest())])
+
+    def _largest(self) -> dict[str, int]:
+        """By type, the largest id that the site has given out, 0 for none: a deleted post's id is not given out again.
+        One round trip. Read last, so it is no smaller than the ids in the lines."""
+        pipe = self._store.pipeline()
+        counters = {kind.type: pipe.get(kind.counter()) for kind in site_lines().values() if kind.counter}
+        pipe.execute()
+        return {type_: parse_id(counter.value or "") or 0 for type_, counter in counters.items()}
+
+    def _write(self, lines: Sequence[Line]) -> None:
+        content = b"".join(map(encoded, lines))
+        self._hash.update(content)
+        self._file.write(content)
+
+
+def refuse_what_is_no_site(store: Store) -> None:
+    """Raises CannotExport for a store without users, for one that must be adopted first, and for an unfinished copy."""
+    state = examine(store)
+    if state is State.UNFINISHED:
+        raise CannotExport("The store holds an unfinished copy or import. Run that again, and then this.")
+    if state is State.EMPTY:
+        raise CannotExport("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
+    if state is State.FOREIGN:
+        raise CannotExport("The official Retwis has written this store. Run `manage.py adopt`, and then this.")
+
 
 # ---- Finds a value that stands twice among millions, in 8 bytes for each.
 
@@ -98,7 +274,6 @@ def check_fields(number: int, line: Line, fields: Mapping[str, LineField]) -> No
 # ---- Importing
 
 
-AT_ONCE = 500  # lines
 BYTES = 150  # of a line, about
 
 Open = Callable[[], IO[bytes]]  # the content of the file, from its beginning

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance.backups import folders
-from retwis_site.store.connection.snapshot import Snapshot
+from retwis_site.maintenance.backups import Snapshot, read_manifest
 from tests.support.command_output import said
 from tests.support.maintenance.backups import back_up, complete, restore
 from tests.support.processes.processes import wait_until
@@ -72,7 +71,7 @@ def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, c
     expected = "A server has loaded the backup: 3 users, 3 posts. `doctor` finds 0 errors in it."
     assert expected in said(capsys, "backup", str(tmp_path), "--verify")
     (made,) = complete(tmp_path)
-    assert folders.read_manifest(made).errors == 0
+    assert read_manifest(made).errors == 0
 
 
 @pytest.mark.parametrize("verbosity", [0, 1])
@@ -85,7 +84,7 @@ def test_errors_in_the_backup_are_printed_and_the_last_line_at_any_verbosity(sit
     assert str(ended.value) == f"{made} is complete, but the store has errors: 2. Run `manage.py doctor --fix`."
     found = "error: entries of following: missing from followers:, or unknown: 1" in capsys.readouterr().out
     assert found is (verbosity == 1)
-    assert folders.read_manifest(made).errors == 2  # the follower is missing, and so is its count
+    assert read_manifest(made).errors == 2  # the follower is missing, and so is its count
 
 
 def test_a_store_without_users_is_refused_and_leaves_nothing(raw, tmp_path):
@@ -125,7 +124,7 @@ def test_a_backup_needs_no_file_at_the_server(site, settings, tmp_path):
 def test_the_embedded_store_is_backed_up_while_the_site_does_not_run(embedded_site, tmp_path):
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
     made = back_up(tmp_path / "backups", "--verify")
-    assert folders.read_manifest(made).users == 3
+    assert read_manifest(made).users == 3
 
 
 def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path, capsys):

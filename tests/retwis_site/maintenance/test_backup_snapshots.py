@@ -3,7 +3,7 @@
 import pytest
 
 from retwis_site.exceptions import StoreError, StoreRefused
-from retwis_site.store.connection.snapshot import CHUNK, Snapshot
+from retwis_site.maintenance.backups import CHUNK, Snapshot
 from tests.support.maintenance.backups import scripted_server
 
 pytestmark = pytest.mark.usefixtures("raw")

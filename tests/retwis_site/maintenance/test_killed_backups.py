@@ -9,7 +9,7 @@ import pytest
 import redis
 from django.conf import settings
 
-from retwis_site.maintenance.backups.folders import Proof, newest, read_manifest, unfinished
+from retwis_site.maintenance.backups import Proof, newest, read_manifest, unfinished
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import HIDDEN, back_up, complete, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
@@ -63,7 +63,7 @@ def test_the_next_backup_removes_what_a_killed_one_left(victims, tmp_path):
 def test_the_folder_of_a_backup_that_is_still_being_made_stays(server, tmp_path):
     with unfinished(tmp_path) as other:
         back_up(tmp_path)
-        assert other.path.is_dir()
+        assert other.is_dir()
 
 
 def servers_below(folder):

@@ -6,7 +6,7 @@ import pytest
 import redis
 from django.core.management import CommandError, call_command
 
-from retwis_site.maintenance.backups.folders import read_manifest
+from retwis_site.maintenance.backups import read_manifest
 from retwis_site.store.client import connect
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
