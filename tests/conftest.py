@@ -34,7 +34,7 @@ from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import scattered
-from timeline.posts.writing import delivery
+from timeline.posts import delivery
 from timeline.timelines import checks as timeline_checks
 
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow

@@ -33,7 +33,7 @@ from timeline.moderation.staff.queue import LABELS
 from timeline.posts.entities import NewPost
 from timeline.posts.html import post_cards
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 # ---- a test catalog puts brackets around each text: outside of them, a page may have no letters except names and code
 

@@ -181,7 +181,7 @@ MUTANTS = [
     ),
     Mutant(
         f"deletion by staff: {JOB_FIRST}",
-        "timeline/posts/writing/deletion.py",
+        "timeline/posts/repository.py",
         "        Log(job.store).write(act)\n        job.done()\n",
         "        job.done()\n        Log(job.store).write(act)\n",
         (KILLED,),

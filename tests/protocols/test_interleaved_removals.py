@@ -46,11 +46,10 @@ from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports.deciding import Deciding
 from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
-from timeline.posts.repository import Posts
-from timeline.posts.writing.deletion import delete_by_staff
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
+from timeline.posts.repository import Posts, delete_by_staff
+from timeline.relations.relations import Follows
 from timeline.timelines.profile import Pins
 
 RUNS = 5  # seeds for each scenario

@@ -17,10 +17,9 @@ from tests.support.protocols.site.checks import CLOCK
 from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
 from timeline.people import follow_pages
-from timeline.posts import post_ids
+from timeline.posts import delivery, post_ids, repository
 from timeline.posts.reading import post_reader, visibility
-from timeline.posts.writing import deletion, delivery
-from timeline.relations import follow
+from timeline.relations import relations
 from timeline.timelines import everyone, home, pagination, profile
 
 EXAMPLES, STEPS = 40, 100  # `make test` takes a tenth, with a quarter of the steps
@@ -59,12 +58,12 @@ MODULES = (
     post_ids,
     cached_list,
     pagination,
-    deletion,
+    repository,
     delivery,
     profile,
     post_reader,
     visibility,
-    follow,
+    relations,
     entities,
 )
 

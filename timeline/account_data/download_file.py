@@ -15,9 +15,9 @@ from timeline.account_data.export import FORMAT, VERSION
 from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
+from timeline.posts.repository import MOST_TEXTS
 from timeline.posts.site_lines import TEXTS
-from timeline.posts.writing.editing import MOST_TEXTS
-from timeline.relations.protocol.relation import Relation, Scores
+from timeline.relations.relation import Relation, Scores
 
 AT_ONCE = 500  # posts of a chunk
 

@@ -13,12 +13,10 @@ from retwis_site.rendering import just_changed
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.like import Likes
-from timeline.relations.mute import MutedThreads
+from timeline.relations.relations import Bookmarks, Likes, MutedThreads
 
 Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 

@@ -14,7 +14,7 @@ from timeline.people.lists import ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
-from timeline.relations.protocol.relation import Relation
+from timeline.relations.relation import Relation
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
 # ---- The posts that quote a post.

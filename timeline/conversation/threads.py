@@ -18,8 +18,7 @@ from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Post
 from timeline.posts.reading.one_post import PostOrPlace
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, post_deleted
-from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_latest_followed
-from timeline.relations.mute import ask_muted_threads
+from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_latest_followed, ask_muted_threads
 
 # ---- The replies to a post as branches: what stands below what on the page of a thread. It asks nothing of the store.
 

@@ -27,10 +27,8 @@ from timeline.posts.entities import DeletedBy, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
-from timeline.relations.bookmark import BOOKMARK
-from timeline.relations.like import LIKE
-from timeline.relations.protocol.relation import Relation
-from timeline.relations.repost import REPOST
+from timeline.relations.relation import Relation
+from timeline.relations.relations import BOOKMARK, LIKE, REPOST
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 

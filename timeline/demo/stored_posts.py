@@ -12,10 +12,9 @@ from timeline.notices.entities import Kind, Notice
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
-from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of
-from timeline.relations.like import LIKE, LIKES
-from timeline.relations.repost import REPOST, REPOSTS
+from timeline.posts.repository import MOST_ABOVE
+from timeline.posts.settling import QUOTES, REPLIES, listings_of
+from timeline.relations.relations import LIKE, LIKES, REPOST, REPOSTS
 
 # ---- The commands that write the demo community.
 

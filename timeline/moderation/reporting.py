@@ -26,7 +26,7 @@ from timeline.moderation.reports.repository import LONGEST_NOTE, RULE, NewReport
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.relations.html import person_menu
-from timeline.relations.mute import ask_hiding
+from timeline.relations.relations import ask_hiding
 
 # ---- The form that reports a person or a post.
 

@@ -25,7 +25,7 @@ from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask
 from timeline.people.follow_pages import PEOPLE_A_PAGE
 from timeline.people.lists import NameCursor, ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.mute import ask_hidden
+from timeline.relations.relations import ask_hidden
 
 # ---- Directory
 

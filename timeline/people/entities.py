@@ -10,7 +10,7 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.ids import stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
-from timeline.relations.entities import HIDES_NOTHING, Hiding, InCommon
+from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon
 
 # ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
 

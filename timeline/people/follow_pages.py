@@ -15,10 +15,7 @@ from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Result
 from timeline.people.entities import FollowRow, PeoplePage, Show
 from timeline.people.lists import AskLeftOut, ScoreCursor, ask_listed, ask_start_rank
-from timeline.relations.entities import Blocks
-from timeline.relations.follow import COMPARED
-from timeline.relations.mute import ask_hidden
-from timeline.relations.protocol.blocks import ask_blocked, ask_blocks
+from timeline.relations.relations import COMPARED, Blocks, ask_blocked, ask_blocks, ask_hidden
 
 PEOPLE_A_PAGE = 20
 

@@ -13,8 +13,7 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.ids import integer, parse_id, parse_number
 from retwis_site.store.replies import Result
 from timeline.people.entities import ListedPerson
-from timeline.relations.follow import ask_followed
-from timeline.relations.mute import ask_hidden
+from timeline.relations.relations import ask_followed, ask_hidden
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

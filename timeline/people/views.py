@@ -36,8 +36,8 @@ from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
 from timeline.people.lists import choice, name_cursor, score_cursor
 from timeline.relations.actions import FOR_DAYS
 from timeline.relations.feature import BLOCKS
-from timeline.relations.mute import FOREVER, in_days
 from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse
+from timeline.relations.relations import FOREVER, in_days
 
 # ---- Followers, following, everyone
 

@@ -16,7 +16,7 @@ from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Page
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
-from timeline.relations.tag_follow import ask_follows_tag
+from timeline.relations.relations import ask_follows_tag
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
 # ---- Pages of tags.

@@ -25,7 +25,7 @@ from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
-from timeline.relations.tag_follow import TagFollows
+from timeline.relations.relations import TagFollows
 from timeline.tags.completion import people_named, tags_named
 from timeline.tags.feature import COMPLETIONS
 from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, Tag, TagPages, UsedTag, followed_tag

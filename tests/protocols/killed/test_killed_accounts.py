@@ -26,7 +26,7 @@ from tests.support.processes.scenes import ALICE, BOB, CAROL, kill_at_every_comm
 from tests.support.protocols.joining import assert_one_answer, assert_uses_are_accounts
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from timeline.moderation.reports.repository import Action, NewReport, Reports
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

@@ -13,7 +13,7 @@ from tests.support.stored_posts import delete_answered, write_answer, write_post
 from timeline.conversation.threads import A_PAGE, DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
 DELETED = "This post was deleted by its author."

@@ -22,7 +22,7 @@ from timeline.demo import seeding
 from timeline.demo.names import DEMO_BIO
 from timeline.demo.seeding import Community, Plan
 from timeline.demo.texts import FRESH_WITHIN, Writer, persona, talks_of
-from timeline.posts.composing.forms import normalised
+from timeline.posts.forms import normalised
 
 
 def test_the_numbers_are_exactly_those_asked_for(raw):

@@ -15,8 +15,7 @@ from tests.support.stores.seam import before_round_trip
 from timeline.notices.entities import Kind, Notice, parse_notice
 from timeline.notices.inbox import KEPT, MARK, Inbox, ask_new, queue_add, rows_of
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 # ---- Notices of follows and likes: written with the mirror, removed by the undo, and none where they are not
 # welcome.

@@ -13,8 +13,7 @@ from tests.support.stored_keys import publish
 from timeline.notices.entities import BY_POSTS, CAN_BE_QUIET, Kind, Notice
 from timeline.notices.inbox import MARK, Row
 from timeline.notifications.repository import Only, Place, below, grouped, place_cursor, read_cursor
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 PAGES = ["/", "/timeline/", "/people/", "/settings/", "/@Alice/", "/@Alice/1/", "/settings/notifications/"]
 

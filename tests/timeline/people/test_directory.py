@@ -16,7 +16,7 @@ from tests.support.stored_keys import everything
 from timeline.people import directory
 from timeline.people.directory import People
 from timeline.people.lists import name_cursor, score_cursor
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
 

@@ -16,7 +16,7 @@ from timeline.people import follow_pages
 from timeline.people.entities import Show
 from timeline.people.follow_pages import FollowPages
 from timeline.people.lists import score_cursor
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 FIRST = 10  # the lowest uid of `add_users`
 

@@ -13,7 +13,7 @@ from tests.support.stored_keys import everything, follower_counts, publish, rank
 from timeline.people import suggestions
 from timeline.people.entities import Suggested
 from timeline.people.suggestions import Suggestions
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
 

@@ -11,7 +11,7 @@ from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.search.index.postings import RANGE
 from timeline.search.queries import candidates, searching
 from timeline.search.queries.candidates import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST

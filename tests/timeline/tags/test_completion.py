@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.people import register
 from tests.support.stored_posts import write_tag
 from timeline.posts.links import folded, in_index
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.tags.completion import MOST_SHOWN
 from timeline.tags.feature import COMPLETIONS
 

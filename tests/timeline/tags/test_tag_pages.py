@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_posts, write_tag
-from timeline.relations.tag_follow import TagFollows
+from timeline.relations.relations import TagFollows
 from timeline.tags.tag_pages import MOST_FOLLOWED, Newest, merged
 
 

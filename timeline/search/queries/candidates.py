@@ -11,7 +11,7 @@ from timeline.language.words import Word
 from timeline.posts.reading.moments import Bounds, moment
 from timeline.posts.reading.post_reader import ask_acted
 from timeline.posts.reading.records import ask_authors
-from timeline.relations.follow import ask_followed
+from timeline.relations.relations import ask_followed
 from timeline.search.index.postings import Postings, Range, ask_postings, ask_ranges_with, in_all
 from timeline.search.index.writing import HAS_LINK, IS_REPLY, from_user, tag, to_user
 from timeline.search.queries.parsing import (

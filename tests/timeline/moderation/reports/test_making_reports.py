@@ -16,7 +16,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.moderation.reports.repository import NewReport, Reports
-from timeline.relations.block import BlockedPeople
+from timeline.relations.relations import BlockedPeople
 
 COMMIT = 3  # the round trip of the commit; the first is 0
 

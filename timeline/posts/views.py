@@ -1,4 +1,4 @@
-"""Writing a post: the page of the composer, publishing, and discarding a draft."""
+"""Writing a post: the page of the composer, publishing, changing and deleting it, and discarding a draft."""
 
 from collections.abc import Sequence
 from urllib.parse import unquote, urlencode
@@ -19,12 +19,9 @@ from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.posts.composing import drafts
-from timeline.posts.composing import views as composing
-from timeline.posts.composing.drafts import Draft
-from timeline.posts.composing.forms import EditForm, PostForm
 from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused, TooManyEdits
 from timeline.posts.feature import POSTS
+from timeline.posts.forms import Draft, EditForm, PostForm, forget_draft, keep_draft, kept_draft
 from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
 from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
@@ -40,7 +37,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     by = rendering(request)
     pids = [pid for pid in (reply_to, quote) if pid is not None]
     above = _seen(request, pids)
-    if len(above) < len(set(pids)) and drafts.kept(request, me.uid, reply_to, quote) is None:
+    if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
     return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
 
@@ -68,12 +65,12 @@ def publish(request: RetwisRequest) -> HttpResponse:
     if published.body == post.body:
         response = HttpResponseRedirect(_after(request, me, post, published.pid))
         messages.success(request, _("Posted."), extra_tags="posted")
-        drafts.forget(request, response, me.uid, post.reply_to, post.quote)
+        forget_draft(request, response, me.uid, post.reply_to, post.quote)
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         response = HttpResponseRedirect(_composer_of(post))
-        drafts.keep(response, Draft(post, me.uid))
+        keep_draft(response, Draft(post, me.uid))
     return response
 
 
@@ -83,7 +80,7 @@ def discard(request: RetwisRequest) -> HttpResponse:
     messages.success(request, _("Discarded."))
     response = HttpResponseRedirect(_where_one_was(request))
     written_by, reply_to, quote = (parse_id(request.POST.get(name, "")) for name in ("as", "reply_to", "quote"))
-    drafts.forget(request, response, written_by, reply_to, quote)
+    forget_draft(request, response, written_by, reply_to, quote)
     return response
 
 
@@ -140,7 +137,7 @@ def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) 
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     post = form.new_post
     response = to_login("/" if post.reply_to is None and post.quote is None else _composer_of(post))
-    drafts.keep(response, Draft(post, written_by))
+    keep_draft(response, Draft(post, written_by))
     return response
 
 
@@ -207,10 +204,10 @@ def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRes
 
 
 urlpatterns = [
-    path("post/", composing.publish, name="publish"),
-    path("compose/", composing.compose, name="compose"),
-    path("compose/discard/", composing.discard, name="discard"),
+    path("post/", publish, name="publish"),
+    path("compose/", compose, name="compose"),
+    path("compose/discard/", discard, name="discard"),
     path("@<username:username>/<id:pid>/delete/", delete, name="delete"),
-    path("@<username:username>/<id:pid>/edit/", composing.edit, name="edit"),
-    path("@<username:username>/<id:pid>/history/", composing.history, name="history"),
+    path("@<username:username>/<id:pid>/edit/", edit, name="edit"),
+    path("@<username:username>/<id:pid>/history/", history, name="history"),
 ]

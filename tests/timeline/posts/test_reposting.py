@@ -9,10 +9,10 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NoSuchPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
 

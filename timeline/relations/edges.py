@@ -25,7 +25,7 @@ from retwis_site.store.chunks import emptied, heads
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.replies import Reply, Result
-from timeline.relations.protocol.relation import Counts, Edge, Relation, Scores, ask_person_exists
+from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person_exists
 
 # ---- A look: all that decides about some edges, read in one round trip.
 

@@ -11,8 +11,8 @@ from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.settling import DELETED_STAYS, Settling
-from timeline.relations.protocol.relation import Counts
+from timeline.posts.settling import DELETED_STAYS, Settling
+from timeline.relations.relation import Counts
 
 
 @pytest.fixture

@@ -1,16 +1,22 @@
-"""The composer: the form of a new post, and its validation."""
+"""The form of a new post, and the draft that waits in a cookie when it could not be published."""
 
+import base64
+import binascii
 import re
 import secrets
 import unicodedata
+from dataclasses import dataclass
 from typing import Any, Self
 
 from django import forms
+from django.conf import settings
 from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from retwis_site.http import cookies
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.ids import parse_id
 from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
@@ -123,3 +129,66 @@ class PostForm(forms.Form):
 
 def new_token() -> str:
     return secrets.token_urlsafe(12)
+
+
+# ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.
+#
+# The text is not put into a URL: 280 characters of some scripts are too long for one, and logs keep URLs.
+
+
+DRAFT_COOKIE = f"{settings.COOKIE_PREFIX}draft"
+DRAFT_LIVES = 3600  # seconds
+NOBODY = "nobody"  # in the cookie, instead of a uid
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    post: NewPost
+    author: int | None  # uid; None: the form named nobody, so the draft belongs to the user who logs in next
+
+
+def keep_draft(response: HttpResponse, draft: Draft) -> None:
+    """Set the cookie, for the next page that shows the composer to its author. A text longer than a post is cut."""
+    post = draft.post
+    encoded = base64.urlsafe_b64encode(post.body[:LONGEST_POST].encode()).decode()
+    parts = (draft.author or NOBODY, post.reply_to or "", post.quote or "", encoded)
+    cookies.keep(response, DRAFT_COOKIE, ".".join(map(str, parts)), DRAFT_LIVES)
+
+
+def kept_draft(request: HttpRequest, me: int | None, reply_to: int | None, quote: int | None) -> Draft | None:
+    """The draft of the user `me` that waits for this composer: that of a reply, of a quote, or of neither. None without
+    a cookie, and with one that cannot be decoded."""
+    draft = _in_cookie(request)
+    if draft is None or draft.author not in (None, me):
+        return None
+    return draft if (draft.post.reply_to, draft.post.quote) == (reply_to, quote) else None
+
+
+def give_draft_to(request: HttpRequest, response: HttpResponse, uid: int) -> None:
+    """After a login: a draft of nobody belongs to this user from now on."""
+    draft = _in_cookie(request)
+    if draft is not None and draft.author is None:
+        keep_draft(response, Draft(draft.post, uid))
+
+
+def forget_draft(
+    request: HttpRequest, response: HttpResponse, me: int | None, reply_to: int | None, quote: int | None
+) -> None:
+    """Remove the draft that `kept_draft` would return. One of another composer, or of another user, stays."""
+    if kept_draft(request, me, reply_to, quote) is not None:
+        cookies.take_back(response, DRAFT_COOKIE)
+
+
+def _in_cookie(request: HttpRequest) -> Draft | None:
+    parts = request.COOKIES.get(DRAFT_COOKIE, "").split(".")
+    if len(parts) != 4:
+        return None
+    author, reply_to, quote, encoded = parts
+    try:
+        body = base64.urlsafe_b64decode(encoded).decode()[:LONGEST_POST]
+    except (binascii.Error, ValueError):
+        return None
+    uid = parse_id(author)
+    if not body or (uid is None and author != NOBODY):
+        return None
+    return Draft(NewPost(body, parse_id(reply_to), parse_id(quote)), uid)

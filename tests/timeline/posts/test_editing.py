@@ -6,18 +6,17 @@ import pytest
 
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
+from timeline.posts import repository
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
 from timeline.posts.reading.records import Version, ask_versions
-from timeline.posts.repository import Posts
-from timeline.posts.writing import editing
-from timeline.posts.writing.editing import MOST_TEXTS
+from timeline.posts.repository import MOST_TEXTS, Posts
 
 
 @pytest.fixture
 def now(monkeypatch):
     """The time, which stands still: a list with one number."""
     seconds = [LONG_AGO + 100]
-    monkeypatch.setattr(editing.time, "time", lambda: seconds[0])
+    monkeypatch.setattr(repository.time, "time", lambda: seconds[0])
     return seconds
 
 
@@ -166,7 +165,7 @@ def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw
 
 
 def test_a_post_with_too_many_texts_keeps_the_one_it_has(browser, alice, alices_post, raw, monkeypatch):
-    monkeypatch.setattr(editing, "MOST_TEXTS", 2)
+    monkeypatch.setattr(repository, "MOST_TEXTS", 2)
     client = browser(alice)
     client.post("/@alice/1/edit/", {"body": "second"})
     answer = client.post("/@alice/1/edit/", {"body": "third"})
