@@ -14,7 +14,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.reading import begun, rest, trip
-from timeline.moderation.reports.repository import Report, ask_reports
+from timeline.moderation.reports import Report, ask_reports
 from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
 from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
 from timeline.posts.entities import Post

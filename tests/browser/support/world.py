@@ -21,8 +21,7 @@ from tests.browser.support.windows import WITHIN, sign_in
 from tests.support.people import register
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action
+from timeline.moderation.reports import Action, Deciding
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts

@@ -27,8 +27,7 @@ from tests.support.protocols.reports import assert_decisions_are_carried_out, as
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.relations import Likes

@@ -14,9 +14,8 @@ from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.moderation.reports import deciding
-from timeline.moderation.reports.deciding import DecidedAlready, Deciding, NoPost, NotYours
-from timeline.moderation.reports.repository import Action, Reports
+from timeline.moderation import reports
+from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
 
 DAN = 4
 MOST_STEPS = 44  # round trips of a decision about two reports
@@ -90,7 +89,7 @@ def test_all_reports_about_a_thing_are_decided_together(store, raw):
 
 @pytest.mark.usefixtures("site")
 def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
-    monkeypatch.setattr(deciding, "MOST_CHUNKS", 0)
+    monkeypatch.setattr(reports, "MOST_CHUNKS", 0)
     one = report(store, ALICE, BOB, 1)
     report(store, DAN, BOB, 1)
     decide(store, one, Action.DISMISS)

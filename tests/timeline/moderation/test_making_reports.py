@@ -15,7 +15,7 @@ from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.moderation.reports.repository import NewReport, Reports
+from timeline.moderation.reports import NewReport, Reports
 from timeline.relations.relations import BlockedPeople
 
 COMMIT = 3  # the round trip of the commit; the first is 0
@@ -57,7 +57,7 @@ def test_two_reports_of_one_moment_have_two_ids(store, raw, monkeypatch):
 @pytest.mark.parametrize("step", range(9))
 def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, step, monkeypatch, capsys):
     killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
-    monkeypatch.setattr("timeline.moderation.reports.checks.UNDER_WAY", -1)
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert not any(doctor_findings(capsys)[0].values())  # while the job waits for the worker
     make_due(raw)
     drain(store, "worker")
@@ -74,7 +74,7 @@ def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, s
 def test_a_report_that_is_lost_from_a_list_is_found_by_doctor(store, raw, key, monkeypatch, capsys):
     one = report(store, ALICE, BOB)
     raw.delete(key)
-    monkeypatch.setattr("timeline.moderation.reports.checks.UNDER_WAY", -1)
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert doctor_findings(capsys)[0]["open reports that are not in the queue"] == 1
     call_command("doctor", "--fix", stdout=io.StringIO())
     assert raw.zrange(key, 0, -1) == [str(one.rid)]

@@ -1,8 +1,9 @@
-"""The queue of open reports, by what is reported; and names for the pages of staff."""
+"""What the pages of staff read, and how they say it: the queue of open reports, and what is known of a person."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -16,8 +17,7 @@ from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.moderation.reporting import label_of
-from timeline.moderation.reports.repository import PREFIX, Action, Report, Reports
+from timeline.moderation.reports import PREFIX, RULE, Action, Reason, Report, Reports
 from timeline.posts.repository import Posts
 
 READ = 200  # reports of a page
@@ -60,12 +60,37 @@ def _grouped(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]
     ]
 
 
+# ---- Why something is reported, in words.
+
+
+REASONS = {
+    Reason.SPAM: _("It is spam or fraud"),
+    Reason.HARASSMENT: _("It insults or threatens someone"),
+    Reason.ILLEGAL: _("It is against the law"),
+    Reason.OTHER: _("Something else"),
+}
+
+
+def reasons(rules: Sequence[str]) -> list[tuple[str, str | Promise]]:
+    """The reasons with their labels; the rules of the site stand before the last one."""
+    *first, other = REASONS
+    named = [(f"{RULE}{number}", label_of(f"{RULE}{number}", rule)) for number, rule in enumerate(rules, 1)]
+    return [*((reason.value, REASONS[reason]) for reason in first), *named, (other.value, REASONS[other])]
+
+
+def label_of(reason: str, rule: str) -> str:
+    """A reason in words; `rule`: the text of the rule that it names."""
+    if reason.startswith(RULE):
+        return gettext("It breaks rule %(number)s: %(rule)s") % {"number": reason.removeprefix(RULE), "rule": rule}
+    return str(REASONS[Reason(reason)] if reason in list(Reason) else reason)
+
+
 # ---- What staff does, in words.
 
 
 SITE = "site:"  # what a change of the site's words is called in the log, before the names of the fields
 
-LABELS = {
+ACTS = {
     State.FROZEN: _("Account frozen"),
     State.HIDDEN: _("Account hidden"),
     State.SUSPENDED: _("Account suspended"),
@@ -91,7 +116,7 @@ def in_words(what: str) -> str:
         names = what.removeprefix(SITE).split(",")
         fields = [str(SiteForm.base_fields[name].label) if name in SiteForm.base_fields else name for name in names]
         return gettext("Site changed: %(fields)s") % {"fields": listed(*fields)}
-    return str(LABELS.get(what.removeprefix(PREFIX), what))
+    return str(ACTS.get(what.removeprefix(PREFIX), what))
 
 
 # ---- What has happened about a person: reports, and acts of staff.

@@ -1,13 +1,14 @@
-"""The pages of staff: the queue, a report, the log. For all others they do not exist."""
+"""Reporting a person or a post, and the pages of staff, which do not exist for others."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -19,24 +20,128 @@ from accounts.community.refusals import Refused
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.html import form_page
+from accounts.signing_in.guards import login_required
+from accounts.signing_in.html import form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Role, State, User
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.store.client import Store, connect
-from timeline.moderation.reporting import label_of
-from timeline.moderation.reports.deciding import A_DAY, Deciding, require_may_act
-from timeline.moderation.reports.repository import SANCTIONS, Action, Reports
-from timeline.moderation.staff.queue import Queue, about_person, in_words, named, names_of, posts_of, queue
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from timeline.moderation.feature import REPORTS
+from timeline.moderation.queue import Queue, about_person, in_words, label_of, named, names_of, posts_of, queue, reasons
+from timeline.moderation.reports import (
+    A_DAY,
+    LONGEST_NOTE,
+    RULE,
+    SANCTIONS,
+    Action,
+    Deciding,
+    NewReport,
+    Reason,
+    Reports,
+    require_may_act,
+)
 from timeline.people.directory import People, search_query
+from timeline.posts.entities import NoSuchPost, Post
+from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts
+from timeline.relations.html import person_menu
+from timeline.relations.relations import ask_hiding
 from timeline.timelines.pagination import post_cursor
+
+# ---- The form that reports a person or a post.
+
+
+class ReportForm(forms.Form):
+    reason = forms.ChoiceField(
+        widget=forms.RadioSelect,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these reasons.")),
+    )
+    note = forms.CharField(
+        required=False,
+        label=gettext_lazy("What should the moderators know?"),
+        help_text=gettext_lazy("Only the moderators of this site read it."),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+        validators=[MaxLength(LONGEST_NOTE)],
+    )
+
+    def __init__(self, *args: Any, rules: Sequence[str], **kwargs: Any) -> None:
+        """`rules`: those of the site, in their order."""
+        super().__init__(*args, **kwargs)
+        self._rules = rules
+        self.fields["reason"].choices = reasons(rules)  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("reason") == Reason.OTHER and not cleaned.get("note") and "note" not in self.errors:
+            self.add_error("note", gettext_lazy("Say what is wrong."))
+        return cleaned
+
+    @property
+    def rule(self) -> str:
+        """The text of the chosen rule; empty when none was chosen."""
+        reason = str(self.cleaned_data["reason"])
+        return self._rules[int(reason.removeprefix(RULE)) - 1] if reason.startswith(RULE) else ""
+
+
+# ---- A user reports a person or a post to the staff.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def report_person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    return _report(request, me, request.viewer.find(username), None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """Also a post that a block hides can be reported. Raises NoSuchPost, also for a repost, PostDeleted."""
+    post, _is_hidden = one_post_or_hidden(request.viewer, username, pid)
+    if post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    return _report(request, me, post.author, post)
+
+
+def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -> HttpResponse:
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot report yourself."))
+        return redirect("profile", person.username)
+    form = ReportForm(request.POST if request.method == "POST" else None, rules=request.viewer.site.numbered_rules)
+    if form.is_valid():
+        RateLimits(connect()).count(REPORTS, str(me.uid))
+        cleaned = form.cleaned_data
+        pid, body = (post.pid, post.body) if post is not None else (None, "")
+        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body)
+        if Reports(connect()).make(me.uid, new):
+            messages.success(request, _("Thank you. You will be told what the moderators decide."))
+        else:
+            messages.success(request, _("You have reported this already. A moderator will look at it."))
+        return redirect("reported", person.username)
+    address = (
+        reverse("report_post", args=[person.username, post.pid])
+        if post is not None
+        else reverse("report_person", args=[person.username])
+    )
+    context = {"form": form, "person": person, "post": post, "address": address}
+    return form_page(request, "timeline/moderation/reporting/report.html", context, 422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    """What else the reporter can do about a person: block them, or mute them."""
+    person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
+    menu = person_menu(person, hiding, rendering(request)) if person.uid != me.uid else ""
+    return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})
+
 
 # ---- The forms of staff.
 
 
-LABELS = {
+ACTIONS = {
     Action.DISMISS: gettext_lazy("Nothing: no rule is broken"),
     Action.WARN: gettext_lazy("Warn the person"),
     Action.DELETE: gettext_lazy("Delete the post"),
@@ -63,7 +168,7 @@ class ReasonForm(forms.Form):
 
 class SanctionForm(ReasonForm):
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, LABELS[action]) for action in SANCTIONS]
+        label=gettext_lazy("What do you do?"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
     )
     days = forms.ChoiceField(label=gettext_lazy("For how long is a sanction?"), choices=FOR_DAYS, required=False)
     field_order = ("action", "days", "reason")
@@ -76,7 +181,7 @@ class SanctionForm(ReasonForm):
 
 class DecisionForm(SanctionForm):
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in LABELS.items()]
+        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in ACTIONS.items()]
     )
 
 
@@ -158,7 +263,7 @@ def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
     return ""
 
 
-# ---- Views
+# ---- The queue, a report, the log
 
 
 @staff_required
@@ -217,3 +322,20 @@ def log(request: RetwisRequest, me: User) -> HttpResponse:
     found = Log(store).page(post_cursor(request.GET.get("before")))
     context = {"acts": named(store, found.acts), "older": found.older}
     return staff_page(request, "log.html", context)
+
+
+# ---- Addresses
+
+
+PERSON = "@<username:username>/"
+
+urlpatterns = [
+    path(f"{PERSON}report/", report_person, name="report_person"),
+    path(f"{PERSON}<id:pid>/report/", report_post, name="report_post"),
+    path(f"{PERSON}reported/", reported, name="reported"),
+    path("moderation/", moderation, name="moderation"),
+    path("moderation/reports/<id:rid>/", report, name="moderation_report"),
+    path("moderation/people/", people, name="moderation_people"),
+    path("moderation/people/<username:username>/", person, name="moderation_person"),
+    path("moderation/log/", log, name="moderation_log"),
+]
