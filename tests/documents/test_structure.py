@@ -18,7 +18,7 @@ WITHOUT_REQUESTS += ("timeline/posts/reading",)
 REPOSITORIES = ("posts/repository", "posts/settling", "posts/delivery", "relations/edges", "relations/relations")
 REPOSITORIES += ("conversation/threads", "conversation/lists")
 REPOSITORIES += ("timelines/home", "timelines/everyone", "timelines/profile")
-REPOSITORIES += ("people/directory", "people/follow_pages", "people/suggestions")
+REPOSITORIES += ("people/directory", "people/suggestions")
 
 
 def modules(*folders):

@@ -16,7 +16,7 @@ from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site.checks import CLOCK
 from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
-from timeline.people import follow_pages
+from timeline.people import directory
 from timeline.posts import delivery, post_ids, repository
 from timeline.posts.reading import post_reader, visibility
 from timeline.relations import relations
@@ -51,7 +51,7 @@ SIZES = {
 # With several lists, each has its share of these.
 SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
 MODULES = (
-    follow_pages,
+    directory,
     chunks,
     everyone,
     home,

@@ -8,9 +8,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import trip
-from timeline.people.entities import ListedPerson
-from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.lists import ScoreCursor, ask_listed, ask_start_rank
+from timeline.people.directory import PEOPLE_A_PAGE
+from timeline.people.lists import ListedPerson, ScoreCursor, ask_listed, ask_start_rank
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted

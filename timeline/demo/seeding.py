@@ -20,8 +20,7 @@ from retwis_site.store.client import Store
 from timeline.demo.names import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.stored_posts import Step, StoredPosts, demo_notices
 from timeline.demo.threads import DEMO, DEMO_RESTS, Draft, People, Stream
-from timeline.notices.entities import Kind, Notice
-from timeline.notices.inbox import KEPT, MARK
+from timeline.notices.inbox import KEPT, MARK, Kind, Notice
 
 # ---- What somebody finds who logs in as the demo user: a thread with answers, and news from the last minutes.
 

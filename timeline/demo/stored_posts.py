@@ -8,7 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe
 from timeline.demo.threads import DEMO, EDITED_AFTER, Draft
-from timeline.notices.entities import Kind, Notice
+from timeline.notices.inbox import Kind, Notice
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields

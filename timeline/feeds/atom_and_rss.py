@@ -31,7 +31,7 @@ from retwis_site.store.client import connect
 from timeline.posts.entities import Page, Post
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
-from timeline.tags.tag_pages import Tag, TagPages
+from timeline.tags.tags import Tag, TagPages
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 

@@ -26,8 +26,7 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids
 from retwis_site.store.replies import Result
-from timeline.notices.entities import Kind, Notice
-from timeline.notices.inbox import queue_add, queue_remove
+from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 

@@ -15,8 +15,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.reading import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
-from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
+from timeline.notices.inbox import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows, parse_notice
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import hidden_among, unseen_by

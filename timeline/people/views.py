@@ -28,12 +28,18 @@ from retwis_site.rendering.fragments import Fragment, Html, active_language, joi
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.language.words import words
-from timeline.people.directory import LONGEST_QUERY, People, search_query
-from timeline.people.entities import By, ListedPerson, PeoplePage, Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.hidden import HiddenPeople, HiddenPerson, Hides, hidden_people
+from timeline.people.directory import (
+    LONGEST_QUERY,
+    FollowPages,
+    HiddenPeople,
+    HiddenPerson,
+    Hides,
+    People,
+    hidden_people,
+    search_query,
+)
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
-from timeline.people.lists import choice, name_cursor, score_cursor
+from timeline.people.lists import By, ListedPerson, PeoplePage, Show, choice, name_cursor, score_cursor
 from timeline.relations.actions import FOR_DAYS
 from timeline.relations.feature import BLOCKS
 from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse

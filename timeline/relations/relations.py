@@ -17,8 +17,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_ids, stored_time
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Reply, Result
-from timeline.notices.entities import Kind, Notice
-from timeline.notices.inbox import Inbox, Welcome, ask_welcome, queue_notice
+from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.relation import (
     PERSON,

@@ -1,4 +1,4 @@
-"""The lines about relations: in the file of a whole site, and in the personal download."""
+"""The upkeep of relations: their lines in files, what of them goes with an account or a post, and their checks."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence

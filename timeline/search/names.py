@@ -8,10 +8,9 @@ from typing import NamedTuple
 from retwis_site.store.client import Pipe
 from retwis_site.store.replies import Result
 from timeline.people.directory import Candidates, ask_candidates, search_query
-from timeline.people.entities import ListedPerson
+from timeline.people.lists import ListedPerson
 from timeline.search.queries.parsing import OneWord, Query, WithTag
-from timeline.tags.completion import NamedTags, ask_named_tags
-from timeline.tags.tag_pages import UsedTag
+from timeline.tags.tags import NamedTags, UsedTag, ask_named_tags
 
 MOST_PEOPLE = 3
 

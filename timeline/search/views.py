@@ -35,7 +35,7 @@ from timeline.search.queries.parsing import (
     parse,
 )
 from timeline.search.queries.searching import Search, Searching
-from timeline.tags.tag_pages import UsedTag
+from timeline.tags.tags import UsedTag
 from timeline.timelines.pagination import post_cursor
 
 # Why nothing was searched: a text that is no query, or one that finds nothing; empty without a text.

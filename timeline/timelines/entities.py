@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounts.users.entities import User
-from timeline.people.entities import About, Relation
+from timeline.people.lists import About, Relation
 from timeline.posts.entities import Page, Post
 from timeline.relations.relations import FollowCounts
 

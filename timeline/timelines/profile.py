@@ -17,7 +17,7 @@ from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import begun, rest, trip
 from retwis_site.store.replies import Reply, Result
-from timeline.people.entities import About, KnownFollowers, Relation, ask_join_dates
+from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
-from timeline.notices.entities import BY_POSTS, CAN_BE_QUIET, Kind, Notice
-from timeline.notices.inbox import MARK, Row
+from timeline.notices.inbox import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row
 from timeline.notifications.repository import Only, Place, below, grouped, place_cursor, read_cursor
 from timeline.relations.relations import Follows, Likes
 

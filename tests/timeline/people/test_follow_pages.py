@@ -12,10 +12,9 @@ from accounts.users.entities import Visitor
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
-from timeline.people import follow_pages
-from timeline.people.entities import Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.lists import score_cursor
+from timeline.people import directory
+from timeline.people.directory import FollowPages
+from timeline.people.lists import Show, score_cursor
 from timeline.relations.relations import Follows
 
 FIRST = 10  # the lowest uid of `add_users`
@@ -24,8 +23,8 @@ FIRST = 10  # the lowest uid of `add_users`
 @pytest.fixture
 def small(monkeypatch):
     """Pages of three rows, for which at most ten rows are compared."""
-    monkeypatch.setattr(follow_pages, "PEOPLE_A_PAGE", 3)
-    monkeypatch.setattr(follow_pages, "COMPARED", 10)
+    monkeypatch.setattr(directory, "PEOPLE_A_PAGE", 3)
+    monkeypatch.setattr(directory, "COMPARED", 10)
 
 
 def add_users(raw, number):

@@ -20,6 +20,7 @@ from tests.support.protocols.thoroughness import examples
 from timeline.people.directory import (
     EXACT_ENTRIES,
     LONGEST_QUERY,
+    PEOPLE_A_PAGE,
     PREFIX_ENTRIES,
     USERS_LOOKED_UP,
     WORD_ENTRIES,
@@ -28,7 +29,6 @@ from timeline.people.directory import (
     after_prefix,
     search_query,
 )
-from timeline.people.follow_pages import PEOPLE_A_PAGE
 
 
 def add_user(raw, uid, username, name="", indexed=True):

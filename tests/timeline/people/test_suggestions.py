@@ -11,7 +11,7 @@ from retwis_site.store import kinds
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.people import suggestions
-from timeline.people.entities import Suggested
+from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.relations.relations import Follows
 

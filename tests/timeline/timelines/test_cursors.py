@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.store.ids import LARGEST_ID
-from timeline.people.entities import By, Show
-from timeline.people.lists import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
+from timeline.people.lists import By, NameCursor, ScoreCursor, Show, choice, name_cursor, score_cursor
 from timeline.timelines.pagination import READ_MORE, fill, further_ids, parse_id, post_cursor
 
 ids = st.integers(1, LARGEST_ID)

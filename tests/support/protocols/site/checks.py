@@ -30,10 +30,9 @@ from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.conversation.threads import Threads
-from timeline.people import follow_pages
-from timeline.people.entities import Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.lists import ScoreCursor, score_cursor
+from timeline.people import directory
+from timeline.people.directory import FollowPages
+from timeline.people.lists import ScoreCursor, Show, score_cursor
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination
@@ -67,7 +66,7 @@ def next_cursor(page):
 
 
 def edges_on(pages):
-    assert all(len(page.edges) <= follow_pages.PEOPLE_A_PAGE for page in pages)
+    assert all(len(page.edges) <= directory.PEOPLE_A_PAGE for page in pages)
     return [edge for page in pages for edge in page.edges]
 
 

@@ -30,7 +30,7 @@ from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, SiteChecks, hashed
 from tests.support.protocols.site.model import ModelPost, Person
 from tests.support.stores.key_layouts import noted
-from timeline.people.entities import Show
+from timeline.people.lists import Show
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, Published, TargetBlocked, TargetDeleted
 from timeline.posts.repository import Posts

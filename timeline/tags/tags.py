@@ -1,4 +1,4 @@
-"""The posts of one tag, and those of the tags that a user follows."""
+"""Tags and their posts: the page of one tag, of those that a user follows, and what completes a tag or a name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,10 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
+from timeline.people.directory import People, after_prefix, search_query
+from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
+from timeline.posts.links import LONGEST_TAG, folded, in_index
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.relations.relations import ask_follows_tag
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
@@ -162,3 +165,64 @@ def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[
     key = keys.tag(tag)
     members = pipe.zrevrangebyscore(key, "+inf" if before is None else f"({before}", "-inf", number)
     return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
+
+
+# ---- What completes a name or a tag while it is typed.
+
+
+MOST_SHOWN = 8
+TAGS_READ = 40  # tags of which the most used are shown
+
+
+def people_named(store: Store, viewer: Viewer, typed: str) -> list[ListedPerson]:
+    """At most MOST_SHOWN people whose username or display name begins with this text; first those that the viewer
+    follows. Round trips as for `People.search`; none without a text."""
+    query = search_query(typed)
+    if not query:
+        return []
+    found = People(store).search(viewer, query).people
+    return sorted(found, key=lambda one: not one.following)[:MOST_SHOWN]
+
+
+def tags_named(store: Store, viewer: Viewer, typed: str) -> list[UsedTag]:
+    """At most MOST_SHOWN tags that begin with this text and have posts, the most used first. Two round trips; one when
+    nothing matches, none without a text."""
+    if not _beginning(typed):
+        return []
+    [named] = viewer.ask(lambda pipe, me: trip(ask_named_tags(pipe, typed)))
+    pipe = store.pipeline()
+    used = named.ask(pipe)
+    pipe.execute()
+    return used.value
+
+
+def _beginning(typed: str) -> str:
+    return in_index(folded(typed[: LONGEST_TAG + 1]))
+
+
+class NamedTags(NamedTuple):
+    """Tags that begin with a text; some of them may have no posts."""
+
+    typed: str
+    names: list[str]  # folded, in the order of the index
+
+    def ask(self, pipe: Pipe) -> Result[list[UsedTag]]:
+        """At most MOST_SHOWN that have posts, the most used first. Two commands for each name, at most TAGS_READ."""
+        asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in self.names]
+
+        def read() -> list[UsedTag]:
+            used = [
+                UsedTag(Tag(name, spelling.value or name), posts.value)
+                for name, spelling, posts in asked
+                if posts.value
+            ]
+            return sorted(used, key=lambda one: (one.tag.folded != folded(self.typed), -one.posts))[:MOST_SHOWN]
+
+        return Result(read)
+
+
+def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
+    """The tags that begin with a text, which is not empty. One command."""
+    prefix = _beginning(typed)
+    names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
+    return Result(lambda: NamedTags(typed, [folded(name) for name in names.value]))
