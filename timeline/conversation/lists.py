@@ -8,8 +8,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import trip
-from timeline.people.directory import PEOPLE_A_PAGE
-from timeline.people.lists import ListedPerson, ScoreCursor, ask_listed, ask_start_rank
+from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, read_rows
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.one_post import OnePost
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
@@ -73,26 +72,15 @@ class ActedBy:
         self._store = store
         self._relation = relation
 
-    def page(self, viewer: Viewer, username: str, pid: int, before: ScoreCursor | None) -> ActedByPage:
+    def page(self, viewer: Viewer, username: str, pid: int, before: Cursor | None) -> ActedByPage:
         """Who has acted on a post of `username`. Two round trips with cached uids, three for a later page. Raises
         NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, NotShown."""
         assert self._relation.mirror is not None
         key = self._relation.mirror(pid)
-        if before is None:
-            author, (_, found) = viewer.ask_about(
-                username,
-                lambda pipe, me, them: trip(
-                    OnePost(pipe, me, them, pid), pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)
-                ),
-            )
-        else:
-            author, (_, start) = viewer.ask_about(
-                username,
-                lambda pipe, me, them: trip(
-                    OnePost(pipe, me, them, pid), ask_start_rank(pipe, key, str(before.uid), before.score)
-                ),
-            )
-            found = self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
+        author, (_, found) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
+        )
         shown = stored_rows(key, found[:PEOPLE_A_PAGE])
         pipe = self._store.pipeline()
         people = ask_listed(pipe, viewer.uid, [uid for uid, _ in shown])
@@ -100,7 +88,7 @@ class ActedBy:
         older = None
         if shown and len(found) > PEOPLE_A_PAGE:
             uid, score = shown[-1]
-            older = str(ScoreCursor(score, uid))
+            older = str(Cursor(score, str(uid)))
         return ActedByPage(author, pid, [*people.value.values()], older)
 
 
@@ -115,7 +103,7 @@ class SavedPage:
     """A page of posts, the latest like or bookmark first."""
 
     posts: list[Post]
-    older: ScoreCursor | None  # None on the last page
+    older: Cursor | None  # None on the last page
 
 
 class SavedPosts:
@@ -125,23 +113,15 @@ class SavedPosts:
         self._store = store
         self._key = relation.truth
 
-    def page(self, viewer: Viewer, before: ScoreCursor | None) -> SavedPage:
+    def page(self, viewer: Viewer, before: Cursor | None) -> SavedPage:
         """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
         are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
         key = self._key
-        if before is None:
-            me, (scored, acted) = viewer.ask_as_user(
-                lambda pipe, me: trip(pipe.zrevrange_withscores(key(me), 0, MOST - 1), ask_latest_acted(pipe, me))
-            )
-        else:
-            me, (start, acted) = viewer.ask_as_user(
-                lambda pipe, me: trip(
-                    ask_start_rank(pipe, key(me), str(before.uid), before.score), ask_latest_acted(pipe, me)
-                )
-            )
-            scored = self._store.zrevrange_withscores(key(me.uid), start, start + MOST - 1)
+        me, (acted, scored) = viewer.ask_as_user(
+            lambda pipe, me: read_rows(pipe, key(me), before, MOST, ask_latest_acted(pipe, me))
+        )
         scores = dict(stored_rows(key(me.uid), scored))
         reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed)
         filled = fill([*scores], POSTS_A_PAGE, reader.read)
         older = filled.older
-        return SavedPage(filled.posts, None if older is None else ScoreCursor(scores[older], older))
+        return SavedPage(filled.posts, None if older is None else Cursor(scores[older], str(older)))

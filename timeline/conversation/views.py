@@ -24,7 +24,7 @@ from timeline.conversation.feature import ACTIONS
 from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
 from timeline.conversation.threads import Branch, InThread, Threads
 from timeline.people.html import listed
-from timeline.people.lists import score_cursor
+from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
@@ -128,7 +128,7 @@ def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 
 def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int, which: str) -> HttpResponse:
     """`which`: `likes_of` or `reposts_of`."""
-    found = ActedBy(connect(), of).page(request.viewer, username, pid, score_cursor(request.GET.get("before")))
+    found = ActedBy(connect(), of).page(request.viewer, username, pid, id_cursor(request.GET.get("before")))
     by = rendering(request)
     return ACTED_BY[which].response(
         request,
@@ -162,11 +162,11 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
 def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
     """`which`: `likes` or `bookmarks`."""
     try:
-        found = SavedPosts(connect(), of).page(request.viewer, score_cursor(request.GET.get("before")))
+        found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
     except NotSignedIn:
         return to_login(request.get_full_path())
     by = rendering(request)
-    page = PostsPage(found.posts, found.older.uid if found.older else None)
+    page = PostsPage(found.posts, int(found.older.member) if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
     return SAVED[which].response(request, by, composer=composer(request, by), **shown)
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -19,29 +18,27 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import Reading, trip
+from retwis_site.store.reading import trip
 from retwis_site.store.replies import Reply, Result
 from timeline.people.lists import (
+    PEOPLE_A_PAGE,
     AskLeftOut,
+    Cursor,
     FollowRow,
     ListedPerson,
-    NameCursor,
     PeopleList,
     PeoplePage,
-    ScoreCursor,
     SearchResult,
     Show,
     ask_join_dates,
     ask_listed,
-    ask_start_rank,
+    read_rows,
 )
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.relations import COMPARED, Blocks, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 
-
-PEOPLE_A_PAGE = 20
 
 Row = tuple[int, int]  # uid, unix second of the follow
 Side = Callable[[int], str]  # the key of `followers:` or `following:`, by uid
@@ -56,9 +53,7 @@ class FollowPages:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def followers_page(
-        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
-    ) -> PeoplePage:
+    def followers_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
         """The followers of `username`, newest first. Two round trips with cached uids, three for a later page. Raises
         NoSuchUser, AccountDeleted, and NotShown for a user who blocks the viewer.
 
@@ -66,17 +61,19 @@ class FollowPages:
         side. When less than a page of them fits, the page is short, and the next one begins below them."""
         return self._people(viewer, username, before, show, keys.followers, keys.following)
 
-    def following_page(
-        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show = Show.ALL
-    ) -> PeoplePage:
+    def following_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
         """The users that `username` follows, newest first. Round trips and errors as for `followers_page`."""
         return self._people(viewer, username, before, show, keys.following, keys.followers)
 
     def _people(
-        self, viewer: Viewer, username: str, before: ScoreCursor | None, show: Show, side: Side, other: Side
+        self, viewer: Viewer, username: str, before: Cursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
         limit = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
-        person, rows, has_more = self._rows(viewer, username, before, side, limit)
+        person, (_, found) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: read_rows(pipe, side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
+        )
+        rows, has_more = stored_rows(side(person.uid), found), len(found) > limit
         compared = rows[:limit]
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
         # On the viewer's own followers page every row follows the viewer, so no row says it.
@@ -91,15 +88,7 @@ class FollowPages:
         else:
             return PeoplePage(person, edges, None)
         uid, since = last
-        return PeoplePage(person, edges, str(ScoreCursor(since, uid)), further)
-
-    def _rows(
-        self, viewer: Viewer, username: str, before: ScoreCursor | None, side: Side, limit: int
-    ) -> tuple[User, list[Row], bool]:
-        """The user, at most `limit` rows and one more, from the first one or below the cursor, newest first, and
-        whether the store has more than `limit` of them."""
-        person, found = viewer.ask_about(username, partial(_read_rows, side, before, limit))
-        return person, stored_rows(side(person.uid), found), len(found) > limit
+        return PeoplePage(person, edges, str(Cursor(since, str(uid))), further)
 
     def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
         """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
@@ -139,26 +128,15 @@ def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Result[set[int]]
     return Result(read)
 
 
-def _read_rows(
-    side: Side, before: ScoreCursor | None, limit: int, pipe: Pipe, me: int | None, them: int
-) -> Reading[Scored]:
-    """`limit` rows and one more. One round trip, two below a cursor. Raises NotShown when the user blocks the viewer:
-    then nothing of their profile is shown."""
-    if before is None:
-        blocks, rows = yield from trip(ask_blocks(pipe, me, them), pipe.zrevrange_withscores(side(them), 0, limit))
-        _require_shown(blocks)
-        return rows
-    blocks, start = yield from trip(
-        ask_blocks(pipe, me, them), ask_start_rank(pipe, side(them), str(before.uid), before.score)
-    )
-    _require_shown(blocks)
-    [rows] = yield from trip(pipe.zrevrange_withscores(side(them), start, start + limit))
-    return rows
+def _ask_may_see(pipe: Pipe, me: int | None, them: int) -> Result[None]:
+    """Raises NotShown when the user blocks the viewer: then nothing of their profile is shown. Two commands."""
+    blocks = ask_blocks(pipe, me, them)
 
+    def read() -> None:
+        if blocks.value.theirs:
+            raise NotShown
 
-def _require_shown(blocks: Blocks) -> None:
-    if blocks.theirs:
-        raise NotShown
+    return Result(read)
 
 
 # ---- The directory of all users: the newest, the most followed, and a search by the words of names.
@@ -188,11 +166,10 @@ class People:
 
     # ---- pages
 
-    def newest(self, viewer: Viewer, before: NameCursor | None) -> PeopleList:
+    def newest(self, viewer: Viewer, before: Cursor | None) -> PeopleList:
         """A page of users, the newest first. Two round trips with cached uids, three for a later page; one more while
         the uids of the page's names are not cached."""
-        after = None if before is None else (before.name, before.since)
-        rows = self._rows(viewer, keys.users_by_time(), after)
+        rows = self._rows(viewer, keys.users_by_time(), before)
         shown = [(name, stored_score(keys.users_by_time(), name, when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._uids_of([name for name, _ in shown])
         listed = self._listed(viewer, uids.values())
@@ -202,30 +179,23 @@ class People:
             if person is not None and person.user.username == name:
                 _uids.put(name, person.user.uid)
                 people.append(replace(person, joined=when))
-        return PeopleList(people, str(NameCursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
+        return PeopleList(people, str(Cursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
 
-    def most_followed(self, viewer: Viewer, before: ScoreCursor | None) -> PeopleList:
+    def most_followed(self, viewer: Viewer, before: Cursor | None) -> PeopleList:
         """A page of users, the most followed first; without users that have no followers. Two round trips with cached
         uids, three for a later page; one more while the join dates are not cached."""
-        after = None if before is None else (str(before.uid), before.score)
-        rows = self._rows(viewer, keys.users_by_followers(), after)
+        rows = self._rows(viewer, keys.users_by_followers(), before)
         shown = stored_rows(keys.users_by_followers(), rows[:PEOPLE_A_PAGE])
         listed = self._listed(viewer, [uid for uid, _ in shown])
         dates = self._join_dates([person.user for person in listed.values()])
         people = [replace(listed[uid], joined=dates.get(uid)) for uid, _ in shown if uid in listed]
-        older = str(ScoreCursor(shown[-1][1], shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
+        older = str(Cursor(shown[-1][1], str(shown[-1][0]))) if shown and len(rows) > PEOPLE_A_PAGE else None
         return PeopleList(people, older)
 
-    def _rows(self, viewer: Viewer, key: str, after: tuple[str, int] | None) -> Scored:
-        """The rows of a page and one more, the highest score first: from the beginning of a sorted set, or after a
-        member and the score that it had. One round trip, two with `after`."""
-
-        if after is None:
-            [rows] = viewer.ask(lambda pipe, me: trip(pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)))
-            return rows
-        member, score = after
-        [start] = viewer.ask(lambda pipe, me: trip(ask_start_rank(pipe, key, member, score)))
-        return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
+    def _rows(self, viewer: Viewer, key: str, before: Cursor | None) -> Scored:
+        """The rows of a page and one more, as `read_rows`."""
+        _, rows = viewer.ask(lambda pipe, me: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, Result(lambda: None)))
+        return rows
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
         """Uids by username. At most one round trip; none while all are cached."""

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from accounts.users.entities import State, User
 from accounts.users.repository import PERSON, person
 from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_score
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import Handle, Reading, trip
 from retwis_site.store.replies import Result
 from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_followed, ask_hidden
 
@@ -147,53 +149,40 @@ class Suggested:
 
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Beside = TypeVar("Beside")
+
+PEOPLE_A_PAGE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreCursor:
-    """The last row of the page before: its score and uid. Many rows may have the same score.
+class Cursor(NamedTuple):
+    """The last row of the page before. Of two rows of a sorted set the greater is shown first."""
 
-    The score is the second of a follow (unix seconds) or, among the most followed, the number of followers."""
-
-    score: int
-    uid: int
-
-    def __str__(self) -> str:
-        return f"{self.score}-{self.uid}"
-
-
-def score_cursor(text: str | None) -> ScoreCursor | None:
-    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
-    if text is None:
-        return None
-    score_text, _, uid_text = text.partition("-")
-    score, uid = parse_number(score_text), parse_id(uid_text)
-    if score is None or uid is None:
-        raise BadCursor(text)
-    return ScoreCursor(score, uid)
-
-
-@dataclass(frozen=True, slots=True)
-class NameCursor:
-    """The last row of the page before, among the newest users: `users_by_time` has usernames for members. In a foreign
-    database a username may be any text."""
-
-    since: int  # unix seconds
-    name: str
+    score: int  # such as the second of a follow, or a number of followers; many rows may have the same
+    member: str
 
     def __str__(self) -> str:
-        return f"{self.since}-{self.name}"
+        return f"{self.score}-{self.member}"
 
 
-def name_cursor(text: str | None) -> NameCursor | None:
-    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
+def cursor(text: str | None, is_member: Callable[[str], object]) -> Cursor | None:
+    """The cursor in `?before=`; None for the first page. Raises BadCursor, also for what is no member of the set."""
     if text is None:
         return None
-    score_text, dash, name = text.partition("-")
-    since = parse_number(score_text)
-    if since is None or not dash:
+    score_text, dash, member = text.partition("-")
+    score = parse_number(score_text)
+    if score is None or not dash or not is_member(member):
         raise BadCursor(text)
-    return NameCursor(since, name)
+    return Cursor(score, member)
+
+
+def id_cursor(text: str | None) -> Cursor | None:
+    """A `cursor` whose member is an id."""
+    return cursor(text, parse_id)
+
+
+def name_cursor(text: str | None) -> Cursor | None:
+    """A `cursor` whose member is a username, which may be any text in a foreign database."""
+    return cursor(text, lambda name: True)
 
 
 def choice(of: type[Choice], text: str | None) -> Choice:
@@ -204,19 +193,30 @@ def choice(of: type[Choice], text: str | None) -> Choice:
         raise BadCursor(text) from None
 
 
-def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Result[int]:
-    """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
-    `score`, which other members may share. Three commands.
+def read_rows(
+    pipe: Pipe, key: str, before: Cursor | None, number: int, beside: Handle[Beside]
+) -> Reading[tuple[Beside, Scored]]:
+    """The rows of a sorted set below the cursor, the highest score first, and what else the first round trip asks. One
+    round trip, two below a cursor."""
+    if before is None:
+        return (yield from trip(beside, pipe.zrevrange_withscores(key, 0, number - 1)))
+    other, start = yield from trip(beside, _ask_start_rank(pipe, key, before))
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, start + number - 1))
+    return other, rows
+
+
+def _ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
+    """The rank at which a page begins. Three commands.
 
     When the member was removed, or has another score by now, the page begins with all rows of the old score, so that no
     row is left out.
     """
-    rank = pipe.zrevrank(key, member)
-    now = pipe.zscore(key, member)
-    higher = pipe.zcount(key, str(score + 1), "+inf")
+    rank = pipe.zrevrank(key, before.member)
+    now = pipe.zscore(key, before.member)
+    higher = pipe.zcount(key, str(before.score + 1), "+inf")
 
     def read() -> int:
-        if rank.value is None or now.value is None or integer(now.value) != score:
+        if rank.value is None or now.value is None or integer(now.value) != before.score:
             return higher.value
         return rank.value + 1
 
