@@ -16,7 +16,7 @@ LONGEST = 600  # lines of a file
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
 WITHOUT_REQUESTS += ("timeline/posts/reading",)
 REPOSITORIES = ("posts/repository", "posts/settling", "posts/delivery", "relations/edges", "relations/relations")
-REPOSITORIES += ("conversation/threads", "conversation/lists")
+REPOSITORIES += ("relations/relation", "conversation/repository", "moderation/reports", "people/lists")
 REPOSITORIES += ("timelines/home", "timelines/everyone", "timelines/profile")
 REPOSITORIES += ("people/directory", "people/suggestions")
 

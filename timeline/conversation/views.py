@@ -21,8 +21,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
-from timeline.conversation.threads import Branch, InThread, Threads
+from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, Threads
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts

@@ -29,7 +29,7 @@ from tests.support.protocols.site.model import Model
 from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.conversation.threads import Threads
+from timeline.conversation.repository import Threads
 from timeline.people import directory
 from timeline.people.directory import FollowPages
 from timeline.people.lists import Cursor, Show, id_cursor
