@@ -34,7 +34,8 @@ from tests.support.runs.seed import SEED
 from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import scattered
-from timeline.posts.writing import delivery
+from timeline.account_data import restoring
+from timeline.posts import delivery, repository
 from timeline.timelines import checks as timeline_checks
 
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
@@ -257,7 +258,8 @@ def index_jobs_only_where_they_are_tested(request: pytest.FixtureRequest, monkey
     """Each published post leaves a job to the search. It would stand in the outbox of each test that publishes. Tests
     of these jobs are marked `indexed`. Those with a `scene` have them too: there, other processes publish."""
     if "scene" not in request.fixturenames and request.node.get_closest_marker("indexed") is None:
-        monkeypatch.setattr(delivery, "leave_to_the_index", lambda pipe, pid: None)
+        for module in (delivery, repository, restoring):
+            monkeypatch.setattr(module, "leave_to_the_index", lambda pipe, pid: None)
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from accounts.signing_in.passwords import LONGEST_PASSWORD, LeanArgon2PasswordHa
 from retwis_site.features import features
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.kinds import KINDS
-from timeline.posts.composing import drafts
 from timeline.posts.entities import LONGEST_POST
+from timeline.posts.forms import DRAFT_LIVES
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs/security.md").read_text()
@@ -177,7 +177,7 @@ def test_how_often_is_what_the_code_counts():
 
 def test_a_session_lives_as_long_as_it_says():
     assert f"for {COOKIE_LIVES // 86400} days" in " ".join(part("Passwords and sessions").split())
-    assert drafts.LIVES == 3600
+    assert DRAFT_LIVES == 3600
     assert "an hour" in table_of("What is secret")["texts not posted yet"][1]
 
 

@@ -14,10 +14,11 @@ LONGEST = 600  # lines of a file
 
 # Modules that do not know requests: the layers below pages, and the repositories of the features.
 WITHOUT_REQUESTS = ("retwis_site/store", "retwis_site/jobs", "retwis_site/maintenance", "accounts/users")
-WITHOUT_REQUESTS += ("timeline/relations/protocol", "timeline/posts/reading", "timeline/posts/writing")
-REPOSITORIES = ("posts/repository", "relations/follow", "relations/like", "conversation/threads", "conversation/lists")
+WITHOUT_REQUESTS += ("timeline/posts/reading",)
+REPOSITORIES = ("posts/repository", "posts/settling", "posts/delivery", "relations/edges", "relations/relations")
+REPOSITORIES += ("relations/relation", "conversation/repository", "moderation/reports", "people/lists")
 REPOSITORIES += ("timelines/home", "timelines/everyone", "timelines/profile")
-REPOSITORIES += ("people/directory", "people/follow_pages", "people/suggestions")
+REPOSITORIES += ("people/directory", "people/suggestions")
 
 
 def modules(*folders):

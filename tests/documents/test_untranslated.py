@@ -27,13 +27,12 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action
-from timeline.moderation.staff.queue import LABELS
+from timeline.moderation.queue import ACTS
+from timeline.moderation.reports import Action, Deciding
 from timeline.posts.entities import NewPost
 from timeline.posts.html import post_cards
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 # ---- a test catalog puts brackets around each text: outside of them, a page may have no letters except names and code
 
@@ -193,7 +192,7 @@ def test_every_address_of_staff_has_only_translated_words(brackets, people, stor
     make_admin(store, admin.user.uid)
     reports = [report(store, 4, 2, 2, body="2"), report(store, 4, 1, 1, body="1")]
     Deciding(store).decide(reports[0], Action.FREEZE, "1", 7, admin.user.uid)
-    for what in LABELS:
+    for what in ACTS:
         Log(store).write(Act(what=what, by=admin.user.uid, whom=2, reason="2"))
     for uid in (1, 2):
         Sanctions(store).impose(uid, State.FROZEN, "1")

@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "deletion of an account: what leads to the posts goes before they are marked",
-        "timeline/posts/writing/deletion.py",
+        "timeline/posts/repository.py",
         "        mark_deleted(leased, own)\n",
         """        for member in members:
             pipe.zrem(key, member)

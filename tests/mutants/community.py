@@ -122,7 +122,7 @@ MUTANTS = [
     ),
     Mutant(
         f"report: {EARLY}",
-        "timeline/moderation/reports/repository.py",
+        "timeline/moderation/reports.py",
         """        self.list_open(rid, whom)
         pipe = self._store.pipeline()
         deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
@@ -137,7 +137,7 @@ MUTANTS = [
     ),
     Mutant(
         f"report in the queue: {JOINS}",
-        "timeline/moderation/reports/repository.py",
+        "timeline/moderation/reports.py",
         """        self._store.zadd(keys.reports(), {str(rid): rid})
         if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
 """,
@@ -151,7 +151,7 @@ MUTANTS = [
     ),
     Mutant(
         "report about a deleted account: what leads to it goes before it",
-        "timeline/moderation/reports/checks.py",
+        "timeline/moderation/upkeep.py",
         "            forget_all_but_member(store, report.rid, report.who)",
         """            store.zrem(key, str(report.rid))
             forget_all_but_member(store, report.rid, report.who)""",
@@ -159,7 +159,7 @@ MUTANTS = [
     ),
     Mutant(
         "report of a deleted account: the claim goes in the round trip that takes it out of the queue",
-        "timeline/moderation/reports/repository.py",
+        "timeline/moderation/reports.py",
         """    store.zrem(keys.reports(), str(rid))
     if who is not None:
         store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
@@ -174,14 +174,14 @@ MUTANTS = [
     ),
     Mutant(
         f"decision: {JOB_FIRST}",
-        "timeline/moderation/reports/deciding.py",
+        "timeline/moderation/reports.py",
         "        with suppress(LeaseEnded):\n            for number,",
         "        job.done()\n        with suppress(LeaseEnded):\n            for number,",
         (KILLED,),
     ),
     Mutant(
         f"deletion by staff: {JOB_FIRST}",
-        "timeline/posts/writing/deletion.py",
+        "timeline/posts/repository.py",
         "        Log(job.store).write(act)\n        job.done()\n",
         "        job.done()\n        Log(job.store).write(act)\n",
         (KILLED,),

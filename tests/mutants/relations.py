@@ -9,7 +9,7 @@ LATER = "tests/protocols/test_leases.py::test_an_owner_changes_nothing_after_its
 KILLED = f"{RELATIONS}::test_a_change_that_is_killed_has_no_effect_or_its_full_effect"
 NOTICES = "tests/protocols/posts/test_interleaved_notices.py"
 LEASES = "tests/retwis_site/jobs/test_worker.py::test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended"
-EDGES = "timeline/relations/protocol/edges.py"
+EDGES = "timeline/relations/edges.py"
 
 MUTANTS = [
     Mutant(
@@ -57,7 +57,7 @@ MUTANTS = [
     ),
     Mutant(
         f"count: {JOINS}",
-        "timeline/relations/protocol/relation.py",
+        "timeline/relations/relation.py",
         "        reconcile(numbers, self._read, self._write)\n",
         """        early: dict[int, int] = {}
 
@@ -79,7 +79,7 @@ MUTANTS = [
     ),
     Mutant(
         "count: 0 is written",
-        "timeline/relations/protocol/relation.py",
+        "timeline/relations/relation.py",
         "            pipe.hdel(keys.post(target), self.name)\n",
         '            pipe.hset(keys.post(target), {self.name: "0"})\n',
         (f"{RELATIONS}::test_no_count_makes_the_hash_of_a_post_that_expires",),
@@ -93,21 +93,21 @@ MUTANTS = [
     ),
     Mutant(
         "block: the follows are looked at only while it stands",
-        "timeline/relations/block.py",
+        "timeline/relations/relations.py",
         "    pairs = [(edge.who, edge.owner) for edge in stand]\n",
         "    pairs = [(edge.who, edge.owner) for edge in stand if stand[edge]]\n",
         (f"{RELATIONS}::test_a_change_that_is_killed_and_undone_before_a_worker_finishes_it_leaves_nothing",),
     ),
     Mutant(
         "follow: no look asks for blocks",
-        "timeline/relations/follow.py",
+        "timeline/relations/relations.py",
         "    conditions=(ask_not_blocked,),\n",
         "    conditions=(),\n",
         (NOTICES,),
     ),
     Mutant(
         f"block: {LEFT_OUT}",
-        "timeline/relations/block.py",
+        "timeline/relations/relations.py",
         "    Edges(store, FOLLOW).reconcile(follows)\n",
         "    Edges(store, FOLLOW).reconcile([])\n",
         (NOTICES,),

@@ -22,7 +22,7 @@ from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, m
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
-from timeline.posts.writing.settling import Settling
+from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way

@@ -22,11 +22,11 @@ from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_pass
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
+from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.delivery import Delivery
-from timeline.relations.follow import FOLLOW, Follows
-from timeline.relations.protocol.edges import Edges
+from timeline.relations.edges import Edges
+from timeline.relations.relations import FOLLOW, Follows
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 

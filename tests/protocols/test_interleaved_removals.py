@@ -43,13 +43,11 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
-from timeline.posts.repository import Posts
-from timeline.posts.writing.deletion import delete_by_staff
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
+from timeline.posts.repository import Posts, delete_by_staff
+from timeline.relations.relations import Follows
 from timeline.timelines.profile import Pins
 
 RUNS = 5  # seeds for each scenario

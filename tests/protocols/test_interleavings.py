@@ -41,7 +41,7 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 RUNS = 25  # seeds for each scenario
 FEW = 10  # of those that run with two layouts, with lists and without

@@ -38,13 +38,11 @@ from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.records import Version
-from timeline.posts.repository import Posts
-from timeline.posts.writing.deletion import delete_by_staff
-from timeline.posts.writing.reposting import Reposts
+from timeline.posts.repository import Posts, delete_by_staff
 
 pytestmark = pytest.mark.indexed
 

@@ -16,11 +16,10 @@ from retwis_site.store import cached_list, chunks
 from tests.support.protocols.site.checks import CLOCK
 from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
-from timeline.people import follow_pages
-from timeline.posts import post_ids
+from timeline.people import directory
+from timeline.posts import delivery, post_ids, repository
 from timeline.posts.reading import post_reader, visibility
-from timeline.posts.writing import deletion, delivery
-from timeline.relations import follow
+from timeline.relations import relations
 from timeline.timelines import everyone, home, pagination, profile
 
 EXAMPLES, STEPS = 40, 100  # `make test` takes a tenth, with a quarter of the steps
@@ -52,19 +51,19 @@ SIZES = {
 # With several lists, each has its share of these.
 SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
 MODULES = (
-    follow_pages,
+    directory,
     chunks,
     everyone,
     home,
     post_ids,
     cached_list,
     pagination,
-    deletion,
+    repository,
     delivery,
     profile,
     post_reader,
     visibility,
-    follow,
+    relations,
     entities,
 )
 

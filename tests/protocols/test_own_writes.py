@@ -12,7 +12,7 @@ import pytest
 
 from retwis_site.store.local_cache import Hints, Memory
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.usefixtures("clock")
 

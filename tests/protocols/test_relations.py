@@ -29,7 +29,7 @@ from tests.support.protocols.small_site import delete, finish_jobs, make_small_s
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
-from timeline.relations.repost import REPOST
+from timeline.relations.relations import REPOST
 
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
@@ -321,7 +321,7 @@ def test_a_removal_that_is_killed_beside_an_edge_under_way_leaves_right_counts(s
 def test_a_deletion_of_a_post_with_likes_that_is_killed_is_finished_by_a_worker(store, raw, monkeypatch, likes):
     """Up to a chunk of likes is removed at once, more by a worker in chunks."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
-    monkeypatch.setattr("timeline.posts.writing.deletion.AT_ONCE", 5)
+    monkeypatch.setattr("timeline.posts.repository.AT_ONCE", 5)
     for step in itertools.count():
         make_small_site(raw)
         raw.zadd("liked_by:1", {10 + number: AT for number in range(likes)})

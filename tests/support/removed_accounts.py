@@ -13,7 +13,7 @@ from tests.support.people import register
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3

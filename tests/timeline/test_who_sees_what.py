@@ -9,11 +9,10 @@ import pytest
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import like, write_recent
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Bookmarks, Follows
 from timeline.search.index import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3

@@ -24,9 +24,9 @@ from retwis_site.store.client import Store
 from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
+from timeline.posts.repository import MOST_TEXTS
 from timeline.posts.site_lines import TEXTS
-from timeline.posts.writing.editing import MOST_TEXTS
-from timeline.relations.protocol.relation import Relation, Scores
+from timeline.relations.relation import Relation, Scores
 
 # ---- Written
 

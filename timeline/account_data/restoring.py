@@ -33,18 +33,12 @@ from timeline.posts.entities import Links
 from timeline.posts.links import names_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Version, link_fields
-from timeline.posts.repository import Posts
-from timeline.posts.writing import delivery
-from timeline.posts.writing.deletion import mark_deleted
-from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.settling import Settling
-from timeline.relations.follow import FOLLOW
-from timeline.relations.muted_words import MOST_MUTED, MUTE_WORDS, parse
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation, to_person
-from timeline.relations.removal import relations
-from timeline.relations.repost import REPOST
-from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.posts.repository import MOST_ABOVE, Posts
+from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
+from timeline.relations.edges import Edges
+from timeline.relations.muted_words import MOST_MUTED, parse
+from timeline.relations.relation import Edge, Relation, to_person
+from timeline.relations.relations import FOLLOW, MUTE_WORDS, REPOST, TAG_FOLLOW, relations
 from timeline.timelines.profile import Pins
 
 # ---- The posts that a download names, found on this site.
@@ -404,7 +398,7 @@ class Restoring:
         pipe = leased.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
-            delivery.leave_to_the_index(pipe, pid)
+            leave_to_the_index(pipe, pid)
             if pid > self._counted:  # a counted id is found by counting down
                 self._ids.queue_as_recent(pipe, pid)
         pipe.execute()
@@ -437,7 +431,7 @@ def drop_lists(store: Store, uid: int) -> None:
     for key in keys.timeline.all():
         pipe.unlink(key)
     pipe.execute()
-    delivery.Delivery(store).drop_homes(uid)
+    Delivery(store).drop_homes(uid)
 
 
 def finish_post(store: Store, claim: Claim) -> None:

@@ -1,36 +1,113 @@
-"""The page of a post, with its thread; the posts that quote it; who likes it and who reposts it; the viewer's likes and
-bookmarks."""
+"""What people do with a post, and the pages around it: its thread, quotes, who likes it, one's likes and bookmarks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
+from accounts.signing_in.guards import change, login_required, page_of_form
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
 from accounts.users.html import at
+from retwis_site.rendering import just_changed
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import connect
-from timeline.conversation import acting
-from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
-from timeline.conversation.threads import Branch, InThread, Threads
+from retwis_site.store.client import Store, connect
+from retwis_site.store.rate_limits import RateLimits
+from timeline.conversation.feature import ACTIONS
+from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, Threads
 from timeline.people.html import listed
-from timeline.people.lists import score_cursor
-from timeline.posts.entities import DeletedBy, Post, Unavailable
+from timeline.people.lists import id_cursor
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
-from timeline.relations.bookmark import BOOKMARK
-from timeline.relations.like import LIKE
-from timeline.relations.protocol.relation import Relation
-from timeline.relations.repost import REPOST
+from timeline.posts.reading.one_post import one_post, one_post_or_hidden
+from timeline.relations.relation import Relation
+from timeline.relations.relations import BOOKMARK, LIKE, REPOST, Bookmarks, Likes, MutedThreads
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
+
+# ---- The buttons of a card. Each is a view of its own; all lead back to the post.
+
+
+Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
+
+
+def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
+    """A view that does this with a post, as often as the limit allows. One round trip finds the post. Raises
+    NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person with a block between them
+    and the viewer."""
+
+    @change
+    @login_required
+    def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+        post = one_post(request.viewer, username, pid)
+        _refuse_repost(post)
+        store = connect()
+        RateLimits(store).count(ACTIONS, str(me.uid))
+        act(store, me.uid, post)
+        return back_to(request, post)
+
+    return view
+
+
+def _undo(act: Act) -> Callable[..., HttpResponseBase]:
+    """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
+    page, so the page that has the button is opened anew."""
+
+    @change
+    @login_required
+    def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+        post, is_hidden = one_post_or_hidden(request.viewer, username, pid)
+        _refuse_repost(post)
+        act(connect(), me.uid, post)
+        return HttpResponseRedirect(page_of_form(request)) if is_hidden else back_to(request, post)
+
+    return view
+
+
+def _refuse_repost(post: Post) -> None:
+    if post.links.repost_of is not None:
+        raise NoSuchPost(post.pid)
+
+
+def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
+    """A redirect to the post on the page that has the button. In place, the row of its card is swapped; the page of the
+    post surely has it, also when the card was loaded below a first page. The next pages read the post anew."""
+    in_place = "HX-Request" in request.headers
+    where = reverse("post", args=[post.author.username, post.pid]) if in_place else page_of_form(request)
+    response = HttpResponseRedirect(f"{where}#post-{post.pid}")
+    just_changed.note(request, response, post.pid)
+    return response
+
+
+def _edge(me: int, post: Post) -> tuple[int, int, int]:
+    """The viewer, the post and its author."""
+    return me, post.pid, post.author.uid
+
+
+def _root(post: Post) -> int:
+    """The first post of the thread."""
+    return post.links.root or post.pid
+
+
+like = act_on_posts(lambda store, me, post: Likes(store).like(*_edge(me, post)))
+unlike = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
+repost = act_on_posts(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
+unrepost = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
+bookmark = act_on_posts(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
+unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
+mute_thread = act_on_posts(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
+unmute_thread = _undo(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))
+
 
 # ---- The pages of the people who like a post, and of those who have reposted it.
 
@@ -50,7 +127,7 @@ def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 
 def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int, which: str) -> HttpResponse:
     """`which`: `likes_of` or `reposts_of`."""
-    found = ActedBy(connect(), of).page(request.viewer, username, pid, score_cursor(request.GET.get("before")))
+    found = ActedBy(connect(), of).page(request.viewer, username, pid, id_cursor(request.GET.get("before")))
     by = rendering(request)
     return ACTED_BY[which].response(
         request,
@@ -83,9 +160,9 @@ def bookmarks(request: RetwisRequest) -> HttpResponse:
 
 def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
     """`which`: `likes` or `bookmarks`."""
-    found = SavedPosts(connect(), of).page(request.viewer, score_cursor(request.GET.get("before")))
+    found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
     by = rendering(request)
-    page = PostsPage(found.posts, found.older.uid if found.older else None)
+    page = PostsPage(found.posts, int(found.older.member) if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
     return SAVED[which].response(request, by, composer=composer(request, by), **shown)
 
@@ -203,14 +280,14 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 urlpatterns = [
     path("@<username:username>/<id:pid>/", post, name="post"),
     path("@<username:username>/<id:pid>/quotes/", quotes, name="quotes"),
-    path("@<username:username>/<id:pid>/like/", acting.like, name="like"),
-    path("@<username:username>/<id:pid>/unlike/", acting.unlike, name="unlike"),
-    path("@<username:username>/<id:pid>/bookmark/", acting.bookmark, name="bookmark"),
-    path("@<username:username>/<id:pid>/unbookmark/", acting.unbookmark, name="unbookmark"),
-    path("@<username:username>/<id:pid>/repost/", acting.repost, name="repost"),
-    path("@<username:username>/<id:pid>/unrepost/", acting.unrepost, name="unrepost"),
-    path("@<username:username>/<id:pid>/mute/", acting.mute_thread, name="mute_thread"),
-    path("@<username:username>/<id:pid>/unmute/", acting.unmute_thread, name="unmute_thread"),
+    path("@<username:username>/<id:pid>/like/", like, name="like"),
+    path("@<username:username>/<id:pid>/unlike/", unlike, name="unlike"),
+    path("@<username:username>/<id:pid>/bookmark/", bookmark, name="bookmark"),
+    path("@<username:username>/<id:pid>/unbookmark/", unbookmark, name="unbookmark"),
+    path("@<username:username>/<id:pid>/repost/", repost, name="repost"),
+    path("@<username:username>/<id:pid>/unrepost/", unrepost, name="unrepost"),
+    path("@<username:username>/<id:pid>/mute/", mute_thread, name="mute_thread"),
+    path("@<username:username>/<id:pid>/unmute/", unmute_thread, name="unmute_thread"),
     path("@<username:username>/<id:pid>/likes/", likes_of, name="likes_of"),
     path("@<username:username>/<id:pid>/reposts/", reposts_of, name="reposts_of"),
     path("likes/", likes, name="likes"),

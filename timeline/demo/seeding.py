@@ -21,15 +21,13 @@ from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, Draft, People, Stream
-from timeline.notices.entities import Kind, Notice
-from timeline.notices.inbox import KEPT, MARK
+from timeline.notices.inbox import KEPT, MARK, Kind, Notice
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
-from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of
-from timeline.relations.like import LIKE, LIKES
-from timeline.relations.repost import REPOST, REPOSTS
+from timeline.posts.repository import MOST_ABOVE
+from timeline.posts.settling import QUOTES, REPLIES, listings_of
+from timeline.relations.relations import LIKE, LIKES, REPOST, REPOSTS
 
 # ---- What somebody finds who logs in as the demo user: a thread with answers, and news from the last minutes.
 

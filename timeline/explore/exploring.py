@@ -14,7 +14,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
-from timeline.people.entities import Suggested
+from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
@@ -23,7 +23,7 @@ from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts
-from timeline.tags.tag_pages import Tag
+from timeline.tags.tags import Tag
 from timeline.timelines.everyone import EveryoneList
 
 # ---- What the page of explore shows.

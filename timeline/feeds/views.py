@@ -35,7 +35,7 @@ from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
-from timeline.tags.tag_pages import TagPages
+from timeline.tags.tags import TagPages
 from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
 from timeline.timelines.profile import Profiles
 

@@ -6,11 +6,9 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
-from timeline.moderation.reports.checks import ReportChecks, at_work_by, remove_reports
-from timeline.moderation.reports.deciding import finish_report
-from timeline.moderation.reports.lines import REPORTS as REPORT_LINES
-from timeline.moderation.reports.lines import account_lines
-from timeline.moderation.reports.repository import ask_open
+from timeline.moderation.reports import ask_open, finish_report
+from timeline.moderation.upkeep import REPORTS as REPORT_LINES
+from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
 
 # ---- How often a user may report.
 
@@ -27,7 +25,7 @@ REPORTS = Limit(
 _REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
 
 FEATURE = Feature(
-    urls="timeline.moderation.urls",
+    urls="timeline.moderation.views",
     jobs={"report": finish_report},
     limits=(REPORTS,),
     waiting=ask_open,

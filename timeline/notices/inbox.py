@@ -1,4 +1,4 @@
-"""The notices of one user, in `notices:<uid>`, and how far the user has read them.
+"""Notices: what others did that concerns a user, in `notices:<uid>`, and how far the user has read them.
 
 `noticed` in the user's hash says how far. A mark in `notices:` says it too: a member with the same score. So one round
 trip counts the new ones, without knowing the score before: they stand above the mark.
@@ -6,6 +6,7 @@ trip counts the new ones, without knowing the score before: they stand above the
 
 import time
 from collections.abc import Collection, Iterable
+from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
@@ -13,9 +14,51 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import note_bad, stored_score, stored_time
+from retwis_site.store.ids import note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Result
-from timeline.notices.entities import CAN_BE_QUIET, Kind, Notice, parse_notice
+
+# ---- What others did.
+
+
+class Kind(StrEnum):
+    """The kinds of notices."""
+
+    FOLLOW = "follow"
+    LIKE = "like"
+    REPOST = "repost"
+    REPLY = "reply"
+    QUOTE = "quote"
+    MENTION = "mention"
+    REPORT = "report"  # staff has decided about a report that the user has made, or that was about them
+
+
+KINDS = {kind.value: kind for kind in Kind}
+CAN_BE_QUIET = tuple(kind for kind in Kind if kind is not Kind.REPORT)  # each can be turned off in the settings
+ABOUT_POSTS = (Kind.LIKE, Kind.REPOST, Kind.REPLY, Kind.QUOTE, Kind.MENTION)
+BY_POSTS = (Kind.REPLY, Kind.QUOTE, Kind.MENTION)  # a post makes them. A person whom it concerns twice gets the first
+
+
+class Notice(NamedTuple):
+    """One notice. In `notices:` it stands as `<kind>:<what>:<who>`."""
+
+    kind: Kind
+    what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post; the report
+    who: int  # uid of the user who did it; of a report, of the user who is told
+
+    @property
+    def member(self) -> str:
+        return f"{self.kind}:{self.what}:{self.who}"
+
+
+def parse_notice(member: str) -> Notice | None:
+    """The notice that a member stands for; None for any other text."""
+    kind, _, rest = member.partition(":")
+    what, _, who = rest.partition(":")
+    what_id, who_id = parse_id(what), parse_id(who)
+    if kind not in KINDS or what_id is None or who_id is None:
+        return None
+    return Notice(KINDS[kind], what_id, who_id)
+
 
 # ---- The kinds of notices that a user has turned off: the field `quiet` of the user's hash.
 

@@ -3,10 +3,8 @@
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.notices.checks import NoticeChecks, at_work_on
-from timeline.notices.entities import CAN_BE_QUIET
-from timeline.notices.inbox import ask_new
-from timeline.notices.lines import ALL, account_lines
+from timeline.notices.inbox import CAN_BE_QUIET, ask_new
+from timeline.notices.upkeep import ALL, NoticeChecks, account_lines, at_work_on
 
 FEATURE = Feature(
     urls="timeline.notifications.views",

@@ -14,9 +14,9 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.reading import begun, rest, trip
-from timeline.moderation.reports.repository import Report, ask_reports
-from timeline.notices.entities import ABOUT_POSTS, BY_POSTS, Kind, parse_notice
-from timeline.notices.inbox import Inbox, Row, ask_noticed, ask_rows
+from timeline.moderation.reports import Report, ask_reports
+from timeline.notices.inbox import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
+from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import hidden_among, unseen_by
@@ -31,23 +31,13 @@ class Only(StrEnum):
     MENTIONS = "mentions"
 
 
-class Place(NamedTuple):
-    """Where a group stands: the newest of its notices. Of two places the greater is shown first."""
-
-    when: int  # unix seconds
-    member: str
-
-    def __str__(self) -> str:
-        return f"{self.when}-{self.member}"
-
-
 class Group(NamedTuple):
     """The likes of one post, the reposts of one post, the follows of one day; or one reply, quote or mention."""
 
     kind: Kind
     what: int  # the post; of follows, the day, counted from the epoch
     people: tuple[int, ...]  # uids, the newest first
-    place: Place
+    place: Cursor  # of the newest of its notices; the greatest is shown first
 
 
 def grouped(rows: Sequence[Row]) -> list[Group]:
@@ -57,30 +47,19 @@ def grouped(rows: Sequence[Row]) -> list[Group]:
         what = when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
         known = groups.get((notice.kind, what))
         if known is None:
-            groups[notice.kind, what] = Group(notice.kind, what, (notice.who,), Place(when, notice.member))
+            groups[notice.kind, what] = Group(notice.kind, what, (notice.who,), Cursor(when, notice.member))
         elif notice.who not in known.people:
             groups[notice.kind, what] = known._replace(people=(*known.people, notice.who))
     return list(groups.values())
 
 
-def below(groups: Sequence[Group], before: Place | None, only: Only) -> list[Group]:
+def below(groups: Sequence[Group], before: Cursor | None, only: Only) -> list[Group]:
     """The groups of this page and of all later ones."""
     return [
         group
         for group in groups
         if (before is None or group.place < before) and (only is Only.ALL or group.kind in BY_POSTS)
     ]
-
-
-def place_cursor(text: str | None) -> Place | None:
-    """The place in `?before=`; None for the first page. Raises BadCursor."""
-    if text is None:
-        return None
-    when_text, _, member = text.partition("-")
-    when = parse_number(when_text)
-    if when is None or parse_notice(member) is None:
-        raise BadCursor(text)
-    return Place(when, member)
 
 
 def read_cursor(text: str | None) -> int | None:
@@ -124,7 +103,7 @@ class NotificationsPage:
     viewer: User
     items: list[Item]
     read: int  # unix seconds: notices up to here had been read before
-    older: Place | None  # the cursor of the next page; None on the last page
+    older: Cursor | None  # the cursor of the next page; None on the last page
 
 
 class Notifications:
@@ -133,7 +112,7 @@ class Notifications:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def page(self, viewer: Viewer, only: Only, before: Place | None) -> NotificationsPage:
+    def page(self, viewer: Viewer, only: Only, before: Cursor | None) -> NotificationsPage:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
         all notices makes them read: one more when there is a new one. Raises NotSignedIn."""

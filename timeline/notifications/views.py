@@ -26,20 +26,17 @@ from retwis_site.rendering.fragments import Fragment, active_language, joined
 from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.moderation.reports.repository import SANCTIONS, Action, Report
-from timeline.notices.entities import BY_POSTS, Kind
-from timeline.notices.inbox import QuietKinds
+from timeline.moderation.reports import SANCTIONS, Action, Report
+from timeline.notices.inbox import BY_POSTS, Kind, QuietKinds, parse_notice
 from timeline.notifications.repository import (
     Decided,
     Item,
     Notifications,
     NotificationsPage,
     Only,
-    Place,
-    place_cursor,
     read_cursor,
 )
-from timeline.people.lists import choice
+from timeline.people.lists import Cursor, choice, cursor
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 from timeline.timelines.html import STOPPED
 
@@ -66,7 +63,7 @@ DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_
 
 
 def notifications_page(
-    request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Place | None, read: int
+    request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Cursor | None, read: int
 ) -> HttpResponse:
     """The page. `read`: notices up to this date, in unix seconds, had been read before."""
     return NOTIFICATIONS.response(
@@ -85,7 +82,7 @@ def notifications_page(
 
 def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
     """The items, with a line between new and read ones when the page has both."""
-    new = sum(item.group.place.when > read for item in items)
+    new = sum(item.group.place.score > read for item in items)
     now = int(time.time())
     html = [_item(item, by, read, now) for item in items]
     if 0 < new < len(items):
@@ -98,11 +95,11 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         return cards([item.post], by)
     if item.decided is not None:
         return _decision(item, item.decided, by, read, now)
-    iso, when = moment(item.group.place.when, by.language)
+    iso, when = moment(item.group.place.score, by.language)
     return GROUP.fill_as_sent(
         by.language,
         kind=item.group.kind,
-        is_new=item.group.place.when > read,
+        is_new=item.group.place.score > read,
         avatars=joined(avatar(user.uid, user.shown_name) for user in item.people),
         sentence=_sentence(item, by.language),
         own_at=at(item.post.author.username) if item.post is not None else "",
@@ -110,7 +107,7 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         beginning=beginning_of(item.post.body, BEGINNING) if item.post is not None else "",
         iso=iso,
         moment=when,
-        age=age(item.group.place.when, now, by.language).short,
+        age=age(item.group.place.score, now, by.language).short,
     )
 
 
@@ -128,10 +125,10 @@ def _sentence(item: Item, language: str) -> str:
 def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) -> bytes:
     report, person = decided
     told: Told = "reported" if report.about.whom == by.me else "reporter"
-    iso, when = moment(item.group.place.when, by.language)
+    iso, when = moment(item.group.place.score, by.language)
     return DECISION.fill_as_sent(
         by.language,
-        is_new=item.group.place.when > read,
+        is_new=item.group.place.score > read,
         told=told,
         action=_outcome(report),
         has_person=person is not None,
@@ -142,7 +139,7 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         beginning=beginning_of(report.about.body, BEGINNING),
         iso=iso,
         moment=when,
-        age=age(item.group.place.when, now, by.language).short,
+        age=age(item.group.place.score, now, by.language).short,
     )
 
 
@@ -183,7 +180,7 @@ class KindsForm(forms.Form):
 
 @require_safe
 def notifications(request: RetwisRequest) -> HttpResponse:
-    only, before = choice(Only, request.GET.get("only")), place_cursor(request.GET.get("before"))
+    only, before = choice(Only, request.GET.get("only")), cursor(request.GET.get("before"), parse_notice)
     read = read_cursor(request.GET.get("read"))
     found = Notifications(connect()).page(request.viewer, only, before)
     by = rendering(request)

@@ -1,33 +1,149 @@
-"""The directory of all users: the newest, the most followed, and a search by the words of names.
+"""Lists of users: the directory of all with its search, followers and following, and whom a user hides."""
 
-`users_by_name` holds an entry for each word that finds a user: the rest of the name, from this word on. Redis orders
-the entries by their bytes, so those with a common beginning are one range. An entry alone proves nothing: it counts
-while the user still has the name.
-"""
-
+import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
 from accounts.users.repository import ask_owner, ask_owners, ask_people
+from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import stored_rows, stored_score
+from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Reply, Result
-from timeline.people.entities import ListedPerson, PeopleList, SearchResult, ask_join_dates
-from timeline.people.follow_pages import PEOPLE_A_PAGE
-from timeline.people.lists import NameCursor, ScoreCursor, ask_listed, ask_start_rank
+from timeline.people.lists import (
+    PEOPLE_A_PAGE,
+    AskLeftOut,
+    Cursor,
+    FollowRow,
+    ListedPerson,
+    PeopleList,
+    PeoplePage,
+    SearchResult,
+    Show,
+    ask_join_dates,
+    ask_listed,
+    read_rows,
+)
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.mute import ask_hidden
+from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
 
-# ---- Directory
+# ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
+
+
+Row = tuple[int, int]  # uid, unix second of the follow
+Side = Callable[[int], str]  # the key of `followers:` or `following:`, by uid
+
+# By viewer's uid and follower's; 300 bytes an entry, 1.5 MB in all.
+_follow_me: Memory[tuple[int, int], bool] = Memory(size=5000, seconds=5)
+
+
+class FollowPages:
+    """Pages of the two sides of a user's edges. Only reads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def followers_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
+        """The followers of `username`, newest first. Two round trips with cached uids, three for a later page. Raises
+        NoSuchUser, AccountDeleted, and NotShown for a user who blocks the viewer.
+
+        A `show` that leaves rows out costs one round trip more: COMPARED rows are read and compared with the other
+        side. When less than a page of them fits, the page is short, and the next one begins below them."""
+        return self._people(viewer, username, before, show, keys.followers, keys.following)
+
+    def following_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
+        """The users that `username` follows, newest first. Round trips and errors as for `followers_page`."""
+        return self._people(viewer, username, before, show, keys.following, keys.followers)
+
+    def _people(
+        self, viewer: Viewer, username: str, before: Cursor | None, show: Show, side: Side, other: Side
+    ) -> PeoplePage:
+        limit = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
+        person, (_, found) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: read_rows(pipe, side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
+        )
+        rows, has_more = stored_rows(side(person.uid), found), len(found) > limit
+        compared = rows[:limit]
+        fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
+        # On the viewer's own followers page every row follows the viewer, so no row says it.
+        says_who_follows = (side, viewer.uid) != (keys.followers, person.uid)
+        # On their own pages viewers also see whom they mute, to unfollow them.
+        ask_left_out = ask_blocked if viewer.uid == person.uid else ask_hidden
+        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.uid, says_who_follows, ask_left_out)
+        if len(fitting) > PEOPLE_A_PAGE:
+            last, further = fitting[PEOPLE_A_PAGE - 1], False
+        elif has_more and compared:
+            last, further = compared[-1], show is not Show.ALL
+        else:
+            return PeoplePage(person, edges, None)
+        uid, since = last
+        return PeoplePage(person, edges, str(Cursor(since, str(uid))), further)
+
+    def _fitting(self, rows: Sequence[Row], other: str, show: Show) -> list[Row]:
+        """The rows that are also in the set `other` (MUTUAL), or that are not. One round trip; none without rows."""
+        if not rows:
+            return []
+        scores = self._store.zmscore(other, [str(uid) for uid, _ in rows])
+        mutual = show is Show.MUTUAL
+        return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
+
+    def _edges(
+        self, rows: Sequence[Row], me: int | None, says_who_follows: bool, ask_left_out: AskLeftOut
+    ) -> list[FollowRow]:
+        """The rows with the people of `ask_listed`; if asked for, whether each follows `me`. One round trip; none
+        without rows."""
+        uids = [uid for uid, _ in rows]
+        pipe = self._store.pipeline()
+        listed = ask_listed(pipe, me, uids, ask_left_out)
+        follow_me = _ask_follow_me(pipe, me, uids) if me is not None and says_who_follows else None
+        pipe.execute()
+        people = listed.value
+        my_followers = follow_me.value if follow_me else set()
+        return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
+
+
+def _ask_follow_me(pipe: Pipe, me: int, uids: Sequence[int]) -> Result[set[int]]:
+    """Those of these users that follow `me`. At most one command, for those that are not cached; caches them."""
+    cached = {uid: follows for (_, uid), follows in _follow_me.some((me, uid) for uid in uids).items()}
+    unknown = [uid for uid in uids if uid not in cached]
+    scores = pipe.zmscore(keys.followers(me), [str(uid) for uid in unknown]) if unknown else None
+
+    def read() -> set[int]:
+        for uid, score in zip(unknown, scores.value if scores else (), strict=True):
+            cached[uid] = score is not None
+            _follow_me.put((me, uid), cached[uid])
+        return {uid for uid, follows in cached.items() if follows}
+
+    return Result(read)
+
+
+def _ask_may_see(pipe: Pipe, me: int | None, them: int) -> Result[None]:
+    """Raises NotShown when the user blocks the viewer: then nothing of their profile is shown. Two commands."""
+    blocks = ask_blocks(pipe, me, them)
+
+    def read() -> None:
+        if blocks.value.theirs:
+            raise NotShown
+
+    return Result(read)
+
+
+# ---- The directory of all users: the newest, the most followed, and a search by the words of names.
+#
+# `users_by_name` holds an entry for each word that finds a user: the rest of the name, from this word on. Redis orders
+# the entries by their bytes, so those with a common beginning are one range. An entry alone proves nothing: it counts
+# while the user still has the name.
 
 
 LONGEST_QUERY = LONGEST_DISPLAY_NAME  # characters
@@ -50,11 +166,10 @@ class People:
 
     # ---- pages
 
-    def newest(self, viewer: Viewer, before: NameCursor | None) -> PeopleList:
+    def newest(self, viewer: Viewer, before: Cursor | None) -> PeopleList:
         """A page of users, the newest first. Two round trips with cached uids, three for a later page; one more while
         the uids of the page's names are not cached."""
-        after = None if before is None else (before.name, before.since)
-        rows = self._rows(viewer, keys.users_by_time(), after)
+        rows = self._rows(viewer, keys.users_by_time(), before)
         shown = [(name, stored_score(keys.users_by_time(), name, when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._uids_of([name for name, _ in shown])
         listed = self._listed(viewer, uids.values())
@@ -64,30 +179,23 @@ class People:
             if person is not None and person.user.username == name:
                 _uids.put(name, person.user.uid)
                 people.append(replace(person, joined=when))
-        return PeopleList(people, str(NameCursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
+        return PeopleList(people, str(Cursor(shown[-1][1], shown[-1][0])) if len(rows) > PEOPLE_A_PAGE else None)
 
-    def most_followed(self, viewer: Viewer, before: ScoreCursor | None) -> PeopleList:
+    def most_followed(self, viewer: Viewer, before: Cursor | None) -> PeopleList:
         """A page of users, the most followed first; without users that have no followers. Two round trips with cached
         uids, three for a later page; one more while the join dates are not cached."""
-        after = None if before is None else (str(before.uid), before.score)
-        rows = self._rows(viewer, keys.users_by_followers(), after)
+        rows = self._rows(viewer, keys.users_by_followers(), before)
         shown = stored_rows(keys.users_by_followers(), rows[:PEOPLE_A_PAGE])
         listed = self._listed(viewer, [uid for uid, _ in shown])
         dates = self._join_dates([person.user for person in listed.values()])
         people = [replace(listed[uid], joined=dates.get(uid)) for uid, _ in shown if uid in listed]
-        older = str(ScoreCursor(shown[-1][1], shown[-1][0])) if shown and len(rows) > PEOPLE_A_PAGE else None
+        older = str(Cursor(shown[-1][1], str(shown[-1][0]))) if shown and len(rows) > PEOPLE_A_PAGE else None
         return PeopleList(people, older)
 
-    def _rows(self, viewer: Viewer, key: str, after: tuple[str, int] | None) -> Scored:
-        """The rows of a page and one more, the highest score first: from the beginning of a sorted set, or after a
-        member and the score that it had. One round trip, two with `after`."""
-
-        if after is None:
-            [rows] = viewer.ask(lambda pipe, me: trip(pipe.zrevrange_withscores(key, 0, PEOPLE_A_PAGE)))
-            return rows
-        member, score = after
-        [start] = viewer.ask(lambda pipe, me: trip(ask_start_rank(pipe, key, member, score)))
-        return self._store.zrevrange_withscores(key, start, start + PEOPLE_A_PAGE)
+    def _rows(self, viewer: Viewer, key: str, before: Cursor | None) -> Scored:
+        """The rows of a page and one more, as `read_rows`."""
+        _, rows = viewer.ask(lambda pipe, me: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, Result(lambda: None)))
+        return rows
 
     def _uids_of(self, names: Sequence[str]) -> dict[str, int]:
         """Uids by username. At most one round trip; none while all are cached."""
@@ -263,3 +371,59 @@ def _matches(user: User, prefix: str) -> bool:
 
 def _is_called(user: User, name: str) -> bool:
     return name in (folded(user.username), folded(user.shown_name))
+
+
+# ---- The people whom a user blocks and mutes.
+
+
+MOST = 100  # people of each kind that the page has
+
+
+class Hides(StrEnum):
+    """What of a person a user hides."""
+
+    BLOCKED = "blocked"
+    MUTED = "muted"
+    REPOSTS = "reposts"
+
+
+KEYS: dict[Hides, Callable[[int], str]] = {
+    Hides.BLOCKED: keys.blocked,
+    Hides.MUTED: keys.muted,
+    Hides.REPOSTS: keys.muted_reposts,
+}
+
+
+class HiddenPerson(NamedTuple):
+    user: User
+    until: int | None  # unix seconds; None: until the user undoes it
+
+
+HiddenPeople = dict[Hides, list[HiddenPerson]]
+
+
+def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
+    """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
+    round trips with cached uids. Raises NotSignedIn."""
+    _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
+    pipe = store.pipeline()
+    people = ask_people(pipe, {uid for rows in found.values() for uid in rows})
+    pipe.execute()
+    return {
+        kind: [HiddenPerson(people.value[uid], until) for uid, until in rows.items() if uid in people.value]
+        for kind, rows in found.items()
+    }
+
+
+def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, dict[int, int | None]]]:
+    asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
+    return Result(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
+
+
+def _that_stand(kind: Hides, key: str, rows: Scored) -> dict[int, int | None]:
+    """Until when each person is hidden. The score of a block is since when, that of a mute until when."""
+    uids = {uid: score for member, score in rows if (uid := stored_id(key, member)) is not None}
+    if kind is Hides.BLOCKED:
+        return dict.fromkeys(uids)
+    now = time.time()
+    return {uid: None if until == inf else int(until) for uid, until in uids.items() if until > now}

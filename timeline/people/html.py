@@ -8,7 +8,7 @@ from accounts.signing_in.html import Page, Rendering
 from accounts.users.html import at, person
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
-from timeline.people.entities import By, FollowRow, ListedPerson, Show, Suggested
+from timeline.people.lists import By, FollowRow, ListedPerson, Show, Suggested
 from timeline.posts.html.post_cards import beginning_of
 from timeline.relations.html import follow_button
 

@@ -1,69 +1,188 @@
-"""Lists of people: their rows, and the cursors of their pages: a score and a member, never an offset."""
+"""People in lists and on profiles: their rows, the viewer's relation to them, and the cursors of the pages."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from accounts.users.entities import State
+from accounts.users.entities import State, User
 from accounts.users.repository import PERSON, person
 from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import integer, parse_id, parse_number
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import integer, parse_id, parse_number, stored_score
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import Handle, Reading, trip
 from retwis_site.store.replies import Result
-from timeline.people.entities import ListedPerson
-from timeline.relations.follow import ask_followed
-from timeline.relations.mute import ask_hidden
+from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_followed, ask_hidden
+
+# ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
+
+
+_join_dates: Memory[int, int] = Memory(size=5000, seconds=3600)  # by uid; 250 bytes an entry, 1.2 MB in all
+
+
+def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Result[dict[int, int]]:
+    """The join dates by uid, without users that have none. At most one command, for those that are not cached."""
+    people = list(people)
+    dates = _join_dates.some(user.uid for user in people)
+    missing = [user for user in people if user.uid not in dates]
+    if not missing:
+        return Result(lambda: dates)
+    scores = pipe.zmscore(keys.users_by_time(), [user.username for user in missing])
+
+    def read() -> dict[int, int]:
+        for user, when in zip(missing, scores.value, strict=True):
+            if when is not None:
+                dates[user.uid] = stored_score(keys.users_by_time(), user.username, when)
+                _join_dates.put(user.uid, dates[user.uid])
+        return dates
+
+    return Result(read)
+
+
+# ---- People
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFollowers:
+    """The followers of a user that the viewer follows: one or two by name, and the number of the others."""
+
+    people: tuple[User, ...]
+    others: InCommon
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The viewer's relation to the owner of a profile."""
+
+    is_me: bool = False
+    following: bool = False  # the viewer follows the owner
+    hiding: Hiding = HIDES_NOTHING
+    common_followers: InCommon | None = None  # None for a visitor, and on the viewer's own profile
+    common_following: InCommon | None = None  # None in the same cases
+    follows_me: bool = False  # the owner follows the viewer
+    known: KnownFollowers | None = None  # None without such followers
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The texts of a profile."""
+
+    bio: str  # empty without one
+    joined: int | None  # unix seconds; None when the store has no date
+
+
+class Show(StrEnum):
+    """The rows of a followers or following page, by the value of `?show=`."""
+
+    ALL = ""
+    MUTUAL = "mutual"  # the edge exists in both directions
+    NOT_FOLLOWED_BACK = "not-followed-back"  # the edge exists in this direction only
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPerson:
+    """One row of a list of people."""
+
+    user: User
+    bio: str
+    followers: int
+    joined: int | None  # unix seconds; None in search results, and when the store has no date
+    is_me: bool
+    following: bool  # the viewer follows this user
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRow:
+    """One row of a followers or following page."""
+
+    listed: ListedPerson
+    since: int  # unix seconds
+    follows_me: bool = False  # this user follows the viewer
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplePage:
+    """A page of followers or following, newest first."""
+
+    person: User
+    edges: list[FollowRow]
+    older: str | None  # the cursor of the next page; None on the last page
+    further: bool = False  # COMPARED rows were read and there are more; the next page may have no rows
+
+
+class By(StrEnum):
+    """The order of a list of people, by the value of `?by=`."""
+
+    NEWEST = ""
+    FOLLOWERS = "followers"
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleList:
+    """A page of people."""
+
+    people: list[ListedPerson]
+    older: str | None  # the cursor of the next page; None on the last page
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The people that a search has found, at most a page."""
+
+    people: list[ListedPerson]
+    more: bool  # there may be more
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A user to follow."""
+
+    user: User
+    followers: int
+    voter: User | None = None  # a follower of theirs whom the viewer follows
+
+
+# ---- The cursors of pages: a score and a member, never an offset.
+
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Beside = TypeVar("Beside")
+
+PEOPLE_A_PAGE = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreCursor:
-    """The last row of the page before: its score and uid. Many rows may have the same score.
+class Cursor(NamedTuple):
+    """The last row of the page before. Of two rows of a sorted set the greater is shown first."""
 
-    The score is the second of a follow (unix seconds) or, among the most followed, the number of followers."""
-
-    score: int
-    uid: int
-
-    def __str__(self) -> str:
-        return f"{self.score}-{self.uid}"
-
-
-def score_cursor(text: str | None) -> ScoreCursor | None:
-    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
-    if text is None:
-        return None
-    score_text, _, uid_text = text.partition("-")
-    score, uid = parse_number(score_text), parse_id(uid_text)
-    if score is None or uid is None:
-        raise BadCursor(text)
-    return ScoreCursor(score, uid)
-
-
-@dataclass(frozen=True, slots=True)
-class NameCursor:
-    """The last row of the page before, among the newest users: `users_by_time` has usernames for members. In a foreign
-    database a username may be any text."""
-
-    since: int  # unix seconds
-    name: str
+    score: int  # such as the second of a follow, or a number of followers; many rows may have the same
+    member: str
 
     def __str__(self) -> str:
-        return f"{self.since}-{self.name}"
+        return f"{self.score}-{self.member}"
 
 
-def name_cursor(text: str | None) -> NameCursor | None:
-    """The cursor in `?before=`; None for the first page. Raises BadCursor."""
+def cursor(text: str | None, is_member: Callable[[str], object]) -> Cursor | None:
+    """The cursor in `?before=`; None for the first page. Raises BadCursor, also for what is no member of the set."""
     if text is None:
         return None
-    score_text, dash, name = text.partition("-")
-    since = parse_number(score_text)
-    if since is None or not dash:
+    score_text, dash, member = text.partition("-")
+    score = parse_number(score_text)
+    if score is None or not dash or not is_member(member):
         raise BadCursor(text)
-    return NameCursor(since, name)
+    return Cursor(score, member)
+
+
+def id_cursor(text: str | None) -> Cursor | None:
+    """A `cursor` whose member is an id."""
+    return cursor(text, parse_id)
+
+
+def name_cursor(text: str | None) -> Cursor | None:
+    """A `cursor` whose member is a username, which may be any text in a foreign database."""
+    return cursor(text, lambda name: True)
 
 
 def choice(of: type[Choice], text: str | None) -> Choice:
@@ -74,19 +193,30 @@ def choice(of: type[Choice], text: str | None) -> Choice:
         raise BadCursor(text) from None
 
 
-def ask_start_rank(pipe: Pipe, key: str, member: str, score: int) -> Result[int]:
-    """The rank at which a page of a sorted set begins. Its cursor names the last row before it: a member and its
-    `score`, which other members may share. Three commands.
+def read_rows(
+    pipe: Pipe, key: str, before: Cursor | None, number: int, beside: Handle[Beside]
+) -> Reading[tuple[Beside, Scored]]:
+    """The rows of a sorted set below the cursor, the highest score first, and what else the first round trip asks. One
+    round trip, two below a cursor."""
+    if before is None:
+        return (yield from trip(beside, pipe.zrevrange_withscores(key, 0, number - 1)))
+    other, start = yield from trip(beside, _ask_start_rank(pipe, key, before))
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, start + number - 1))
+    return other, rows
+
+
+def _ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
+    """The rank at which a page begins. Three commands.
 
     When the member was removed, or has another score by now, the page begins with all rows of the old score, so that no
     row is left out.
     """
-    rank = pipe.zrevrank(key, member)
-    now = pipe.zscore(key, member)
-    higher = pipe.zcount(key, str(score + 1), "+inf")
+    rank = pipe.zrevrank(key, before.member)
+    now = pipe.zscore(key, before.member)
+    higher = pipe.zcount(key, str(before.score + 1), "+inf")
 
     def read() -> int:
-        if rank.value is None or now.value is None or integer(now.value) != score:
+        if rank.value is None or now.value is None or integer(now.value) != before.score:
             return higher.value
         return rank.value + 1
 

@@ -11,9 +11,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.local_cache import Memory
-from timeline.people.entities import Suggested
-from timeline.relations.follow import ask_followed
-from timeline.relations.mute import ask_hidden
+from timeline.people.lists import Suggested
+from timeline.relations.relations import ask_followed, ask_hidden
 
 VOTERS = 20  # people that the user follows, the latest first
 VOTES_EACH = 100  # people that each voter follows, the latest first

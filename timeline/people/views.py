@@ -28,30 +28,36 @@ from retwis_site.rendering.fragments import Fragment, Html, active_language, joi
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.language import words
-from timeline.people.directory import LONGEST_QUERY, People, search_query
-from timeline.people.entities import By, ListedPerson, PeoplePage, Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.hidden import HiddenPeople, HiddenPerson, Hides, hidden_people
+from timeline.people.directory import (
+    LONGEST_QUERY,
+    FollowPages,
+    HiddenPeople,
+    HiddenPerson,
+    Hides,
+    People,
+    hidden_people,
+    search_query,
+)
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
-from timeline.people.lists import choice, name_cursor, score_cursor
+from timeline.people.lists import By, ListedPerson, PeoplePage, Show, choice, id_cursor, name_cursor
 from timeline.relations.actions import FOR_DAYS
 from timeline.relations.feature import BLOCKS
-from timeline.relations.mute import FOREVER, in_days
 from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse
+from timeline.relations.relations import FOREVER, in_days
 
 # ---- Followers, following, everyone
 
 
 @require_safe
 def followers(request: RetwisRequest, username: str) -> HttpResponse:
-    before, which = score_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
+    before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
     found = FollowPages(connect()).followers_page(request.viewer, username, before, which)
     return _follow_page(request, found, which, "followers")
 
 
 @require_safe
 def following(request: RetwisRequest, username: str) -> HttpResponse:
-    before, which = score_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
+    before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
     found = FollowPages(connect()).following_page(request.viewer, username, before, which)
     return _follow_page(request, found, which, "following")
 
@@ -86,7 +92,7 @@ def people(request: RetwisRequest) -> HttpResponse:
     before = request.GET.get("before")
     directory = People(connect())
     if order is By.FOLLOWERS:
-        found = directory.most_followed(request.viewer, score_cursor(before))
+        found = directory.most_followed(request.viewer, id_cursor(before))
     else:
         found = directory.newest(request.viewer, name_cursor(before))
     return _people_page(

@@ -25,14 +25,13 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
+from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
-from timeline.posts.writing.delivery import Delivery
-from timeline.posts.writing.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
-from timeline.relations.like import LIKE
-from timeline.relations.protocol.relation import Counts, PostCount, ask_post_exists
-from timeline.relations.repost import REPOST
+from timeline.posts.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
+from timeline.relations.relation import Counts, PostCount, ask_post_exists
+from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
 

@@ -7,15 +7,13 @@ from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
-from timeline.posts.composing import drafts
+from timeline.posts.delivery import Delivery, Reposts
+from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
+from timeline.posts.repository import finish_deletion, finish_edit, finish_staff_deletion, remove_posts
+from timeline.posts.settling import Settling
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.site_lines import TOMBSTONES, account_lines
-from timeline.posts.writing.deletion import Deletion, finish_staff_deletion, remove_posts
-from timeline.posts.writing.delivery import Delivery
-from timeline.posts.writing.editing import Editing
-from timeline.posts.writing.reposting import Reposts
-from timeline.posts.writing.settling import Settling
-from timeline.relations.lines import ABOUT_POSTS
+from timeline.relations.upkeep import ABOUT_POSTS
 
 # ---- How often a user may post.
 
@@ -30,15 +28,15 @@ POSTS = Limit(
 
 
 FEATURE = Feature(
-    urls="timeline.posts.composing.views",
+    urls="timeline.posts.views",
     jobs={
         "post": lambda store, claim: Delivery(store).redeliver(claim.name),
         "repost": lambda store, claim: Reposts(store).finish(claim),
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "staff_deletion": finish_staff_deletion,
-        "del": lambda store, claim: Deletion(store).finish(claim),
-        "edit": lambda store, claim: Editing(store).finish(claim),
+        "del": finish_deletion,
+        "edit": finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),
     },
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
@@ -59,6 +57,6 @@ FEATURE = Feature(
             *(FormField(name, "hidden") for name in ("as", "reply_to", "quote")),
         ),
     },
-    cookies=(PersonalCookie(drafts.COOKIE, at_login=_("Your post is kept. Log in to send it.")),),
-    after_login=drafts.give_to,
+    cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),
+    after_login=give_draft_to,
 )

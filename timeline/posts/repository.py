@@ -1,16 +1,148 @@
 """Posts in Redis: publish, edit, delete, and read many at once.
 
-Each verb is a module of `writing/`. `tests/protocols/test_conversations.py` interleaves them, with crashes.
+`tests/protocols/test_conversations.py` interleaves these with each other and with crashes. What follows from a post is
+in `settling.py`; how it comes to its readers, in `delivery.py`.
 """
 
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
+from accounts.community.log import Act, Log, read_act
+from accounts.users.deletion import is_deleted
+from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, emptied
 from retwis_site.store.client import Store
-from timeline.posts.entities import DeletedBy, NewPost, Published
-from timeline.posts.reading.records import Record, ask_post, existing
-from timeline.posts.writing.deletion import Deletion
-from timeline.posts.writing.editing import Editing
-from timeline.posts.writing.publication import Publication
+from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
+from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
+from timeline.posts.entities import (
+    NO_LINKS,
+    DeletedBy,
+    Links,
+    NewPost,
+    NoSuchPost,
+    PostDeleted,
+    Published,
+    TargetBlocked,
+    TargetDeleted,
+    TargetMissing,
+    TargetRefused,
+    TooManyEdits,
+)
+from timeline.posts.post_ids import post_ids
+from timeline.posts.reading.records import (
+    LINKS,
+    Record,
+    Version,
+    ask_post,
+    deleted_by,
+    existing,
+    link_fields,
+    links_from,
+)
+from timeline.posts.settling import (
+    PostLook,
+    PostNotices,
+    PostState,
+    Settling,
+    cause_of,
+    leave_to_the_index,
+    mark_deleted,
+    mentioned,
+)
+from timeline.relations.upkeep import ask_edges_to_post, remove_edges_to_posts
+
+# ---- What a new post names: the post that it replies to and the post that it quotes.
+
+
+MOST_ABOVE = 20  # posts above it that a reply names, so that its page finds them at once
+
+_FIELDS = ("user_id", "deleted", "root", "above", "repost_of")
+
+
+class Target(NamedTuple):
+    """A post that another one names."""
+
+    pid: int
+    author: int
+    deleted: bool
+    root: int | None
+    above: tuple[int, ...]
+    repost_of: int | None
+
+
+def links_of(store: Store, uid: int, new: NewPost) -> Links:
+    """The links of a new post of `uid`. Two round trips, three where a repost is named; none for a post that names no
+    other. Raises TargetMissing, TargetDeleted, TargetBlocked."""
+    named = {pid for pid in (new.reply_to, new.quote) if pid is not None}
+    if not named:
+        return NO_LINKS
+    found = _read(store, named)
+    originals = _read(store, {target.repost_of for target in found.values() if target.repost_of is not None})
+    found |= {pid: originals[target.repost_of] for pid, target in found.items() if target.repost_of in originals}
+    if any(pid not in found or found[pid].repost_of is not None for pid in named):
+        raise TargetMissing
+    _check(store, uid, found.values())
+    parent = found[new.reply_to] if new.reply_to is not None else None
+    quoted = found[new.quote].pid if new.quote is not None else None
+    if parent is None:
+        return Links(quote=quoted)
+    return Links(
+        reply_to=parent.pid,
+        root=parent.root or parent.pid,
+        reply_to_user=parent.author,
+        above=(parent.pid, *parent.above)[:MOST_ABOVE],
+        quote=quoted,
+    )
+
+
+def _read(store: Store, pids: Collection[int]) -> dict[int, Target]:
+    """The posts that exist, also deleted ones. One round trip; none without posts."""
+    pipe = store.pipeline()
+    asked = {pid: pipe.hmget(keys.post(pid), _FIELDS) for pid in pids}
+    pipe.execute()
+    found: dict[int, Target] = {}
+    for pid, fields in asked.items():
+        key = keys.post(pid)
+        author, deleted, root, above, repost_of = fields.value
+        uid = stored_id(key, author)
+        if uid is not None:
+            ancestors = tuple(stored_ids(key, (above or "").split()))
+            found[pid] = Target(
+                pid, uid, deleted is not None, stored_id(key, root), ancestors, stored_id(key, repost_of)
+            )
+    return found
+
+
+def _check(store: Store, uid: int, targets: Iterable[Target]) -> None:
+    """One round trip. A hash that its author's `updates:` does not list was never published."""
+    pipe = store.pipeline()
+    asked = [
+        (
+            target.deleted,
+            pipe.zscore(keys.updates(target.author), str(target.pid)),
+            pipe.hget(keys.user(target.author), "deleted"),
+            [pipe.zscore(key(uid), str(target.author)) for key in (keys.blocked, keys.blocked_by)],
+        )
+        for target in targets
+    ]
+    pipe.execute()
+    for deleted, listed, account_deleted, blocks in asked:
+        if deleted or is_deleted(account_deleted.value):
+            raise TargetDeleted
+        if listed.value is None:
+            raise TargetMissing
+        if any(block.value is not None for block in blocks):
+            raise TargetBlocked
+
+
+# ---- Posts
+
+
+MOST_TEXTS = 100  # of a post, the first one included
 
 
 class Posts:
@@ -19,21 +151,314 @@ class Posts:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def publish(self, uid: int, new: NewPost, token: str) -> Published:
-        """As `Publication.publish`."""
-        return Publication(self._store).publish(uid, new, token)
-
-    def edit(self, uid: int, pid: int, body: str) -> bool:
-        """As `Editing.edit`."""
-        return Editing(self._store).edit(uid, pid, body)
-
-    def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
-        """As `Deletion.delete`."""
-        Deletion(self._store).delete(uid, pid, by)
-
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
         """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""
         pipe = self._store.pipeline()
         asked = {pid: ask_post(pipe, pid) for pid in pids}
         pipe.execute()
         return existing(asked)
+
+    # ---- publish
+
+    def publish(self, uid: int, new: NewPost, token: str) -> Published:
+        """Publish a post and deliver it. A second click on the form has the same `token` and gives the same post.
+
+        Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
+        cut; one more for a text with an @name, four more for a reply or a quote, six for both, one more where a
+        repost is named. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second
+        click on a published or deleted post costs three round trips. It drops the author's home, because the first
+        request may have died before that push. When the first request died before its commit, the second click finishes
+        it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it
+        answers or quotes.
+        """
+        leased = owned(self._store)  # `cleanup` may take a hash without a job for an orphan later
+        try:
+            links = links_of(self._store, uid, new)
+        except TargetRefused:
+            published = self._already_published(uid, token)
+            if published is None:
+                raise
+            return published
+        links = links._replace(mentions=mentioned(self._store, new.body))
+        ids = post_ids(self._store)
+        new_pid = ids.take(uid)
+        pid = self._claim_token(uid, token, new_pid)
+        if pid != new_pid:
+            ids.give_back(new_pid)
+            published = self._published_before(uid, pid, token)
+            if published is not None:
+                return published
+        pipe = leased.pipeline()
+        fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+        for name, value in fields.items():
+            pipe.hsetnx(keys.post(pid), name, value)
+        stored = pipe.hmget(keys.post(pid), ["body", *LINKS])
+        followers = pipe.zcard(keys.followers(uid))
+        pipe.execute()
+        body, *stored_links = stored.value
+        now = PostState(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
+        job = Outbox(leased).add(f"post:{pid}:{nonce()}")
+        with suppress(LeaseEnded):
+            Delivery(job.store).deliver(job, uid, pid, now, followers.value)
+        return Published(pid, now.body)
+
+    def _already_published(self, uid: int, token: str) -> Published | None:
+        """The post of this token; None when the form was not sent before. Two round trips."""
+        key = keys.idem(uid, token)
+        pid = stored_id(key, self._store.get(key))
+        return self._published_before(uid, pid, token) if pid is not None else None
+
+    def _claim_token(self, uid: int, token: str, new_pid: int) -> int:
+        """The id of the token's post: `new_pid`, or the id that an earlier click has given it."""
+        key = keys.idem(uid, token)
+        while not self._store.set_nx_ex(key, str(new_pid), keys.idem.lives):
+            first_pid = self._store.get(key)
+            if first_pid is None:  # it has just expired: claim it again
+                continue
+            pid = stored_id(key, first_pid)
+            if pid is not None:
+                return pid
+            self._store.unlink(key)
+        return new_pid
+
+    def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
+        """A post that an earlier click has published, even if it is deleted by now; None when that click died before.
+
+        Raises StoreError when the id has another author: `cleanup` removed the hash, and another post got the id. Then
+        the token can be used again.
+        """
+        pipe = self._store.pipeline()
+        pipe.hsetnx(keys.post(pid), "user_id", str(uid))
+        fields = pipe.hmget(keys.post(pid), ["user_id", "deleted", "body"])
+        score = pipe.zscore(keys.updates(uid), str(pid))
+        pipe.unlink(keys.home(uid))
+        pipe.execute()
+        author, deleted, body = fields.value
+        if author != str(uid):
+            self._store.unlink(keys.idem(uid, token))
+            raise StoreError(REMOVED_BY_CLEANUP)
+        if deleted is not None:
+            return Published(pid, "")
+        return Published(pid, body or "") if score.value is not None else None
+
+    # ---- edit
+
+    def edit(self, uid: int, pid: int, body: str) -> bool:
+        """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
+        for a text with an @name, those of `Settling.agree` for a reply or a quote, and those of
+        `PostNotices.write_mentions` where the people mentioned change. Raises NoSuchPost (also for
+        another author's, and for a repost), PostDeleted, TooManyEdits.
+
+        Commit: the HSETNX of the new text in `edits:`. The newest text there is the one that stands; `body` and
+        `edited` follow from it. So of two edits at once both are kept, and all processes agree which one is the
+        last."""
+        before, since = self._editable(uid, pid)
+        if before.text == body:
+            return False
+        if len(before.texts) >= MOST_TEXTS:
+            raise TooManyEdits
+        job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
+        now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
+        with suppress(LeaseEnded):
+            settling, pipe = Settling(job.store), job.store.pipeline()
+            settling.queue(pipe, pid, now, before)
+            pipe.execute()
+            look = PostLook(pipe, {pid: now.links})
+            pipe.execute()
+            settling.agree({pid: now}, look)
+            _tell_mentioned(job.store, uid, pid, now, before.links.mentions or ())
+            _edit_done(job.store, pid, job.name)
+        return True
+
+    def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
+        """A post that is to be edited, and since when its text stands, in unix seconds."""
+        pipe = self._store.pipeline()
+        fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
+        look = PostLook(pipe, {pid: NO_LINKS})
+        pipe.execute()
+        author, when = fields.value
+        seen = look.seen[pid]
+        if author != str(uid) or seen.links.repost_of is not None:
+            raise NoSuchPost(pid)
+        if seen.deleted:
+            raise PostDeleted(pid)
+        return seen, seen.texts[-1].since if seen.texts else stored_time(keys.post(pid), when)
+
+    # ---- delete
+
+    def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
+        """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
+        trips; two more each for a reply and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
+        for another author's), PostDeleted.
+
+        Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
+        author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])
+        if author != str(uid) or original is not None:  # a repost is undone, not deleted
+            raise NoSuchPost(pid)
+        if deleted is not None:
+            raise PostDeleted(pid)
+        job = Outbox(self._store).add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
+        mark_deleted(job.store, [pid], by)
+        with suppress(LeaseEnded):
+            edges = _unlist(job.store, uid, pid)
+            if edges > AT_ONCE:
+                job.replace(f"del:{pid}:{uid}:{nonce()}{by.mark}")
+                return
+            if edges:
+                for _ in remove_edges_to_posts(job.store, {pid: uid}):
+                    pass
+            job.done()
+
+
+# ---- An edit: its steps, and the rest of one whose process has died.
+
+
+def _add_text(
+    store: Store, pid: int, before: PostState, stood: int, body: str, mentions: tuple[int, ...] | None
+) -> PostState:
+    """Add the new text, and before it the first one, which is in the hash alone. Returns the post as it is then.
+    `stood`: since when the text before stands.
+
+    A second has one text, so an edit in the same second as the last one takes the next second."""
+    key, since = keys.edits(pid), max(int(time.time()), stood + 1)
+    pipe = store.pipeline()
+    if not before.texts:
+        pipe.hsetnx(key, str(stood), before.body)
+    added = pipe.hsetnx(key, str(since), body)
+    pipe.execute()
+    is_added = added.value
+    while not is_added:  # another edit has this second
+        since += 1
+        is_added = store.hsetnx(key, str(since), body)
+    texts = (*(before.texts or (Version(stood, before.body),)), Version(since, body))
+    return before._replace(links=before.links._replace(mentions=mentions), body=body, edited=since, texts=texts)
+
+
+def finish_edit(store: Store, claim: Claim) -> None:
+    """The job `edit:<pid>:<uid>:<nonce>`, for a worker."""
+    pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
+    Settling(store).settle([pid])
+    pipe = store.pipeline()
+    look = PostLook(pipe, {pid: NO_LINKS})
+    pipe.execute()
+    now = look.seen[pid]
+    if now.texts and not now.deleted:
+        earlier = now.texts[-2].text if len(now.texts) > 1 else ""
+        _tell_mentioned(store, uid, pid, now, mentioned(store, earlier) or ())
+    _edit_done(store, pid, claim.name)
+
+
+def _tell_mentioned(store: Store, uid: int, pid: int, now: PostState, before: tuple[int, ...]) -> None:
+    """Write the notices of people who are mentioned now, and remove those of people who were mentioned `before`."""
+    if set(before) != set(now.links.mentions or ()):
+        when = now.edited or int(time.time())
+        PostNotices(store).write_mentions(cause_of(pid, uid, now.links, when), before)
+
+
+def _edit_done(store: Store, pid: int, job: str) -> None:
+    """Remove the job of an edit. The new text goes into the index: that job comes first, and stands in the same key."""
+    pipe = store.pipeline()
+    leave_to_the_index(pipe, pid)
+    Outbox(store).queue_done(pipe, job)
+    pipe.execute()
+
+
+# ---- A deletion
+
+
+def _unlist(store: Store, uid: int, pid: int) -> int:
+    """Remove what a deleted post has led to, but the likes and the like; returns their number. One that comes later
+    sees the deletion itself."""
+    pipe = store.pipeline()
+    pipe.zrem(keys.updates(uid), str(pid))
+    edges = ask_edges_to_post(pipe, pid)
+    look = PostLook(pipe, {pid: NO_LINKS})
+    pipe.execute()
+    Settling(store).agree({}, look)
+    PostNotices(store).remove([cause_of(pid, uid, look.seen[pid].links, 0)])
+    return edges.value
+
+
+def finish_deletion(store: Store, claim: Claim) -> bool:
+    """The job `del:<pid>:<uid>:<nonce>`, or `del:<pid>:<uid>:<nonce>:staff`, for a worker. Returns False when its turn
+    ended before all likes were removed.
+
+    A post whose hash has expired is not marked again: that would make a hash."""
+    pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
+    author, deleted = store.hmget(keys.post(pid), ["user_id", "deleted"])
+    if author is not None and deleted is None:
+        mark_deleted(store, [pid], deleted_by(claim.name))
+    _unlist(store, uid, pid)
+    if not claim.carry_out_for_a_turn(remove_edges_to_posts(store, {pid: uid})):
+        return False
+    claim.outbox.done(claim.name)
+    return True
+
+
+# ---- A post that staff deletes, with its line in the log: the job has both, so a worker can do all of it again.
+
+
+def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
+    """Delete anybody's post. Returns the uid of its author. Five round trips besides those of `Posts.delete`. Raises
+    NoSuchPost, PostDeleted."""
+    author = stored_id(keys.post(pid), store.hget(keys.post(pid), "user_id"))
+    if author is None:
+        raise NoSuchPost(pid)
+    act = Act(what="post:deleted", by=by, whom=author, post=pid, reason=reason)
+    job = Outbox(store).add(f"staff_deletion:{pid}:{act.line()}")
+    try:
+        Posts(job.store).delete(author, pid, DeletedBy.STAFF)
+    except (NoSuchPost, PostDeleted):
+        job.done()  # it is not there, or its author was faster
+        raise
+    with suppress(LeaseEnded):
+        Log(job.store).write(act)
+        job.done()
+    return author
+
+
+def finish_staff_deletion(store: Store, claim: Claim) -> None:
+    """The job `staff_deletion:<pid>:<line of the log>`: delete the post, unless it is deleted, and write the line."""
+    act = read_act("outbox", claim.name.split(":", 2)[2])
+    if act is not None:
+        with suppress(NoSuchPost, PostDeleted):
+            Posts(store).delete(act.whom, act.post, DeletedBy.STAFF)
+        Log(store).write(act)
+    claim.outbox.done(claim.name)
+
+
+# ---- The posts of a deleted account, removed by a worker a chunk at a time.
+
+
+def remove_posts(store: Store, uid: int) -> Iterator[None]:
+    """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
+    to the posts.
+
+    Each post has a job of its own. Without it, a worker that is killed here could leave a number of replies that no
+    other process corrects: the post that led to it may have left `updates:` meanwhile.
+
+    Only removed from the set: a post of another author that is in it by mistake, and reposts. Their edges withdraw
+    them, perhaps just now, and to mark a withdrawn one would make a hash. Six round trips a chunk, up
+    to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
+    key = keys.updates(uid)
+    for members in emptied(store, key):
+        pipe = store.pipeline()
+        asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
+        pipe.execute()
+        links = {
+            pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
+        }
+        own = [pid for pid, named in links.items() if named.repost_of is None]
+        jobs = [f"settle:{pid}:{nonce()}" for pid in own]
+        leased = Outbox(store).add_all(jobs)
+        mark_deleted(leased, own)
+        Settling(leased).settle(own)
+        for job in jobs:
+            Outbox(leased).queue_done(pipe, job)
+        pipe.execute()
+        PostNotices(store).remove([cause_of(pid, uid, links[pid], 0) for pid in own])
+        yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
+        for member in members:
+            pipe.zrem(key, member)
+        pipe.execute()
+        yield

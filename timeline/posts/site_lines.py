@@ -29,9 +29,9 @@ from timeline.posts.reading.records import (
     link_fields,
     links_from,
 )
-from timeline.posts.writing.publication import MOST_ABOVE
-from timeline.posts.writing.settling import QUOTES, REPLIES, listings_of, queue_spellings
-from timeline.relations.protocol.relation import Counts
+from timeline.posts.repository import MOST_ABOVE
+from timeline.posts.settling import QUOTES, REPLIES, listings_of, queue_spellings
+from timeline.relations.relation import Counts
 
 # The links in a line, in its order. Of those of a deleted post, only its place is left.
 PLACE = {"reply_to": OPTIONAL_ID, "root": OPTIONAL_ID, "reply_to_user": OPTIONAL_ID, "above": OPTIONAL_IDS}

@@ -14,11 +14,8 @@ from accounts.users.entities import User
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
-from timeline.relations.block import BlockedPeople
 from timeline.relations.feature import BLOCKS, FOLLOWS
-from timeline.relations.follow import Follows
-from timeline.relations.mute import FOREVER, Mutes, in_days
-from timeline.relations.protocol.blocks import read_blocks
+from timeline.relations.relations import FOREVER, BlockedPeople, Follows, Mutes, in_days, read_blocks
 
 # ---- The form that mutes a person.
 

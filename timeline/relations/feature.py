@@ -8,13 +8,20 @@ from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check, in_new_pass
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import Limit
-from timeline.relations.checks import EdgeChecks, RankingChecks, RepostChecks, useless_entries
-from timeline.relations.lines import ABOUT_PEOPLE, account_lines, lines_of
+from timeline.relations.edges import handler
 from timeline.relations.muted_words import WordChecks
-from timeline.relations.protocol.edges import handler
-from timeline.relations.protocol.relation import Relation
-from timeline.relations.removal import RELATIONS, relations, remove_relations
-from timeline.relations.repost import REPOST
+from timeline.relations.relation import Relation
+from timeline.relations.relations import RELATIONS, REPOST, relations
+from timeline.relations.upkeep import (
+    ABOUT_PEOPLE,
+    EdgeChecks,
+    RankingChecks,
+    RepostChecks,
+    account_lines,
+    lines_of,
+    remove_relations,
+    useless_entries,
+)
 
 # ---- How often a user may follow, and block or mute.
 

@@ -6,7 +6,7 @@ from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at, first_two
 from retwis_site.rendering.fragments import Fragment, Html
-from timeline.relations.entities import Hiding, InCommon
+from timeline.relations.relations import Hiding, InCommon
 
 COUNTS = Fragment("timeline/relations/_counts.html")
 FOLLOW = Fragment("timeline/relations/_follow.html")

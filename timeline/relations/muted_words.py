@@ -12,15 +12,13 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
 from retwis_site.store.replies import Result
 from timeline.language import joined, words
-from timeline.relations.mute import FOREVER
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import WORDS, Edge, Relation, Scores
+from timeline.relations.edges import Edges
+from timeline.relations.relation import Edge
+from timeline.relations.relations import FOREVER, MUTE_WORDS
 
 # ---- Muted words: `muted_words:<uid>` is the truth. A member is `<where> <how> <words>`, its score until when it
 # lasts.
 
-
-MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, scores=Scores.UNTIL)
 
 MOST_MUTED = 100  # of each user; no more are read
 LONGEST_MUTED = 100  # characters

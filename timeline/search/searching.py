@@ -22,7 +22,7 @@ from timeline.posts.entities import Post
 from timeline.posts.reading.moments import Bounds, moment
 from timeline.posts.reading.post_reader import PostReader, ask_acted, ask_latest_acted
 from timeline.posts.reading.records import ask_authors
-from timeline.relations.follow import ask_followed
+from timeline.relations.relations import ask_followed
 from timeline.search.index import (
     Postings,
     Range,

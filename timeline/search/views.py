@@ -17,9 +17,8 @@ from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Result
 from timeline.people.directory import Candidates, ask_candidates, search_query
-from timeline.people.entities import ListedPerson
 from timeline.people.html import listed
-from timeline.people.lists import choice
+from timeline.people.lists import ListedPerson, choice
 from timeline.posts.html.post_cards import cards_found, phrases, tag_in_path
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.query import (
@@ -37,8 +36,7 @@ from timeline.search.query import (
     parse,
 )
 from timeline.search.searching import Search, begin
-from timeline.tags.completion import NamedTags, ask_named_tags
-from timeline.tags.tag_pages import UsedTag
+from timeline.tags.tags import NamedTags, UsedTag, ask_named_tags
 from timeline.timelines.pagination import post_cursor
 
 # ---- The people and the tags whose names a query may mean. They stand above the posts.

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.store.rate_limits import Limit
-from timeline.tags.tag_checks import TagChecks
+from timeline.tags.tags import TagChecks
 
 # ---- How often names and tags are completed.
 

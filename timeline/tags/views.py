@@ -19,16 +19,15 @@ from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_lang
 from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.people.entities import ListedPerson
+from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page as PostPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
-from timeline.relations.tag_follow import TagFollows
-from timeline.tags.completion import people_named, tags_named
+from timeline.relations.relations import TagFollows
 from timeline.tags.feature import COMPLETIONS
-from timeline.tags.tag_pages import MOST_FOLLOWED, NoSuchTag, Tag, TagPages, UsedTag, followed_tag
+from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, TagPages, UsedTag, followed_tag, people_named, tags_named
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from accounts.users.entities import User
-from timeline.people.entities import About, Relation
+from timeline.people.lists import About, Relation
 from timeline.posts.entities import Page, Post
-from timeline.relations.entities import FollowCounts
+from timeline.relations.relations import FollowCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import PostReader, ask_fields, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
-from timeline.relations.follow import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.relations.muted_words import Where
+from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
 

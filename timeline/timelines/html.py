@@ -14,8 +14,8 @@ from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
-from timeline.people.entities import Suggested
 from timeline.people.html import join_date, newest_users, suggestions
+from timeline.people.lists import Suggested
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import card_pinned, cards, html_of, phrases

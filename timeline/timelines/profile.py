@@ -17,14 +17,22 @@ from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import begun, rest, trip
 from retwis_site.store.replies import Reply, Result
-from timeline.people.entities import About, KnownFollowers, Relation, ask_join_dates
+from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
-from timeline.relations.entities import FollowCounts, Hiding, InCommon
-from timeline.relations.follow import Comparison, Shared, ask_follow_counts, ask_followed, compare
-from timeline.relations.mute import ask_hiding
+from timeline.relations.relations import (
+    Comparison,
+    FollowCounts,
+    Hiding,
+    InCommon,
+    Shared,
+    ask_follow_counts,
+    ask_followed,
+    ask_hiding,
+    compare,
+)
 from timeline.timelines.entities import ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
 

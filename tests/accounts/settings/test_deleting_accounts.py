@@ -14,8 +14,8 @@ from retwis_site.store.rate_limits import RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
-from timeline.posts.composing import drafts
-from timeline.relations.follow import Follows
+from timeline.posts.forms import DRAFT_COOKIE
+from timeline.relations.relations import Follows
 from timeline.timelines import unread
 
 URL = "/settings/delete/"
@@ -108,10 +108,10 @@ def test_a_worker_can_continue_at_once(browser, store, alice, raw):
 
 def test_the_personal_cookies_are_removed(browser, alice):
     client = browser(alice)
-    for cookie in (drafts.COOKIE, unread.COOKIE):
+    for cookie in (DRAFT_COOKIE, unread.COOKIE):
         client.cookies[cookie] = "something"
     answer = client.post(URL, FORM)
-    for cookie in (settings.AUTH_COOKIE, drafts.COOKIE, unread.COOKIE):
+    for cookie in (settings.AUTH_COOKIE, DRAFT_COOKIE, unread.COOKIE):
         assert answer.cookies[cookie].value == ""
         assert answer.cookies[cookie]["max-age"] == 0
 

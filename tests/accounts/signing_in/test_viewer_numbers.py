@@ -8,7 +8,7 @@ from retwis_site import features
 from retwis_site.features import Feature
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from accounts.users.html import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initial
 from tests.support.contrast import contrast
 from tests.support.http.answers import foreign
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 uids = st.integers(1, 2**53)
 PICTURE = re.compile(r'<svg class="avatar".*?</svg>')

@@ -34,9 +34,9 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.people.suggestions import Suggestions
-from timeline.relations.follow import FOLLOW, Follows
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import to_person
+from timeline.relations.edges import Edges
+from timeline.relations.relation import to_person
+from timeline.relations.relations import FOLLOW, Follows
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import text_of
 from tests.support.people import register
 from tests.support.stored_keys import publish
-from timeline.people.entities import About, KnownFollowers
-from timeline.relations.entities import InCommon
-from timeline.relations.follow import Follows
+from timeline.people.lists import About, KnownFollowers
+from timeline.relations.relations import Follows, InCommon
 from timeline.timelines.profile import Profiles
 
 pytestmark = pytest.mark.usefixtures("clock")

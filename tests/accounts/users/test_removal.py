@@ -34,12 +34,12 @@ from tests.support.stored_keys import everything, follower_counts, name_entries,
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts import repository as post_removal
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.posts.writing import deletion as post_removal
-from timeline.posts.writing.settling import DELETED_STAYS
-from timeline.relations.follow import Follows
-from timeline.relations.protocol import edges as edge_removal
+from timeline.posts.settling import DELETED_STAYS
+from timeline.relations import edges as edge_removal
+from timeline.relations.relations import Follows
 from timeline.timelines.everyone import EveryoneTimeline
 
 

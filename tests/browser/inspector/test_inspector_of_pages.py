@@ -10,7 +10,7 @@ from tests.browser.support.looks import WIDTHS, look_at
 from tests.browser.support.served import PATIENCE, serving
 from tests.browser.support.steps import follow_button, unfollow_button, write
 from tests.support.processes.processes import wait_until
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 LINE = re.compile(r"^\d+ commands?, \d+ round trips?, \d+\.\d ms")
 

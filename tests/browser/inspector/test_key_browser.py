@@ -8,7 +8,7 @@ from tests.browser.support.looks import EVERY_LOOK, look_at
 from tests.browser.support.page_kinds import INSPECTED
 from tests.browser.support.served import serving
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture(scope="module")

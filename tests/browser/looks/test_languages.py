@@ -9,7 +9,7 @@ from tests.browser.support.steps import nothing_scrolls_sideways, stayed, stays
 from tests.browser.support.windows import PHONE
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 ARABIC, GERMAN, ENGLISH = "العربية", "Deutsch", "English"
 FIRST_POST = 160  # pixels from the top of a phone

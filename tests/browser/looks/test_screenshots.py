@@ -18,12 +18,10 @@ from tests.browser.support.windows import PHONE, WIDE, sign_in
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from tests.support.stores.store_faults import a_server
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Bookmarks, Follows, Likes
 
 SHOWN = Path(settings.BASE_DIR) / "docs/screenshots"
 LARGEST = 100_000  # bytes; the README loads them all

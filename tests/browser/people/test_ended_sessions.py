@@ -9,7 +9,7 @@ from tests.browser.support.arrivals import told, wait_a_while
 from tests.browser.support.steps import composer, post
 from tests.browser.support.windows import sign_in
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
 from tests.browser.support.steps import follow_button, post, said, stayed, stays, unfollow_button
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

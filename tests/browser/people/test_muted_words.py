@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import said
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])

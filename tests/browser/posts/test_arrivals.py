@@ -10,7 +10,7 @@ from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
 from tests.browser.support.steps import composer, post, posted, stayed, stays
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

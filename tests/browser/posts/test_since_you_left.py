@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.steps import post
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

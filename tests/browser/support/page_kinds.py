@@ -23,8 +23,8 @@ from tests.browser.support.steps import (
     write,
 )
 from tests.browser.support.world import LONGEST_WORD
-from timeline.posts.composing import drafts
 from timeline.posts.entities import NewPost
+from timeline.posts.forms import DRAFT_COOKIE, NOBODY
 from timeline.posts.repository import Posts
 
 
@@ -108,11 +108,11 @@ def home_with_a_text_that_is_too_long(world):
 def home_with_a_draft(world):
     """With a text that was posted before the login."""
     page = world.member
-    draft = f"{drafts.NOBODY}...{base64.urlsafe_b64encode(b'Not posted yet').decode()}"
-    page.context.add_cookies([{"name": drafts.COOKIE, "value": draft, "url": world.site.browser.origin}])
+    draft = f"{NOBODY}...{base64.urlsafe_b64encode(b'Not posted yet').decode()}"
+    page.context.add_cookies([{"name": DRAFT_COOKIE, "value": draft, "url": world.site.browser.origin}])
     page.goto("/")
     expect(composer(page)).to_have_value("Not posted yet")
-    page.context.clear_cookies(name=drafts.COOKIE)
+    page.context.clear_cookies(name=DRAFT_COOKIE)
     return page
 
 

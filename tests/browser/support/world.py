@@ -21,14 +21,11 @@ from tests.browser.support.windows import WITHIN, sign_in
 from tests.support.people import register
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action
+from timeline.moderation.reports import Action, Deciding
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Bookmarks, Follows, Likes
 from timeline.search.index import Indexing
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"

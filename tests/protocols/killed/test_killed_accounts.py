@@ -24,8 +24,8 @@ from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, log_
 from tests.support.processes.scenes import ALICE, BOB, CAROL, kill_at_every_command
 from tests.support.protocols.joining import assert_one_answer, assert_uses_are_accounts
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
-from timeline.moderation.reports.repository import Action, NewReport, Reports
-from timeline.relations.follow import Follows
+from timeline.moderation.reports import Action, NewReport, Reports
+from timeline.relations.relations import Follows
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 

@@ -13,10 +13,9 @@ from tests.support.protocols.relations import CASES
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.key_layouts import make_due
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.search.index import BUCKETS
 
 pytestmark = [pytest.mark.real_server, pytest.mark.faults]

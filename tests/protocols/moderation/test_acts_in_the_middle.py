@@ -24,10 +24,9 @@ from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import PostDeleted
-from timeline.posts.writing.deletion import delete_by_staff
+from timeline.posts.repository import delete_by_staff
 
 LISTED = 4  # round trips of a report before it is listed
 ROUNDS = 5  # each takes the round trips apart in its own way

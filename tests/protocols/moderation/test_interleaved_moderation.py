@@ -26,12 +26,10 @@ from tests.support.protocols.reports import assert_decisions_are_carried_out, as
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from timeline.moderation.reports.deciding import Deciding
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.writing.deletion import delete_by_staff
-from timeline.posts.writing.editing import Editing
-from timeline.relations.like import Likes
+from timeline.posts.repository import Posts, delete_by_staff
+from timeline.relations.relations import Likes
 
 # ---- Reports, decisions about them and deletions at once, with and without kills: the queue has the open reports,
 # each decision has been carried out, and nothing is left of deleted accounts.
@@ -129,7 +127,7 @@ def author_deletes(store):
 
 
 def edits(store):
-    return attempt(lambda: Editing(store).edit(CAROL, CAROLS_POST, "Buy more!"), NoSuchPost, PostDeleted)
+    return attempt(lambda: Posts(store).edit(CAROL, CAROLS_POST, "Buy more!"), NoSuchPost, PostDeleted)
 
 
 DELETIONS = {

@@ -11,13 +11,10 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
 
 RUNS = 10  # seeds for each scenario
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}

@@ -25,10 +25,9 @@ from tests.support.protocols.small_site import (
 )
 from tests.support.protocols.thoroughness import examples
 from timeline.account_data.restoring import OldPost, RestoredRelations, Restoring
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.timelines.profile import Pins
 
 RUNS = 10  # seeds for each scenario

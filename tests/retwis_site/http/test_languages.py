@@ -17,7 +17,7 @@ from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.html import post_cards
 from timeline.posts.html.post_cards import age
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.html import STOPPED
 
 URL = "/settings/language/"

@@ -15,7 +15,7 @@ from tests.support.http.security_headers import HEADERS, POLICY, addresses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
 from timeline.posts.feature import POSTS
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}

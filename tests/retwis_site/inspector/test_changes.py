@@ -7,7 +7,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import kinds
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.usefixtures("inspected")
 

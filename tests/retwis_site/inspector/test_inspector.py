@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 PAGES = ("/", "/@bob/", "/@bob/1/", "/timeline/", "/settings/", "/notifications/", "/nowhere/")
 

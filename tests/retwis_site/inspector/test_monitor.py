@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = [pytest.mark.usefixtures("inspected"), pytest.mark.real_server, pytest.mark.in_order]
 

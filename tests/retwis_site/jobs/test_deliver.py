@@ -8,7 +8,7 @@ from django.conf import settings
 from tests.support.delivering import deliver, finish_one_job, is_finished
 from tests.support.people import LONG_AGO, NEWER_SECRET, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):

@@ -22,7 +22,7 @@ from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
 from tests.support.stored_keys import add_overdue_job, publish
 from tests.support.stores.seam import before_each_round_trip
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 def test_a_job_of_an_unknown_kind_stays_and_is_logged(raw, capsys, alice, log):

@@ -11,7 +11,7 @@ from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture

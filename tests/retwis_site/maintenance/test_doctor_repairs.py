@@ -38,7 +38,7 @@ from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
 from tests.support.people import LONG_AGO, PASSWORD
 from tests.support.stored_keys import everything, follower_counts, name_entries, ranking
 from timeline.posts import checks as post_checks
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

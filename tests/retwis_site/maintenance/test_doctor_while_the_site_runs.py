@@ -16,9 +16,9 @@ from timeline.posts import checks as post_checks
 from timeline.posts.checks import PostChecks
 from timeline.posts.entities import PostDeleted
 from timeline.posts.repository import Posts
-from timeline.relations import checks as edge_checks
-from timeline.relations.checks import RankingChecks
-from timeline.relations.follow import Follows
+from timeline.relations import upkeep as edge_checks
+from timeline.relations.relations import Follows
+from timeline.relations.upkeep import RankingChecks
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

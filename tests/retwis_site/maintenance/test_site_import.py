@@ -18,7 +18,7 @@ from tests.support.stored_keys import everything, expected_name_entries, name_en
 from tests.support.stores.seam import before_each_round_trip, undisturbed
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 

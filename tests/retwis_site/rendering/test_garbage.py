@@ -8,7 +8,7 @@ from django.conf import settings
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 PAGES = ["/", "/timeline/", "/@bob/", "/@bob/1/", "/@bob/following/", "/people/", "/explore/", "/search/?q=hi"]
 OF_USERS = ["/new/?after=1&known=", "/notifications/", "/tags/", "/compose/", "/bookmarks/"]

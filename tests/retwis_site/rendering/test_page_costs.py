@@ -9,7 +9,7 @@ from accounts.users.entities import Role, State
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_tag
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.search.index import Indexing
 
 pytestmark = pytest.mark.usefixtures("clock")

@@ -7,7 +7,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_posts
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture(params=[1, 60], ids=["a small site", "a large site"])

@@ -13,7 +13,7 @@ from tests.support.stored_keys import publish
 from timeline.posts.html import post_cards
 from timeline.posts.reading import cached_posts
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 READS = ["/", "/timeline/", "/@Alice/", "/@bob/"]
 

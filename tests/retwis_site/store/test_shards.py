@@ -18,7 +18,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import noted
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.everyone import EveryoneTimeline
 
 

@@ -11,7 +11,7 @@ from retwis_site.store.cached_list import FIRST_READ, REBUILD_TRIES, Head, ListC
 from tests.support.processes.processes import wait_until
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.everyone import EveryoneList
 from timeline.timelines.home import HomeSources
 

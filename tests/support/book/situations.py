@@ -23,8 +23,7 @@ from tests.support.stores.seam import killed_before_round_trip
 from timeline.notices.inbox import Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.timelines.home import Homes
 
 NOON = 1_795_435_200  # 2026-11-23 12:00:00 UTC

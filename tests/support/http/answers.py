@@ -17,7 +17,7 @@ from retwis_site.http.security_headers import POLICY
 from retwis_site.rendering.just_changed import COOKIE as CHANGED
 from retwis_site.rendering.pages import THEME_COOKIE
 from tests.support.http.hostile_values import MARK
-from timeline.posts.composing.drafts import COOKIE as DRAFT
+from timeline.posts.forms import DRAFT_COOKIE as DRAFT
 from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)

@@ -15,7 +15,7 @@ from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 from tests.support.stores.reading import may_write
 from timeline.notices.inbox import MARK
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 SEEN = "seen"  # a field of the user's hash, which reading the home timeline writes
 CACHES_AND_COUNTS = re.compile(r"posts:|timeline$|health$|throttle:")

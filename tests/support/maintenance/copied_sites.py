@@ -8,7 +8,7 @@ from django.core.management import call_command
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import add_overdue_job, everything, publish
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 NOT_COPIED = (
     "posts:",

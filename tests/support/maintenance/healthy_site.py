@@ -4,7 +4,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.names import NameIndex
 from tests.support.stored_keys import publish
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 

@@ -18,7 +18,7 @@ from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
 from timeline.posts.entities import DeletedBy, NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 RID = LONG_AGO * 10**6  # of the report
 

@@ -10,10 +10,10 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.store.client import connect
 from retwis_site.store.kinds import COMMANDS, POST, SECONDS, USER, OfId, ZSet
-from timeline.conversation.acting import act_on_posts
-from timeline.relations.protocol import relation
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation
+from timeline.conversation.views import act_on_posts
+from timeline.relations import relation
+from timeline.relations.edges import Edges
+from timeline.relations.relation import Edge, Relation
 
 highlights = OfId(
     "highlights:<uid>",

@@ -16,8 +16,7 @@ from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.runs import sampling
 from tests.support.stored_keys import publish
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 

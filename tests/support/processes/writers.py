@@ -8,7 +8,7 @@ from retwis_site.store.client import connect
 from tests.support.people import register
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 @dataclass

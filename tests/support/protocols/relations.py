@@ -7,17 +7,21 @@ from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BLOCK
-from timeline.relations.bookmark import BOOKMARK
-from timeline.relations.follow import FOLLOW
-from timeline.relations.like import LIKE
-from timeline.relations.mute import MUTE, MUTE_REPOSTS, MUTE_THREAD
-from timeline.relations.muted_words import MUTE_WORDS
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Edge, Relation, to_person
-from timeline.relations.repost import REPOST
-from timeline.relations.tag_follow import TAG_FOLLOW
+from timeline.posts.delivery import Reposts
+from timeline.relations.edges import Edges
+from timeline.relations.relation import Edge, Relation, to_person
+from timeline.relations.relations import (
+    BLOCK,
+    BOOKMARK,
+    FOLLOW,
+    LIKE,
+    MUTE,
+    MUTE_REPOSTS,
+    MUTE_THREAD,
+    MUTE_WORDS,
+    REPOST,
+    TAG_FOLLOW,
+)
 
 ALICE, BOB, CAROL = 1, 2, 3
 BOBS_POST, CAROLS_POST = 1, 2  # of the small site

@@ -5,7 +5,7 @@ import json
 from accounts.community.roles import Roles
 from accounts.users.entities import Role
 from tests.support.protocols.community import acts_in_log
-from timeline.moderation.reports.repository import Action, NewReport, Reports
+from timeline.moderation.reports import Action, NewReport, Reports
 
 ALICE, BOB, CAROL = 1, 2, 3
 

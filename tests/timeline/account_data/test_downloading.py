@@ -26,7 +26,7 @@ from timeline.account_data import download as export_module
 from timeline.account_data.download import FORMAT, VERSION, export
 from timeline.account_data.feature import DOWNLOADS
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 URL = "/settings/download/"
 DOCUMENT = (Path(settings.BASE_DIR) / "docs/export.md").read_text()

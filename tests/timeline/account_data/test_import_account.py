@@ -23,13 +23,8 @@ from timeline.account_data.restoring import Named, named
 from timeline.posts.checks import PostOrphans
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
-from timeline.relations.mute import FOREVER, Mutes, in_days
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
-from timeline.relations.tag_follow import TagFollows
+from timeline.relations.relations import FOREVER, BlockedPeople, Bookmarks, Follows, Likes, Mutes, TagFollows, in_days
 from timeline.timelines.profile import Pins
 
 

@@ -9,7 +9,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
-from timeline.relations.block import BlockedPeople
+from timeline.relations.relations import BlockedPeople
 
 
 @pytest.fixture

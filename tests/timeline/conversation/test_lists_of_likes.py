@@ -8,10 +8,9 @@ from tests.support.http.page_text import text_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import delete_answered, write_posts
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.like import Likes
+from timeline.relations.relations import BlockedPeople, Likes
 
 ALICE, BOB, CAROL = 1, 2, 3
 OWN = {"/likes/": "likes:1", "/bookmarks/": "bookmarks:1"}

@@ -10,10 +10,10 @@ from accounts.users.entities import User
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import CANONICAL, meta_tags, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
-from timeline.conversation.threads import A_PAGE, DEEPEST, branches
+from timeline.conversation.repository import A_PAGE, DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
 DELETED = "This post was deleted by its author."

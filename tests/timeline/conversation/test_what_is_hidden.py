@@ -7,9 +7,7 @@ from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 ALICE, BOB, CAROL = 1, 2, 3
 EITHER_BLOCKS = pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])

@@ -28,7 +28,7 @@ from timeline.explore.exploring import (
     weight,
 )
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 def test_the_page_shows_posts_tags_and_people(browser, raw, store, alice, bob, carol):

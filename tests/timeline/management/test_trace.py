@@ -12,8 +12,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import watching
 from tests.support.command_output import said
 from tests.support.stored_posts import write_posts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
+from timeline.relations.relations import BlockedPeople, Follows
 
 NOW = 1_800_000_000
 

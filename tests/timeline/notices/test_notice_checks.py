@@ -7,8 +7,7 @@ from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from timeline.notices.inbox import MARK, Inbox
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 BAD, MARKS = (
     "members of notices: that are no notices",

@@ -12,11 +12,9 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
-from timeline.notices.entities import Kind, Notice, parse_notice
-from timeline.notices.inbox import KEPT, MARK, Inbox, ask_new, queue_add, rows_of
+from timeline.notices.inbox import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 # ---- Notices of follows and likes: written with the mirror, removed by the undo, and none where they are not
 # welcome.

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.people import LONG_AGO
 from tests.support.stores.seam import before_round_trip
-from timeline.posts.notices import NewPost, PostNotices
+from timeline.posts.settling import Cause, PostNotices
 
 ALICE, BOB, CAROL = 1, 2, 3
 PID, QUOTED = 10, 5
@@ -18,7 +18,7 @@ def posts(raw, alice, bob, carol):
 
 
 def post(**given):
-    return NewPost(PID, ALICE, LONG_AGO, **given)
+    return Cause(PID, ALICE, LONG_AGO, **given)
 
 
 def notices(raw):

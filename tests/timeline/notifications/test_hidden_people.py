@@ -6,8 +6,7 @@ import pytest
 
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
-from timeline.relations.block import BlockedPeople
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import BlockedPeople, Mutes
 
 ALICE, BOB, CAROL = 1, 2, 3
 HIDE = {

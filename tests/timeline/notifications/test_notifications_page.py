@@ -10,8 +10,7 @@ from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
 from timeline.notices.inbox import MARK
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 ALICE, BOB, CAROL = 1, 2, 3
 

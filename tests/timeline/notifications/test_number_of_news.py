@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
-from timeline.notices.entities import BY_POSTS, CAN_BE_QUIET, Kind, Notice
-from timeline.notices.inbox import MARK, Row
-from timeline.notifications.repository import Only, Place, below, grouped, place_cursor, read_cursor
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.notices.inbox import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
+from timeline.notifications.repository import Only, below, grouped, read_cursor
+from timeline.people.lists import Cursor, cursor
+from timeline.relations.relations import Follows, Likes
 
 PAGES = ["/", "/timeline/", "/people/", "/settings/", "/@Alice/", "/@Alice/1/", "/settings/notifications/"]
 
@@ -179,7 +178,7 @@ def test_every_notice_is_in_one_group_and_those_by_posts_stand_alone(rows):
         what = when // DAY if notice.kind is Kind.FOLLOW else notice.what
         [group] = [group for group in groups if (group.kind, group.what) == (notice.kind, what)]
         assert notice.who in group.people
-        assert group.place >= Place(when, notice.member)
+        assert group.place >= Cursor(when, notice.member)
 
 
 @given(stored)
@@ -194,14 +193,14 @@ def test_the_pages_together_have_each_group_once(rows, size, only):
     groups, seen, before = grouped(rows), [], None
     while page := below(groups, before, only)[:size]:
         seen += page
-        before = place_cursor(str(page[-1].place))
+        before = cursor(str(page[-1].place), parse_notice)
     assert seen == [group for group in groups if only is Only.ALL or group.kind in BY_POSTS]
 
 
 @pytest.mark.parametrize("text", ["", "5", "5-", "x-like:1:2", "5-wave:1:2", "-1-like:1:2", "5-like:1"])
 def test_other_cursors_are_refused(text):
     with pytest.raises(BadCursor):
-        place_cursor(text)
+        cursor(text, parse_notice)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.5"])

@@ -12,8 +12,7 @@ from tests.support.stores.seam import killed_before_round_trip
 from timeline.notices.inbox import MARK, Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import Follows, Likes
 
 
 def test_an_answer_that_mentions_gives_one_notice_each(store, raw, alice, bob, carol):

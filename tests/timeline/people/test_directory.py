@@ -15,8 +15,8 @@ from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from timeline.people import directory
 from timeline.people.directory import People
-from timeline.people.lists import name_cursor, score_cursor
-from timeline.relations.follow import Follows
+from timeline.people.lists import id_cursor, name_cursor
+from timeline.relations.relations import Follows
 
 OLDER = re.compile(r'href="(\?[^"]*before=[^"]*)" rel="next"')
 
@@ -166,7 +166,7 @@ def test_when_the_last_row_gains_followers_the_next_page_leaves_no_row_out(store
     first = People(store).most_followed(Viewer(store, ""), None)
     assert first.older == "2-5"
     raw.zadd("users_by_followers", {5: 90})
-    second = People(store).most_followed(Viewer(store, ""), score_cursor(first.older))
+    second = People(store).most_followed(Viewer(store, ""), id_cursor(first.older))
     assert [person.user.uid for person in second.people] == [7, 6, 4]  # all rows with two followers again
 
 

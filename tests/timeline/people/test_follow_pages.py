@@ -12,11 +12,10 @@ from accounts.users.entities import Visitor
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import text_of
 from tests.support.people import register
-from timeline.people import follow_pages
-from timeline.people.entities import Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.lists import score_cursor
-from timeline.relations.follow import Follows
+from timeline.people import directory
+from timeline.people.directory import FollowPages
+from timeline.people.lists import Show, id_cursor
+from timeline.relations.relations import Follows
 
 FIRST = 10  # the lowest uid of `add_users`
 
@@ -24,8 +23,8 @@ FIRST = 10  # the lowest uid of `add_users`
 @pytest.fixture
 def small(monkeypatch):
     """Pages of three rows, for which at most ten rows are compared."""
-    monkeypatch.setattr(follow_pages, "PEOPLE_A_PAGE", 3)
-    monkeypatch.setattr(follow_pages, "COMPARED", 10)
+    monkeypatch.setattr(directory, "PEOPLE_A_PAGE", 3)
+    monkeypatch.setattr(directory, "COMPARED", 10)
 
 
 def add_users(raw, number):
@@ -44,7 +43,7 @@ def read_all_pages(store, side, show, name="alice"):
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
-        page = getattr(FollowPages(store), f"{side}_page")(Viewer(store, ""), name, score_cursor(before), show)
+        page = getattr(FollowPages(store), f"{side}_page")(Viewer(store, ""), name, id_cursor(before), show)
         found += [edge.listed.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
@@ -145,12 +144,12 @@ def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
     read = FollowPages(store).followers_page
     first = read(Viewer(store, ""), "alice", None, show)
-    second = read(Viewer(store, ""), "alice", score_cursor(first.older), show)
+    second = read(Viewer(store, ""), "alice", id_cursor(first.older), show)
     assert [edge.listed.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
     raw.zrem("followers:1", FIRST + 3)
     if change != "removed":
         raw.zadd("followers:1", {FIRST + 3: 5000 if change == "moved up" else 10})
-    third = read(Viewer(store, ""), "alice", score_cursor(second.older), show)
+    third = read(Viewer(store, ""), "alice", id_cursor(second.older), show)
     assert [edge.listed.user.uid for edge in third.edges] == [
         FIRST + 5,
         FIRST + 4,
@@ -167,7 +166,7 @@ def test_the_round_trips_do_not_depend_on_the_number_of_rows_that_fit(store, raw
     read = FollowPages(store).followers_page
     read(Viewer(store, ""), "alice", None)
     for before, most in ((None, 3), ("5000-5", 4)):
-        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", score_cursor(before), Show.MUTUAL))  # noqa: B023  called at once
+        recorded = round_trips(lambda: read(Viewer(store, ""), "alice", id_cursor(before), Show.MUTUAL))  # noqa: B023  called at once
         assert most - 2 < len(recorded.round_trips) <= most
         assert sum(command[0] == "ZMSCORE" for command in recorded.commands) == 1
 

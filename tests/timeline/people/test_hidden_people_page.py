@@ -8,9 +8,8 @@ import pytest
 
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
-from timeline.relations.block import BlockedPeople
-from timeline.relations.mute import Mutes
 from timeline.relations.muted_words import MOST_MUTED
+from timeline.relations.relations import BlockedPeople, Mutes
 
 ADDRESS = "/settings/blocks/"
 ALICE, BOB, CAROL = 1, 2, 3

@@ -28,7 +28,7 @@ from timeline.people.directory import (
     after_prefix,
     search_query,
 )
-from timeline.people.follow_pages import PEOPLE_A_PAGE
+from timeline.people.lists import PEOPLE_A_PAGE
 
 
 def add_user(raw, uid, username, name="", indexed=True):

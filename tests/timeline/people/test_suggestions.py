@@ -11,9 +11,9 @@ from retwis_site.store import kinds
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.people import suggestions
-from timeline.people.entities import Suggested
+from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
 

@@ -16,9 +16,9 @@ from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.posts.html import post_cards
 from timeline.posts.html.post_cards import age, phrases
-from timeline.relations.follow import FOLLOW
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import to_person
+from timeline.relations.edges import Edges
+from timeline.relations.relation import to_person
+from timeline.relations.relations import FOLLOW
 
 NOW = 1_700_000_000  # unix seconds: 14 November 2023, 22:13
 

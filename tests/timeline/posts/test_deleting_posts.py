@@ -13,8 +13,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import NewPost
-from timeline.posts.repository import Posts
-from timeline.posts.writing.deletion import delete_by_staff
+from timeline.posts.repository import Posts, delete_by_staff
 
 
 def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, raw):

@@ -60,7 +60,7 @@ def test_behind_an_https_proxy_the_canonical_address_is_the_public_one():
     code = """
 from django.test import RequestFactory
 from timeline.conversation import views
-from timeline.conversation.threads import ThreadPage
+from timeline.conversation.repository import ThreadPage
 from timeline.posts.entities import Post
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User

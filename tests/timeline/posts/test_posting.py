@@ -13,7 +13,7 @@ from retwis_site.store.client import Store
 from tests.support.people import PASSWORD
 from timeline.posts.entities import NewPost, Published
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines.home import Homes
 
 TOKEN = re.compile(r'<input type="hidden" name="token" value="([^"]+)"')

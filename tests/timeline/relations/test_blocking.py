@@ -14,12 +14,8 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.relations.block import BlockedPeople
-from timeline.relations.entities import NO_BLOCKS, Blocks
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
-from timeline.relations.protocol.blocks import ask_blocks
-from timeline.relations.protocol.edges import Edges
+from timeline.relations.edges import Edges
+from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, ask_blocks
 
 ALICE, BOB, CAROL = 1, 2, 3
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from tests.support.stored_keys import follower_counts, ranking
-from timeline.relations.follow import FOLLOW, RANKING, Follows, Ranking
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import Counts
+from timeline.relations.edges import Edges
+from timeline.relations.relation import Counts
+from timeline.relations.relations import FOLLOW, RANKING, Follows, Ranking
 
 
 def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw):

@@ -12,7 +12,7 @@ from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
 from timeline.posts.repository import Posts
-from timeline.relations.like import Likes
+from timeline.relations.relations import Likes
 
 ALICE, BOB, CAROL = 1, 2, 3
 

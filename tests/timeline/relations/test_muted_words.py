@@ -8,7 +8,6 @@ import pytest
 from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
-from timeline.relations.mute import FOREVER, in_days
 from timeline.relations.muted_words import (
     LONGEST_MUTED,
     MOST_MUTED,
@@ -19,6 +18,7 @@ from timeline.relations.muted_words import (
     WordChecks,
     ask_muted_words,
 )
+from timeline.relations.relations import FOREVER, in_days
 
 ALICE = 1
 FINALE = MutedWord("the Finale", Where.HOME, How.FOLD, FOREVER)

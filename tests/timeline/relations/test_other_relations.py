@@ -13,11 +13,8 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.relations.bookmark import BOOKMARK, Bookmarks
-from timeline.relations.follow import FOLLOW, Follows
-from timeline.relations.mute import A_DAY, MUTE, MUTE_REPOSTS, MUTE_THREAD, MutedThreads, Mutes, in_days
-from timeline.relations.protocol.edges import Edges
-from timeline.relations.protocol.relation import (
+from timeline.relations.edges import Edges
+from timeline.relations.relation import (
     PERSON,
     POST,
     TAG,
@@ -29,7 +26,21 @@ from timeline.relations.protocol.relation import (
     ask_standing,
     to_person,
 )
-from timeline.relations.tag_follow import TagFollows, ask_follows_tag
+from timeline.relations.relations import (
+    A_DAY,
+    BOOKMARK,
+    FOLLOW,
+    MUTE,
+    MUTE_REPOSTS,
+    MUTE_THREAD,
+    Bookmarks,
+    Follows,
+    MutedThreads,
+    Mutes,
+    TagFollows,
+    ask_follows_tag,
+    in_days,
+)
 
 ALICE, BOB, CAROL = 1, 2, 3
 MINUTE = 60

@@ -14,11 +14,9 @@ from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.people import LONG_AGO
 from tests.support.protocols.relations import assert_relations_agree
 from tests.support.stored_keys import everything, publish, without_damaged
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
+from timeline.relations.relations import BlockedPeople, Follows, Likes
 
 LIKES = "entries of likes: missing from liked_by:, or unknown"
 LIKED_BY = "entries of liked_by: missing from likes:, or unknown"

@@ -11,7 +11,7 @@ from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.search import searching
 from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, Known, Matching, parse

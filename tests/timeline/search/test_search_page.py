@@ -9,11 +9,7 @@ from tests.support.http.page_text import marked, post_ids, text_of
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_indexed, write_tag
 from timeline.posts.repository import Posts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.bookmark import Bookmarks
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import BlockedPeople, Bookmarks, Follows, Likes, Mutes
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.index import Indexing
 from timeline.search.query import LONGEST_QUERY

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.support.people import register
 from tests.support.stored_posts import write_tag
 from timeline.posts.links import folded, in_index
-from timeline.relations.follow import Follows
-from timeline.tags.completion import MOST_SHOWN
+from timeline.relations.relations import Follows
 from timeline.tags.feature import COMPLETIONS
+from timeline.tags.tags import MOST_SHOWN
 
 OPTION = re.compile(r'<li id="completion-\d" role="option" aria-selected="false" data-text="([^"]*)"')
 

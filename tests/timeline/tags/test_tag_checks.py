@@ -15,7 +15,7 @@ from tests.support.stores.seam import before_round_trip, killed_before_round_tri
 from timeline.posts.checks import ListingChecks
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.tags.tag_checks import TagChecks
+from timeline.tags.tags import TagChecks
 
 
 @pytest.fixture(autouse=True)

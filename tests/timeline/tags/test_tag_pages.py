@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.stored_posts import write_posts, write_tag
-from timeline.relations.tag_follow import TagFollows
-from timeline.tags.tag_pages import MOST_FOLLOWED, Newest, merged
+from timeline.relations.relations import TagFollows
+from timeline.tags.tags import MOST_FOLLOWED, Newest, merged
 
 
 def test_the_newest_posts_with_the_tag_are_shown(browser, raw, alice, bob):

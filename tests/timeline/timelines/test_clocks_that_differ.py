@@ -8,7 +8,7 @@ from retwis_site.store import snowflake
 from retwis_site.store.snowflake import Snowflakes
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 HOUR = 3600
 

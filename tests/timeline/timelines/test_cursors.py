@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from retwis_site.exceptions import BadCursor
 from retwis_site.http.url_converters import UsernameConverter
-from retwis_site.store.ids import LARGEST_ID
-from timeline.people.entities import By, Show
-from timeline.people.lists import NameCursor, ScoreCursor, choice, name_cursor, score_cursor
-from timeline.timelines.pagination import READ_MORE, fill, further_ids, parse_id, post_cursor
+from retwis_site.store.ids import LARGEST_ID, parse_id
+from timeline.people.lists import By, Cursor, Show, choice, id_cursor, name_cursor
+from timeline.timelines.pagination import READ_MORE, fill, further_ids, post_cursor
 
 ids = st.integers(1, LARGEST_ID)
 
@@ -21,13 +20,13 @@ def test_a_post_cursor_is_parsed_back(pid):
 
 
 @given(st.integers(0, LARGEST_ID), ids)
-def test_a_score_cursor_is_parsed_back(since, uid):
-    assert score_cursor(str(ScoreCursor(since, uid))) == ScoreCursor(since, uid)
+def test_a_cursor_with_an_id_is_parsed_back(since, uid):
+    assert id_cursor(str(Cursor(since, str(uid)))) == Cursor(since, str(uid))
 
 
 def test_without_a_cursor_it_is_the_first_page():
     assert post_cursor(None) is None
-    assert score_cursor(None) is None
+    assert id_cursor(None) is None
 
 
 @given(st.text(max_size=50))
@@ -39,11 +38,11 @@ def test_any_text_is_a_cursor_or_a_bad_cursor(text):
     else:
         assert pid == int(text)
     try:
-        edge = score_cursor(text)
+        edge = id_cursor(text)
     except BadCursor:
         return
     since, uid = text.split("-")
-    assert (edge.score, edge.uid) == (int(since), int(uid))
+    assert (edge.score, edge.member) == (int(since), str(int(uid)))
 
 
 @pytest.mark.parametrize("number", [0, -1, LARGEST_ID + 1, 10**40])
@@ -64,17 +63,17 @@ names = st.text(st.characters(codec="utf-8"), max_size=20)
 
 @given(st.integers(0, LARGEST_ID), names)
 def test_a_name_cursor_is_parsed_back(since, name):
-    assert name_cursor(str(NameCursor(since, name))) == NameCursor(since, name)
+    assert name_cursor(str(Cursor(since, name))) == Cursor(since, name)
 
 
 @given(st.text(max_size=50))
 def test_any_text_is_a_name_cursor_or_a_bad_cursor(text):
     try:
-        cursor = name_cursor(text)
+        found = name_cursor(text)
     except BadCursor:
         return
     since, _, name = text.partition("-")
-    assert (cursor.since, cursor.name) == (int(since), name)
+    assert (found.score, found.member) == (int(since), name)
 
 
 @given(st.text(max_size=20))

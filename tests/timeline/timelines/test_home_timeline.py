@@ -15,7 +15,7 @@ from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 from timeline.timelines import home as homes_module
 from timeline.timelines.home import Homes, HomeSources
 

@@ -13,7 +13,7 @@ from tests.support.maintenance.site_files import empty, export, import_, make_fu
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows, compare
+from timeline.relations.relations import Follows, compare
 
 POST = re.compile(r'id="post-(\d+)"')
 

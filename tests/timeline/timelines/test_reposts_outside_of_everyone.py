@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.maintenance.doctor_report import doctor
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
 
 ALICE, BOB = 1, 2
 

@@ -10,8 +10,7 @@ from retwis_site.exceptions import StoreReadOnly
 from tests.support.stored_keys import publish
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.follow import Follows
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import Follows, Mutes
 from timeline.timelines import unread
 from timeline.timelines.entities import HomePage
 from timeline.timelines.home import Homes

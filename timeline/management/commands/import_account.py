@@ -21,7 +21,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from timeline.account_data.download import Download, read
 from timeline.account_data.restoring import RestoredRelations, Restoring
-from timeline.relations.follow import Follows
+from timeline.relations.relations import Follows
 
 
 class Command(StoreCommand):

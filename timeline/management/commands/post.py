@@ -12,7 +12,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, stored_time
 from timeline.posts.entities import NoSuchPost, PostDeleted
-from timeline.posts.writing.deletion import delete_by_staff
+from timeline.posts.repository import delete_by_staff
 
 
 class Command(StoreCommand):

@@ -19,12 +19,11 @@ from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Watch, watching
 from retwis_site.store.ids import nonce
 from retwis_site.store.rate_limits import RateLimits
-from timeline.posts.composing.forms import PostForm
 from timeline.posts.feature import POSTS
+from timeline.posts.forms import PostForm
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
-from timeline.relations.follow import Follows
-from timeline.relations.protocol.blocks import read_blocks
+from timeline.relations.relations import Follows, read_blocks
 from timeline.timelines.home import Homes
 
 NO_USER = "There is no user {name!r}. `manage.py createuser` makes one; `manage.py seed` makes many, and the user demo."

@@ -8,9 +8,8 @@ from django.template.loader import render_to_string
 from accounts.signing_in.html import Page, Rendering
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
-from timeline.posts.composing import drafts
-from timeline.posts.composing.forms import PostForm, new_token
 from timeline.posts.entities import Post
+from timeline.posts.forms import PostForm, kept_draft, new_token
 from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
@@ -26,7 +25,7 @@ def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None
     post."""
     if by.me is None:
         return NOTHING
-    draft = drafts.kept(request, by.me, reply_to, quote)
+    draft = kept_draft(request, by.me, reply_to, quote)
     if draft is not None:
         return composer_with(PostForm.of(draft.post), by)
     empty = REPLY if reply_to is not None else QUOTE if quote is not None else COMPOSER

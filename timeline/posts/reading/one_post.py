@@ -16,7 +16,7 @@ from timeline.posts.reading.records import (
     record_from,
     tombstone,
 )
-from timeline.relations.protocol.blocks import ask_blocks
+from timeline.relations.relations import ask_blocks
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:

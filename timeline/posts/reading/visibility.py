@@ -20,8 +20,8 @@ from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Result
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
-from timeline.relations.follow import FollowedPeople, LatestFollowed, ask_followed
 from timeline.relations.muted_words import How, MutedWord, Where, ask_muted_words
+from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_followed
 
 # ---- Which texts have words that a viewer mutes.
 

@@ -29,11 +29,10 @@ from tests.support.protocols.site.model import Model
 from tests.support.stored_keys import name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.conversation.threads import Threads
-from timeline.people import follow_pages
-from timeline.people.entities import Show
-from timeline.people.follow_pages import FollowPages
-from timeline.people.lists import ScoreCursor, score_cursor
+from timeline.conversation.repository import Threads
+from timeline.people import directory
+from timeline.people.directory import FollowPages
+from timeline.people.lists import Cursor, Show, id_cursor
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination
@@ -67,7 +66,7 @@ def next_cursor(page):
 
 
 def edges_on(pages):
-    assert all(len(page.edges) <= follow_pages.PEOPLE_A_PAGE for page in pages)
+    assert all(len(page.edges) <= directory.PEOPLE_A_PAGE for page in pages)
     return [edge for page in pages for edge in page.edges]
 
 
@@ -224,7 +223,7 @@ class SiteChecks(RuleBasedStateMachine):
 
         def read(before):
             page = getattr(FollowPages(self.store), f"{side}_page")
-            return page(self.viewer(viewer), name, score_cursor(before), show)
+            return page(self.viewer(viewer), name, id_cursor(before), show)
 
         if person is None:
             with pytest.raises(self.missing_user_error(name)):
@@ -236,9 +235,9 @@ class SiteChecks(RuleBasedStateMachine):
         assert edges_on(pages) == expected
         if row < len(expected):
             since, uid = expected[row].since, expected[row].listed.user.uid
-            assert edges_on(all_pages(read, str(ScoreCursor(since, uid)))) == expected[row + 1 :]
+            assert edges_on(all_pages(read, str(Cursor(since, str(uid))))) == expected[row + 1 :]
             rest = [edge for edge in expected if edge.since <= since]
-            assert edges_on(all_pages(read, str(ScoreCursor(since, NO_ID)))) == rest
+            assert edges_on(all_pages(read, str(Cursor(since, str(NO_ID))))) == rest
 
     def check_post(self, viewer, name, pid):
         self.settle()

@@ -29,14 +29,11 @@ from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.site.checks import CLOCK, KILLED, NO_ID, SiteChecks, hashed
 from tests.support.protocols.site.model import ModelPost, Person
 from tests.support.stores.key_layouts import noted
-from timeline.people.entities import Show
+from timeline.people.lists import Show
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, Published, TargetBlocked, TargetDeleted
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
-from timeline.relations.like import Likes
-from timeline.relations.mute import Mutes
+from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from accounts.users.entities import User
 from accounts.users.names import entries
-from timeline.people.entities import FollowRow, KnownFollowers, ListedPerson, Relation, Show
+from timeline.people.lists import FollowRow, KnownFollowers, ListedPerson, Relation, Show
 from timeline.posts.entities import Counts, Post
-from timeline.relations.entities import Blocks, FollowCounts, Hiding, InCommon
+from timeline.relations.relations import Blocks, FollowCounts, Hiding, InCommon
 
 
 @dataclass

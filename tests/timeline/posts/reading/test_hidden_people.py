@@ -6,10 +6,8 @@ import pytest
 
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import publish
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.block import BlockedPeople
-from timeline.relations.follow import Follows
-from timeline.relations.mute import Mutes
+from timeline.posts.delivery import Reposts
+from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 ALICE, BOB, CAROL = 1, 2, 3
 

@@ -5,12 +5,11 @@ import pytest
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.posts.writing.reposting import Reposts
-from timeline.relations.follow import Follows
-from timeline.relations.mute import FOREVER
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
+from timeline.relations.relations import FOREVER, Follows
 from timeline.search.index import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3

@@ -10,7 +10,7 @@ from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
-from timeline.relations.follow import LATEST, NO_FOLLOWED_READ, LatestFollowed, ask_latest_followed
+from timeline.relations.relations import LATEST, NO_FOLLOWED_READ, LatestFollowed, ask_latest_followed
 
 ALL = LatestFollowed(frozenset({"2"}), are_all=True)
 

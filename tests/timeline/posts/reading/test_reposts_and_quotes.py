@@ -11,7 +11,7 @@ from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT
 from timeline.posts.reading.post_reader import STEPS, PostReader
 from timeline.posts.reading.visibility import NoReposts, PostsBy, PostsOfFollowed
-from timeline.relations.follow import LatestFollowed
+from timeline.relations.relations import LatestFollowed
 
 
 @pytest.fixture

@@ -1,0 +1,174 @@
+"""Reports as they are made: one open report of a person about a thing, also after a crash; and the pages on which a
+user makes them."""
+
+import contextlib
+import io
+
+import pytest
+from django.core.management import call_command
+
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import AccountDeleted
+from retwis_site.jobs.worker import drain
+from tests.support.protocols.reports import CAROL, report
+from tests.support.removed_accounts import doctor_findings
+from tests.support.stored_keys import publish
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.moderation.reports import NewReport, Reports
+from timeline.relations.relations import BlockedPeople
+
+COMMIT = 3  # the round trip of the commit; the first is 0
+
+pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
+
+
+def test_a_report_is_a_hash_in_the_queue(store, raw):
+    one = report(store, ALICE, BOB, 7, note="Again and again")
+    assert raw.hgetall(f"report:{one.rid}") == {
+        "who": "1",
+        "whom": "2",
+        "pid": "7",
+        "reason": "spam",
+        "note": "Again and again",
+        "body": "Buy!",
+    }
+    assert raw.zrange("reports", 0, -1, withscores=True) == [(str(one.rid), one.rid)]
+    assert raw.zrange("reports_about:2", 0, -1, withscores=True) == [(str(one.rid), one.rid)]
+    assert raw.zrange("reports_by:1", 0, -1, withscores=True) == [("2:7", one.rid)]
+    assert noted(raw) == []
+
+
+def test_the_same_thing_is_reported_once(store, raw):
+    report(store, ALICE, BOB)
+    assert not Reports(store).make(ALICE, NewReport(BOB, None, "spam"))
+    assert Reports(store).make(ALICE, NewReport(BOB, 7, "spam"))
+    assert Reports(store).make(CAROL, NewReport(BOB, None, "spam"))
+    assert raw.zcard("reports") == len(raw.keys("report:*")) == 3
+
+
+def test_two_reports_of_one_moment_have_two_ids(store, raw, monkeypatch):
+    monkeypatch.setattr("time.time_ns", lambda: 1_800_000_000_000_000_000)
+    report(store, ALICE, BOB)
+    report(store, CAROL, BOB)
+    assert raw.zrange("reports", 0, -1) == ["1800000000000000", "1800000000000001"]
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, step, monkeypatch, capsys):
+    killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    assert not any(doctor_findings(capsys)[0].values())  # while the job waits for the worker
+    make_due(raw)
+    drain(store, "worker")
+    assert not any(doctor_findings(capsys)[0].values())
+    call_command("cleanup", stdout=io.StringIO())
+    assert not any(any(found.values()) for found in doctor_findings(capsys))
+    is_made = step > COMMIT
+    assert raw.zcard("reports") == raw.zcard("reports_about:2") == raw.zcard("reports_by:1") == is_made
+    assert len(raw.keys("report:*")) == is_made
+    assert Reports(store).make(ALICE, NewReport(BOB, 7, "spam")) == (not is_made)
+
+
+@pytest.mark.parametrize("key", ["reports", "reports_about:2"])
+def test_a_report_that_is_lost_from_a_list_is_found_by_doctor(store, raw, key, monkeypatch, capsys):
+    one = report(store, ALICE, BOB)
+    raw.delete(key)
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    assert doctor_findings(capsys)[0]["open reports that are not in the queue"] == 1
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert raw.zrange(key, 0, -1) == [str(one.rid)]
+
+
+@pytest.fixture(params=["alice", "bob"])
+def deletion(request, store, raw):
+    """The deletion of an account. Returns a function that checks what is left of alice's report about bob's post."""
+    login = request.getfixturevalue(request.param)
+
+    def delete():
+        AccountDeletion(store).delete(login.user, login.secret)
+        drain(store, "another worker")
+
+    def require_gone():
+        if raw.exists("reports"):  # the deletion came after the last look: the report stays for the staff
+            assert request.param == "alice"
+            [rid] = raw.zrange("reports", 0, -1)
+            assert not raw.hexists(f"report:{rid}", "who")
+        else:
+            assert raw.keys("report*") == []
+
+    return delete, require_gone
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_nothing_is_left_of_a_report_when_an_account_goes_meanwhile(store, raw, deletion, step):
+    delete, require_gone = deletion
+    with contextlib.suppress(AccountDeleted), before_round_trip(step, delete) as happened:
+        Reports(store).make(ALICE, NewReport(BOB, 7, "spam"))
+    assert happened
+    require_gone()
+    assert raw.zcard("outbox") == 0
+
+
+@pytest.mark.parametrize("worker_step", range(12))
+@pytest.mark.parametrize("step", range(COMMIT + 1, 9))
+def test_nothing_is_left_of_a_killed_report_when_an_account_goes_before_the_worker_has_finished(
+    store, raw, deletion, step, worker_step
+):
+    delete, require_gone = deletion
+    killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
+    make_due(raw)
+    with before_round_trip(worker_step, delete) as happened:
+        drain(store, "worker")
+    assert happened
+    drain(store, "worker")
+    require_gone()
+    assert raw.zcard("outbox") == 0
+
+
+# ---- The pages on which a user reports a person or a post.
+
+
+ALICE, BOB = 1, 2
+
+
+def test_a_post_is_reported_with_its_text_also_by_someone_whom_its_author_blocks(browser, alice, bob, store, raw):
+    publish(raw, store, bob, "Buy!")
+    BlockedPeople(store).block(BOB, ALICE)
+    client = browser(alice)
+    assert "Buy!" in client.get("/@bob/1/report/").content.decode()
+    response = client.post("/@bob/1/report/", {"reason": "spam", "note": "Ads"})
+    assert (response.status_code, response["Location"]) == (302, "/@bob/reported/")
+    [rid] = raw.zrange("reports", 0, -1)
+    assert raw.hmget(f"report:{rid}", "who", "whom", "pid", "body", "note") == ["1", "2", "1", "Buy!", "Ads"]
+    page = client.get("/@bob/reported/").content.decode()
+    assert "/@bob/block/" in page
+    assert "/@bob/mute/" in page
+
+
+def test_a_person_is_reported_for_a_rule_of_the_site(browser, alice, raw):
+    raw.hset("site", "rules", "Be kind\nNo spoilers")
+    client = browser(alice)
+    assert "It breaks rule 2: No spoilers" in client.get("/@bob/report/").content.decode()
+    client.post("/@bob/report/", {"reason": "rule:2", "note": ""})
+    [rid] = raw.zrange("reports", 0, -1)
+    assert raw.hmget(f"report:{rid}", "reason", "rule") == ["rule:2", "No spoilers"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"reason": "rule:9"}, {"reason": "other"}, {"reason": "spam", "note": "x" * 501}]
+)
+def test_a_form_with_errors_keeps_what_was_typed(browser, alice, raw, fields):
+    response = browser(alice).post("/@bob/report/", fields)
+    assert response.status_code == 422
+    assert fields.get("note", "") in response.content.decode()
+    assert raw.keys("report*") == []
+
+
+def test_a_visitor_logs_in_first_and_nobody_reports_themself(browser, alice, raw):
+    assert browser().get("/@bob/report/")["Location"].startswith("/login/")
+    assert browser(alice).get("/@alice/report/")["Location"] == "/@Alice/"
+
+
+def test_the_menu_of_a_person_leads_to_the_report(browser, alice):
+    assert 'href="/@bob/report/"' in browser(alice).get("/@bob/").content.decode()

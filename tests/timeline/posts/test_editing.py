@@ -1,0 +1,237 @@
+"""The author of a post may change its text. Everyone may read the earlier ones."""
+
+import re
+
+import pytest
+
+from tests.support.people import LONG_AGO
+from tests.support.stored_keys import publish
+from timeline.posts import repository
+from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TooManyEdits
+from timeline.posts.reading.records import Version, ask_versions
+from timeline.posts.repository import MOST_TEXTS, Posts
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time, which stands still: a list with one number."""
+    seconds = [LONG_AGO + 100]
+    monkeypatch.setattr(repository.time, "time", lambda: seconds[0])
+    return seconds
+
+
+@pytest.fixture
+def post(store, alice, bob, now, raw):
+    """Post 1 by alice; post 2 by bob answers it, and post 3 quotes it."""
+    for pid, (uid, new) in enumerate(
+        [(1, NewPost("first")), (2, NewPost("well", reply_to=1)), (2, NewPost("look", quote=1))], start=1
+    ):
+        Posts(store).publish(uid, new, str(pid))
+        raw.hset(f"post:{pid}", "time", str(LONG_AGO))
+
+
+def versions(store, pid):
+    pipe = store.pipeline()
+    asked = ask_versions(pipe, pid)
+    pipe.execute()
+    return asked.value
+
+
+def test_an_edit_replaces_the_text_and_keeps_the_earlier_ones(store, post, now, raw):
+    assert Posts(store).edit(1, 1, "second")
+    now[0] += 60
+    assert Posts(store).edit(1, 1, "third")
+    assert raw.hmget("post:1", "body", "edited", "time") == ["third", str(now[0]), str(LONG_AGO)]
+    assert raw.hgetall("edits:1") == {str(LONG_AGO): "first", str(now[0] - 60): "second", str(now[0]): "third"}
+    assert [text for _, text in versions(store, 1)] == ["first", "second", "third"]
+    assert raw.keys("outbox*") == []
+
+
+def test_two_edits_in_one_second_have_two_seconds(store, post, now, raw):
+    Posts(store).edit(1, 1, "second")
+    Posts(store).edit(1, 1, "third")
+    assert versions(store, 1) == (
+        Version(LONG_AGO, "first"),
+        Version(now[0], "second"),
+        Version(now[0] + 1, "third"),
+    )
+    assert raw.hget("post:1", "body") == "third"
+
+
+def test_an_edit_by_a_clock_that_is_behind_is_still_the_newest(store, post, now, raw):
+    Posts(store).edit(1, 1, "second")
+    now[0] = 5
+    Posts(store).edit(1, 1, "third")
+    assert raw.hget("post:1", "body") == "third"
+
+
+def test_the_same_text_is_no_edit(store, post, raw):
+    assert not Posts(store).edit(1, 1, "first")
+    assert raw.keys("edits:*") == []
+    assert raw.hget("post:1", "edited") is None
+
+
+def test_only_the_author_edits(store, post, raw):
+    for uid, pid in ((2, 1), (1, 99)):
+        with pytest.raises(NoSuchPost):
+            Posts(store).edit(uid, pid, "mine")
+    raw.hset("post:9", mapping={"user_id": "1", "time": "1", "repost_of": "2"})
+    with pytest.raises(NoSuchPost):
+        Posts(store).edit(1, 9, "a repost has no text")
+    assert raw.keys("edits:*") == []
+
+
+def test_a_deleted_post_is_not_edited(store, post, raw):
+    Posts(store).delete(1, 1)
+    with pytest.raises(PostDeleted):
+        Posts(store).edit(1, 1, "again")
+
+
+def test_the_texts_of_a_deleted_post_are_gone(store, post, raw):
+    Posts(store).edit(1, 1, "second")
+    Posts(store).delete(1, 1)
+    assert raw.keys("edits:*") == []
+    assert raw.hget("post:1", "body") == ""
+
+
+def test_a_post_has_at_most_a_hundred_texts(store, post, raw):
+    for number in range(2, MOST_TEXTS + 1):
+        Posts(store).edit(1, 1, f"text {number}")
+    with pytest.raises(TooManyEdits):
+        Posts(store).edit(1, 1, "one more")
+    assert raw.hlen("edits:1") == MOST_TEXTS
+    assert not Posts(store).edit(1, 1, f"text {MOST_TEXTS}")
+
+
+def test_an_edit_leaves_thread_and_numbers_as_they_are(store, post, raw):
+    Posts(store).edit(2, 2, "well, well")
+    Posts(store).edit(2, 3, "look, look")
+    Posts(store).edit(1, 1, "second")
+    assert raw.zrange("thread:1", 0, -1) == raw.zrange("replies_to:1", 0, -1) == ["2"]
+    assert raw.zrange("quotes_of:1", 0, -1) == ["3"]
+    assert raw.hmget("post:1", "replies", "quotes") == ["1", "1"]
+
+
+def test_an_edit_takes_six_round_trips(store, post, round_trips):
+    assert len(round_trips(lambda: Posts(store).edit(1, 1, "second")).round_trips) == 6
+    assert len(round_trips(lambda: Posts(store).edit(1, 1, "second")).round_trips) == 1
+
+
+def test_bad_values_in_the_texts_are_skipped(store, post, raw):
+    raw.hset("edits:1", mapping={"yesterday": "bad", str(LONG_AGO): "first"})
+    Posts(store).edit(1, 1, "second")
+    assert raw.hget("post:1", "body") == "second"
+
+
+# ---- Authors change the texts of their posts; everyone may read the earlier ones.
+
+
+@pytest.fixture
+def alices_post(raw, store, alice, bob):
+    """Post 1, of alice."""
+    return publish(raw, store, alice, "The frist text")
+
+
+def test_the_author_gets_a_form_with_the_text(browser, alice, alices_post):
+    page = browser(alice).get("/@alice/1/edit/")
+    assert page.status_code == 200
+    assert "The frist text</textarea>" in page.content.decode()
+
+
+def test_the_new_text_stands_and_the_page_of_the_post_follows(browser, alice, alices_post, raw):
+    client = browser(alice)
+    answer = client.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
+    assert answer.redirect_chain == [("/@Alice/1/", 302)]
+    assert "Saved." in answer.content.decode()
+    assert raw.hget("post:1", "body") == "The first text\n\nwith more"
+    assert "The frist text" in raw.hvals("edits:1")
+
+
+def test_the_same_text_changes_nothing(browser, alice, alices_post, raw):
+    answer = browser(alice).post("/@alice/1/edit/", {"body": "The frist text"}, follow=True)
+    assert answer.redirect_chain == [("/@Alice/1/", 302)]
+    assert "Saved." not in answer.content.decode()
+    assert not raw.exists("edits:1")
+
+
+@pytest.mark.parametrize(("body", "error"), [("", "Write something first."), ("x" * 281, "1 character too many.")])
+def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw, body, error):
+    answer = browser(alice).post("/@alice/1/edit/", {"body": body})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert f"{body}</textarea>" in page
+    assert error in page
+    assert raw.hget("post:1", "body") == "The frist text"
+
+
+def test_a_post_with_too_many_texts_keeps_the_one_it_has(browser, alice, alices_post, raw, monkeypatch):
+    monkeypatch.setattr(repository, "MOST_TEXTS", 2)
+    client = browser(alice)
+    client.post("/@alice/1/edit/", {"body": "second"})
+    answer = client.post("/@alice/1/edit/", {"body": "third"})
+    assert answer.status_code == 422
+    assert "This post was edited too often." in answer.content.decode()
+    assert "third</textarea>" in answer.content.decode()
+    assert raw.hget("post:1", "body") == "second"
+
+
+def test_nobody_else_may_edit_and_their_text_is_kept(browser, bob, alices_post, raw):
+    client = browser(bob)
+    assert client.get("/@alice/1/edit/").status_code == 403
+    answer = client.post("/@alice/1/edit/", {"body": "Not mine"})
+    assert answer.status_code == 403
+    assert "You are logged in as @bob." in answer.content.decode()
+    assert "Not mine</textarea>" in answer.content.decode()
+    assert raw.hget("post:1", "body") == "The frist text"
+
+
+def test_a_visitor_logs_in_first(browser, alices_post):
+    assert browser().get("/@alice/1/edit/")["Location"] == "/login/?next=%2F%40alice%2F1%2Fedit%2F"
+
+
+@pytest.mark.parametrize("address", ["/@alice/2/edit/", "/@bob/1/edit/", "/@nobody/1/edit/", "/@alice/2/history/"])
+def test_a_post_that_is_not_there_is_not_found(browser, alice, alices_post, address):
+    assert browser(alice).get(address).status_code == 404
+
+
+def test_a_repost_has_no_text_to_edit(browser, alice, alices_post, raw):
+    raw.hset("post:2", mapping={"user_id": 1, "time": LONG_AGO, "repost_of": 1})
+    raw.zadd("updates:1", {"2": 2})
+    assert browser(alice).get("/@alice/2/edit/").status_code == 404
+
+
+@pytest.mark.parametrize("page", ["edit", "history"])
+def test_a_deleted_post_has_neither_page(browser, alice, alices_post, store, page):
+    Posts(store).edit(1, 1, "second")
+    Posts(store).delete(1, 1)
+    answer = browser(alice).get(f"/@alice/1/{page}/")
+    assert answer.status_code == 410
+    assert "frist" not in answer.content.decode()
+
+
+def test_everyone_reads_all_texts_the_newest_first(browser, alices_post, store):
+    Posts(store).edit(1, 1, "second & @bob")
+    Posts(store).edit(1, 1, "third")
+    page = browser().get("/@alice/1/history/").content.decode()
+    texts = re.findall(r'<p class="body" dir="auto">(.*?)</p>', page)
+    assert [re.sub("<.*?>", "", text) for text in texts] == ["third", "second &amp; @bob", "The frist text"]
+    assert page.count("Current text") == 1
+    assert page.index("Current text") < page.index("third")
+
+
+def test_a_post_that_was_never_edited_has_one_text(browser, alices_post):
+    page = browser().get("/@alice/1/history/").content.decode()
+    assert page.count('<p class="body"') == 1
+
+
+def test_a_reply_that_is_edited_stays_a_reply(browser, bob, alices_post, store, raw):
+    Posts(store).publish(bob.user.uid, NewPost("Yes", reply_to=1), "t")
+    browser(bob).post("/@bob/2/edit/", {"body": "No"})
+    assert raw.hmget("post:2", "body", "reply_to") == ["No", "1"]
+
+
+def test_the_history_costs_two_round_trips_when_warm(browser, alices_post, store, round_trips):
+    Posts(store).edit(1, 1, "second")
+    client = browser()
+    client.get("/@alice/1/history/")
+    assert len(round_trips(lambda: client.get("/@alice/1/history/")).round_trips) <= 2

@@ -1,0 +1,183 @@
+"""A repost is a post of its own in the lists of followers. Its undo, and the deletion of the original, withdraw it."""
+
+import time
+
+import pytest
+
+from retwis_site.jobs.worker import drain
+from tests.support.removed_accounts import delete_and_remove
+from tests.support.stored_keys import everything, publish
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NoSuchPost
+from timeline.posts.repository import Posts
+from timeline.relations.relations import Follows
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def pid(store, raw, alice, bob, carol):
+    """A post of bob's. carol follows alice, and has a home."""
+    Follows(store).follow(CAROL, ALICE)
+    found = publish(raw, store, bob, "Hello")
+    raw.rpush("posts:3", "b1", "0")
+    raw.rpush("posts:1", "b1", "0")
+    return found
+
+
+def own_post(raw, pid, who=ALICE):
+    return int(raw.zscore(f"reposts:{who}", pid))
+
+
+def assert_nothing_is_left(raw, pid):
+    assert not raw.exists("reposts:1", f"reposted_by:{pid}", "updates:1")
+    assert not raw.hexists(f"post:{pid}", "reposts")
+    assert raw.keys("post:*") in ([f"post:{pid}"], [])
+    assert noted(raw) == []
+
+
+def test_a_repost_is_a_post_without_a_text_on_both_sides_of_its_edge(store, raw, pid):
+    Reposts(store).repost(ALICE, pid, BOB)
+    own = own_post(raw, pid)
+    stored = raw.hgetall(f"post:{own}")
+    assert abs(int(stored.pop("time")) - time.time()) < 60
+    assert stored == {"user_id": "1", "repost_of": str(pid)}
+    assert raw.zrange(f"reposted_by:{pid}", 0, -1, withscores=True) == [("1", own)]
+    assert raw.zrange("updates:1", 0, -1, withscores=True) == [(str(own), own)]
+    assert raw.hget(f"post:{pid}", "reposts") == "1"
+    assert raw.zrange("notices:2", 0, -1) == [f"repost:{pid}:1"]
+    assert noted(raw) == []
+
+
+def test_it_comes_to_the_homes_of_its_author_and_followers(store, raw, pid):
+    Reposts(store).repost(ALICE, pid, BOB)
+    own = str(own_post(raw, pid))
+    assert raw.lindex("posts:3", 0) == raw.lindex("posts:1", 0) == own
+    assert own not in raw.lrange("timeline", 0, -1)
+
+
+def test_a_second_repost_changes_nothing(store, raw, pid):
+    Reposts(store).repost(ALICE, pid, BOB)
+    before = {key: value for key, value in everything(raw).items() if key != "next_post_id"}
+    Reposts(store).repost(ALICE, pid, BOB)
+    assert {key: value for key, value in everything(raw).items() if key != "next_post_id"} == before
+
+
+def test_an_undo_withdraws_it(store, raw, pid):
+    Reposts(store).repost(ALICE, pid, BOB)
+    Reposts(store).undo(ALICE, pid, BOB)
+    assert_nothing_is_left(raw, pid)
+    assert not raw.exists("notices:2")
+
+
+def test_an_undo_without_a_repost_is_one_round_trip(store, raw, pid, round_trips):
+    before = everything(raw)
+    assert len(round_trips(lambda: Reposts(store).undo(ALICE, pid, BOB)).round_trips) == 1
+    assert everything(raw) == before
+
+
+def test_the_round_trips_are_few(store, raw, pid, round_trips):
+    assert len(round_trips(lambda: Reposts(store).repost(ALICE, pid, BOB)).round_trips) == 13
+    assert len(round_trips(lambda: Reposts(store).undo(ALICE, pid, BOB)).round_trips) == 10
+
+
+def test_many_followers_get_it_from_a_worker(store, raw, pid, settings):
+    settings.DELIVER_INLINE_LIMIT = 0
+    Reposts(store).repost(ALICE, pid, BOB)
+    own = own_post(raw, pid)
+    [job] = noted(raw)
+    assert job.startswith(f"fan_repost:{own}:")
+    assert str(own) not in raw.lrange("posts:3", 0, -1)
+    assert drain(store, "worker") == 1
+    assert raw.lindex("posts:3", 0) == str(own)
+    assert noted(raw) == []
+
+
+def test_an_undo_before_the_worker_leaves_nothing(store, raw, pid, settings):
+    settings.DELIVER_INLINE_LIMIT = 0
+    Reposts(store).repost(ALICE, pid, BOB)
+    Reposts(store).undo(ALICE, pid, BOB)
+    drain(store, "worker")
+    assert_nothing_is_left(raw, pid)
+
+
+@pytest.mark.parametrize("gone", ["deleted", "never there"])
+def test_a_repost_of_a_post_that_is_not_there_is_taken_back(store, raw, pid, gone):
+    if gone == "deleted":
+        Posts(store).delete(BOB, pid)
+    else:
+        raw.delete(f"post:{pid}")
+    Reposts(store).repost(ALICE, pid, BOB)
+    assert_nothing_is_left(raw, pid)
+
+
+def test_the_deletion_of_the_original_withdraws_all_reposts(store, raw, pid):
+    for uid in (ALICE, BOB, CAROL):
+        Reposts(store).repost(uid, pid, BOB)
+    Posts(store).delete(BOB, pid)
+    assert raw.keys("reposts:*") == raw.keys("reposted_by:*") == raw.keys("updates:*") == []
+    assert raw.keys("post:*") == [f"post:{pid}"]
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_the_deletion_of_an_account_withdraws_its_reposts_and_those_of_its_posts(store, raw, pid, request, who):
+    Reposts(store).repost(ALICE, pid, BOB)
+    delete_and_remove(store, request.getfixturevalue(who))
+    assert_nothing_is_left(raw, pid)
+
+
+def test_a_repost_is_undone_and_not_deleted(store, raw, pid):
+    Reposts(store).repost(ALICE, pid, BOB)
+    with pytest.raises(NoSuchPost):
+        Posts(store).delete(ALICE, own_post(raw, pid))
+    assert own_post(raw, pid)
+
+
+@pytest.mark.parametrize("step", range(1, 12))
+def test_a_repost_that_is_killed_is_finished_or_leaves_an_orphan_alone(store, raw, pid, step):
+    killed_before_round_trip(step, lambda: Reposts(store).repost(ALICE, pid, BOB))
+    make_due(raw)
+    drain(store, "worker")
+    assert noted(raw) == []
+    score = raw.zscore("reposts:1", pid)
+    assert raw.zscore(f"reposted_by:{pid}", ALICE) == score
+    assert raw.zrange("updates:1", 0, -1) == ([str(int(score))] if score else [])
+    assert raw.hget(f"post:{pid}", "reposts") == ("1" if score else None)
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_an_undo_that_is_killed_is_finished(store, raw, pid, step):
+    Reposts(store).repost(ALICE, pid, BOB)
+    killed_before_round_trip(step, lambda: Reposts(store).undo(ALICE, pid, BOB))
+    make_due(raw)
+    drain(store, "worker")
+    if step > 2:
+        assert_nothing_is_left(raw, pid)
+    else:
+        assert raw.zrange("updates:1", 0, -1) == [str(own_post(raw, pid))]
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_the_deletion_of_the_original_during_a_repost_leaves_nothing(store, raw, pid, step):
+    with before_round_trip(step, lambda: Posts(store).delete(BOB, pid)):
+        Reposts(store).repost(ALICE, pid, BOB)
+    assert_nothing_is_left(raw, pid)
+
+
+@pytest.mark.parametrize("step", range(8))
+def test_an_old_undo_does_not_remove_a_newer_repost(store, raw, pid, step):
+    def undo_and_repost():
+        Reposts(store).undo(ALICE, pid, BOB)
+        Reposts(store).repost(ALICE, pid, BOB)
+
+    Reposts(store).repost(ALICE, pid, BOB)
+    with before_round_trip(step, undo_and_repost):
+        Reposts(store).undo(ALICE, pid, BOB)
+    if step:
+        own = own_post(raw, pid)
+        assert raw.zrange("updates:1", 0, -1) == [str(own)]
+        assert raw.zscore(f"reposted_by:{pid}", ALICE) == own
+        assert raw.hget(f"post:{pid}", "reposts") == "1"
+    assert noted(raw) == []

@@ -1,0 +1,353 @@
+"""What the pages around posts read: threads, quotes, who likes or reposts a post, what the viewer likes or keeps."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import stored_ids, stored_rows
+from retwis_site.store.reading import rest, trip
+from retwis_site.store.replies import Result
+from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, read_rows
+from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
+from timeline.posts.reading.one_post import OnePost, PostOrPlace
+from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
+from timeline.posts.reading.records import Record, post_deleted
+from timeline.relations.relation import Relation
+from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_latest_followed, ask_muted_threads
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+
+# ---- Threads: a post, what it replies to, and the replies to it.
+#
+# The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
+# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
+
+
+# The replies to a post are branches: what stands below what on the page of a thread. This asks nothing of the store.
+
+
+DEEPEST = 3  # indents; a branch that forks more often continues on the page of its last post
+
+InThread = Post | Unavailable
+Rank = Callable[[InThread], tuple[int, int]]  # the lowest comes first
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A chain of posts, each of which replies to the one before. Where it ends, it may fork."""
+
+    posts: list[InThread]  # at least one
+    forks: "list[Branch]" = field(default_factory=list)  # none or several; one alone when others are not on this page
+    has_more: bool = False  # the last post has replies that are not on this page
+
+    def pids(self) -> Iterator[int]:
+        """The ids of all posts, in the order of the page."""
+        for post in self.posts:
+            yield post.pid
+        for fork in self.forks:
+            yield from fork.pids()
+
+
+def branches(top: int, replies: Iterable[InThread], rank: Rank) -> list[Branch]:
+    """The branches below the post `top`, in the order of `rank`, each level anew.
+
+    `replies` may have posts of other branches. A post that the viewer does not see is left out, unless posts below it
+    are shown. Work is linear in the replies, but for sorting.
+    """
+    below: dict[int, list[InThread]] = {}
+    for reply in {reply.pid: reply for reply in replies if reply.pid != top}.values():
+        if reply.links.reply_to is not None:
+            below.setdefault(reply.links.reply_to, []).append(reply)
+    known = {pid: len(found) for pid, found in below.items()}
+    shown = _without_empty_ends(top, below)
+    for found in shown.values():
+        found.sort(key=rank)
+    return [_branch(first, shown, known, level=0) for first in shown.get(top, ())]
+
+
+def _without_empty_ends(top: int, below: dict[int, list[InThread]]) -> dict[int, list[InThread]]:
+    """The replies below `top`, by the post replied to, without those that lead to no post that the viewer sees."""
+    reached: list[InThread] = []
+    level: Sequence[InThread] = below.get(top, ())
+    while level:  # each post replies to one other, so no post is reached twice
+        reached += level
+        level = [reply for post in level for reply in below.get(post.pid, ())]
+    kept: dict[int, list[InThread]] = {}
+    for reply in reversed(reached):  # from the leaves up
+        if isinstance(reply, Post) or reply.pid in kept:
+            kept.setdefault(reply.links.reply_to or top, []).append(reply)
+    return kept
+
+
+def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, int], level: int) -> Branch:
+    posts = [first]
+    while True:
+        last = posts[-1]
+        replies = below.get(last.pid, [])
+        has_more = isinstance(last, Post) and last.counts.replies > known.get(last.pid, 0)
+        if len(replies) != 1 or has_more:
+            break
+        posts.append(replies[0])
+    if level == DEEPEST:
+        return Branch(posts, has_more=has_more or bool(replies))
+    return Branch(posts, [_branch(reply, below, known, level + 1) for reply in replies], has_more)
+
+
+# ---- The page of a thread.
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadPage:
+    author: User
+    post: Post | Unavailable
+    above: list[Post | Unavailable]  # what the post replies to, the first of the thread first; none on later pages
+    begins_higher: bool  # the thread has posts above these
+    replies: list[Branch]
+    after: int | None  # the cursor of the next page of replies; None on the last page
+    is_muted: bool = False  # by the viewer: they get no notices of the thread
+
+
+# ---- Threads
+
+
+A_PAGE = 100  # replies to the post itself that a page has
+IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
+
+FOLLOWS_NOBODY = Result(lambda: LatestFollowed(frozenset(), are_all=True))
+NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
+
+
+class Threads:
+    """All threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage:
+        """A post of `username` with what it replies to, and the replies to it above the cursor: first the author's own,
+        then those of people whom the viewer follows, then the others, each oldest first.
+
+        Two round trips with cached uids, however long the thread is; one for a post without replies that is cached. One
+        more for replies to a post that is a reply itself, and one while the author of a post is not cached. Raises
+        NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without replies.
+
+        The id of a repost gives the post that it reposts, without its thread.
+        """
+        limit = "-inf" if after is None else f"({after}"
+        author, (found, replies, in_thread, known, latest, muted) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: trip(
+                PostOrPlace(pipe, me, them, pid),
+                pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
+                pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
+                FOLLOWS_NOBODY if me is None else ask_latest_followed(pipe, me),
+                ask_latest_acted(pipe, me),
+                NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+            ),
+        )
+        links = found.links
+        if links.repost_of is not None:
+            return self._reposted(viewer, pid)
+        listed = stored_ids(keys.replies_to(pid), replies)
+        direct, below = listed[:A_PAGE], stored_ids(keys.thread(pid), in_thread)
+        if direct and links.root is not None and links.root != pid:
+            below = self._in_thread(links.root, max(pid, after or 0))
+        here = set(direct)
+        above = [higher for higher in _above(links) if higher != pid] if after is None else []
+        followed = FollowedPeople(viewer.uid or 0, known)
+        rules = [_AsksWhomTheViewerFollows(followed)]
+        acted = latest.asking_for(pid)
+        reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
+        posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
+        shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
+        page = ThreadPage(
+            author,
+            _as_it_is_now(posts.get(pid), found, author),
+            [posts.get(higher) or Unavailable(higher, NO_LINKS, DeletedBy.AUTHOR) for higher in reversed(above)],
+            begins_higher=bool(above) and _is_reply(posts.get(above[-1])),
+            replies=branches(pid, shown, _rank(author.uid, followed.among(_authors(shown)))),
+            after=direct[-1] if len(listed) > A_PAGE else None,
+            is_muted=str(links.root or pid) in muted,
+        )
+        if isinstance(found, Unavailable) and found.deleted_by and not page.replies and page.after is None:
+            raise post_deleted(pid, found.deleted_by)
+        return page
+
+    def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
+        """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
+        acted, fresh = NOTHING_READ_MUTES_ASIDE, viewer.just_changed
+        posts, _ = PostReader(self._store, viewer.user, acted=acted, fresh=fresh).read([repost])
+        if not posts:
+            raise NoSuchPost(repost)
+        return ThreadPage(posts[0].author, posts[0], [], begins_higher=False, replies=[], after=None)
+
+    def _in_thread(self, root: int, above: int) -> list[int]:
+        """The next posts of a thread above an id. One round trip."""
+        pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
+        return stored_ids(keys.thread(root), pids)
+
+    def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, InThread]:
+        """The posts by id, also those that are not shown. Round trips as for `PostReader.read`."""
+        pipe = self._store.pipeline()
+        found = rest(pipe, reader.reading(pipe, [*pids]))
+        all_of_them: list[InThread] = [*found.unavailable(), *found.posts]
+        return {post.pid: post for post in all_of_them}
+
+
+def _as_it_is_now(shown: InThread | None, found: Record | Unavailable, author: User) -> InThread:
+    """The post as the first round trip has found it. `shown` may be older, but says whether the viewer sees it."""
+    if isinstance(found, Unavailable):
+        return found
+    if shown is None:
+        return found.by(author)
+    return found.by(author)._replace(context=shown.context) if isinstance(shown, Post) else shown
+
+
+def _above(links: Links) -> tuple[int, ...]:
+    """The nearest posts above, nearest first. An import may know only the post replied to."""
+    return links.above or ((links.reply_to,) if links.reply_to else ())
+
+
+def _is_reply(post: InThread | None) -> bool:
+    return post is not None and post.links.reply_to is not None
+
+
+def _authors(posts: Iterable[InThread]) -> set[int]:
+    return {post.author.uid for post in posts if isinstance(post, Post)}
+
+
+def _rank(author: int, followed: Collection[int]) -> Rank:
+    def rank(reply: InThread) -> tuple[int, int]:
+        if not isinstance(reply, Post):
+            return 2, reply.pid
+        uid = reply.author.uid
+        return (0 if uid == author else 1 if uid in followed else 2), reply.pid
+
+    return rank
+
+
+class _AsksWhomTheViewerFollows:
+    """A rule that hides nothing: the order of the replies depends on whom the viewer follows."""
+
+    def __init__(self, followed: FollowedPeople) -> None:
+        self._followed = followed
+
+    def ask(self, pipe: Pipe, people: set[int]) -> None:
+        self._followed.ask(pipe, people)
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        return posts
+
+
+# ---- The posts that quote a post.
+
+
+@dataclass(frozen=True, slots=True)
+class QuotesPage:
+    author: User  # of the quoted post
+    pid: int
+    page: Page
+
+
+class Quotes:
+    """All quotes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, username: str, pid: int, before: int | None) -> QuotesPage:
+        """The posts below the cursor that quote a post of `username`, newest first.
+
+        Two round trips with cached uids; one more where many of the quotes are hidden, and those of `PostReader.read`
+        while the author of a post is not cached. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted.
+        """
+        below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE + 1
+        author, (_, acted, quotes) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: trip(
+                OnePost(pipe, me, them, pid),
+                ask_latest_acted(pipe, me),
+                pipe.zrevrangebyscore(keys.quotes_of(pid), below, "-inf", most),
+            ),
+        )
+        pids = stored_ids(keys.quotes_of(pid), quotes)
+        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
+        filled = fill(pids, POSTS_A_PAGE, reader.read)
+        return QuotesPage(author, pid, Page(filled.posts, filled.older))
+
+
+# ---- Who likes a post, and who has reposted it.
+
+
+@dataclass(frozen=True, slots=True)
+class ActedByPage:
+    """A page of people, the latest first."""
+
+    author: User  # of the post
+    pid: int
+    people: list[ListedPerson]
+    older: str | None  # the cursor of the next page; None on the last page
+
+
+class ActedBy:
+    """The people who have acted on posts: of a relation with a mirror, such as those who like them. Only reads."""
+
+    def __init__(self, store: Store, relation: Relation) -> None:
+        self._store = store
+        self._relation = relation
+
+    def page(self, viewer: Viewer, username: str, pid: int, before: Cursor | None) -> ActedByPage:
+        """Who has acted on a post of `username`. Two round trips with cached uids, three for a later page. Raises
+        NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, NotShown."""
+        assert self._relation.mirror is not None
+        key = self._relation.mirror(pid)
+        author, (_, found) = viewer.ask_about(
+            username,
+            lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
+        )
+        shown = stored_rows(key, found[:PEOPLE_A_PAGE])
+        pipe = self._store.pipeline()
+        people = ask_listed(pipe, viewer.uid, [uid for uid, _ in shown])
+        pipe.execute()
+        older = None
+        if shown and len(found) > PEOPLE_A_PAGE:
+            uid, score = shown[-1]
+            older = str(Cursor(score, str(uid)))
+        return ActedByPage(author, pid, [*people.value.values()], older)
+
+
+# ---- A user's own lists of posts: those that they like, and those that they keep.
+
+
+MOST = POSTS_A_PAGE + READ_MORE + 1  # rows that are read for a page
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    """A page of posts, the latest like or bookmark first."""
+
+    posts: list[Post]
+    older: Cursor | None  # None on the last page
+
+
+class SavedPosts:
+    """The posts of one relation of the viewer, such as those that they like. Only reads."""
+
+    def __init__(self, store: Store, relation: Relation) -> None:
+        self._store = store
+        self._key = relation.truth
+
+    def page(self, viewer: Viewer, before: Cursor | None) -> SavedPage:
+        """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
+        are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
+        key = self._key
+        me, (acted, scored) = viewer.ask_as_user(
+            lambda pipe, me: read_rows(pipe, key(me), before, MOST, ask_latest_acted(pipe, me))
+        )
+        scores = dict(stored_rows(key(me.uid), scored))
+        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed)
+        filled = fill([*scores], POSTS_A_PAGE, reader.read)
+        older = filled.older
+        return SavedPage(filled.posts, None if older is None else Cursor(scores[older], str(older)))

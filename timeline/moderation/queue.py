@@ -1,0 +1,195 @@
+"""What the pages of staff read, and how they say it: the queue of open reports, and what is known of a person."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.community.log import Act, Log
+from accounts.community.sanctions import GRANTED, REFUSED
+from accounts.community.views import SiteForm
+from accounts.users.entities import Role, State
+from retwis_site.http.language import listed
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import active_language
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import stored_ids
+from timeline.moderation.reports import PREFIX, RULE, Action, Reason, Report, Reports
+from timeline.posts.repository import Posts
+
+READ = 200  # reports of a page
+
+
+class Reported(NamedTuple):
+    """A person or a post with its open reports."""
+
+    newest: Report
+    name: str  # of the person; empty for an unknown one
+    reporters: int
+
+
+class Queue(NamedTuple):
+    things: list[Reported]
+    older: int | None  # the cursor of the next page
+
+
+def queue(store: Store, before: int | None) -> Queue:
+    """The newest READ open reports below this id, grouped. Three round trips."""
+    reports = Reports(store).open(before, READ)
+    names = names_of(store, {report.about.whom for report in reports})
+    return Queue(_grouped(reports, names), reports[-1].rid if len(reports) == READ else None)
+
+
+def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
+    """Usernames by uid, also of suspended and deleted accounts. One round trip."""
+    pipe = store.pipeline()
+    asked = {uid: pipe.hget(keys.user(uid), "username") for uid in uids}
+    pipe.execute()
+    return {uid: name.value or "" for uid, name in asked.items()}
+
+
+def _grouped(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
+    groups: dict[str, list[Report]] = {}
+    for report in reports:
+        groups.setdefault(report.about.thing, []).append(report)
+    return [
+        Reported(some[0], names[some[0].about.whom], len({report.who for report in some})) for some in groups.values()
+    ]
+
+
+# ---- Why something is reported, in words.
+
+
+REASONS = {
+    Reason.SPAM: _("It is spam or fraud"),
+    Reason.HARASSMENT: _("It insults or threatens someone"),
+    Reason.ILLEGAL: _("It is against the law"),
+    Reason.OTHER: _("Something else"),
+}
+
+
+def reasons(rules: Sequence[str]) -> list[tuple[str, str | Promise]]:
+    """The reasons with their labels; the rules of the site stand before the last one."""
+    *first, other = REASONS
+    named = [(f"{RULE}{number}", label_of(f"{RULE}{number}", rule)) for number, rule in enumerate(rules, 1)]
+    return [*((reason.value, REASONS[reason]) for reason in first), *named, (other.value, REASONS[other])]
+
+
+def label_of(reason: str, rule: str) -> str:
+    """A reason in words; `rule`: the text of the rule that it names."""
+    if reason.startswith(RULE):
+        return gettext("It breaks rule %(number)s: %(rule)s") % {"number": reason.removeprefix(RULE), "rule": rule}
+    return str(REASONS[Reason(reason)] if reason in list(Reason) else reason)
+
+
+# ---- What staff does, in words.
+
+
+SITE = "site:"  # what a change of the site's words is called in the log, before the names of the fields
+
+ACTS = {
+    State.FROZEN: _("Account frozen"),
+    State.HIDDEN: _("Account hidden"),
+    State.SUSPENDED: _("Account suspended"),
+    "lifted": _("Sanction lifted"),
+    GRANTED: _("Appeal granted"),
+    REFUSED: _("Appeal refused"),
+    Action.DISMISS: _("No rule was broken"),
+    Action.WARN: _("Person warned"),
+    Action.DELETE: _("Post deleted"),
+    "post:deleted": _("Post deleted"),
+    f"role:{Role.MEMBER}": _("Role taken away"),
+    f"role:{Role.MODERATOR}": _("Made a moderator"),
+    f"role:{Role.ADMIN}": _("Made an admin"),
+    "joining:approved": _("Application approved"),
+    "joining:refused": _("Application refused"),
+    "link": _("Link for a new password made"),
+}
+
+
+def in_words(what: str) -> str:
+    """An act in words; an act of another version as it is stored. A change of the site names the changed fields."""
+    if what.startswith(SITE):
+        names = what.removeprefix(SITE).split(",")
+        fields = [str(SiteForm.base_fields[name].label) if name in SiteForm.base_fields else name for name in names]
+        return gettext("Site changed: %(fields)s") % {"fields": listed(*fields)}
+    return str(ACTS.get(what.removeprefix(PREFIX), what))
+
+
+# ---- What has happened about a person: reports, and acts of staff.
+
+
+REPORTS_SHOWN = 50  # about one person
+POSTS_SHOWN = 10
+
+
+class NamedAct(NamedTuple):
+    """An act of staff as a page shows it."""
+
+    words: str
+    reason: str
+    iso: str  # when, for a machine
+    when: str
+    by: str  # username; empty for the operator
+    whom: str  # username; empty for an act about no person
+
+
+def about_person(store: Store, uid: int) -> dict[str, Any]:
+    """The name of a person, what staff has done about them, and the reports about them. Five round trips."""
+    reports: list[Report] = Reports(store).about(uid, REPORTS_SHOWN)
+    return {
+        "name": names_of(store, {uid})[uid],
+        "reports": [
+            (
+                one,
+                label_of(one.about.reason, one.about.rule),
+                in_words(one.decision.what) if one.decision is not None else "",
+            )
+            for one in reports
+        ],
+        "acts": named(store, Log(store).about(uid).acts),
+    }
+
+
+class ShownPost(NamedTuple):
+    """A post of a person as a page of staff shows it."""
+
+    pid: int
+    body: str
+    iso: str  # when, for a machine
+    when: str
+
+
+def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
+    """The newest posts of a person below this id, also of a suspended one, without reposts; and the cursor of the older
+    ones. Two round trips."""
+    key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
+    pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
+    found, _missing = Posts(store).read(pids)
+    return {
+        "posts": [
+            ShownPost(one.pid, one.body, *moment(one.time, active_language()))
+            for one in found
+            if one.links.repost_of is None
+        ],
+        "older": pids[-1] if len(pids) == POSTS_SHOWN else None,
+    }
+
+
+def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
+    """Acts in words, with the names of who has done them, and to whom. One round trip."""
+    acts = [*acts]
+    names = names_of(store, {uid for act in acts for uid in (act.by, act.whom) if uid})
+    return [
+        NamedAct(
+            in_words(act.what),
+            act.reason,
+            *moment(act.when, active_language()),
+            names.get(act.by, ""),
+            names.get(act.whom, ""),
+        )
+        for act in acts
+    ]

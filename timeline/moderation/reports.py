@@ -1,0 +1,433 @@
+"""Reports and what staff decides about them, as they are stored.
+
+The id of a report is the time in microseconds, claimed by the first field of its hash. One person has one open report
+about one thing: the member of `reports_by:` for the thing, without the id at its end. Its ZADD NX is the commit. A job
+stands before it, so a worker lists the report when the process dies after it.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.community.log import Act, Log, read_act
+from accounts.community.roles import Roles
+from accounts.community.sanctions import Sanctions, SanctionsAdmin
+from accounts.users.deletion import is_deleted
+from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import nonce, stored_id, stored_ids
+from retwis_site.store.replies import Result
+from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
+from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
+from timeline.posts.repository import Posts
+
+# ---- Reports: what users tell the staff about a person or a post.
+
+
+LONGEST_NOTE = 500  # characters
+RULE = "rule:"  # the reason `rule:3` names the third rule of the site
+PREFIX = "report:"  # decisions are called so in the log
+
+
+class Reason(StrEnum):
+    """Why something is reported. A rule of the site is a reason too: RULE and its number."""
+
+    SPAM = "spam"
+    HARASSMENT = "harassment"
+    ILLEGAL = "illegal"
+    OTHER = "other"
+
+
+class Action(StrEnum):
+    """What staff decides about a report."""
+
+    DISMISS = "dismissed"
+    WARN = "warned"
+    DELETE = "post_deleted"
+    FREEZE = "frozen"
+    HIDE = "hidden"
+    SUSPEND = "suspended"
+
+
+SANCTIONS = (Action.FREEZE, Action.HIDE, Action.SUSPEND)  # each is also the name of a state
+TOLD = (Action.WARN, Action.DELETE)  # the reported person is told in a notice; a page of theirs names a sanction
+
+
+class NewReport(NamedTuple):
+    """A report as a user has written it."""
+
+    whom: int  # uid of the reported person, or of the author of the reported post
+    pid: int | None  # None: the person is reported
+    reason: str  # a Reason, or RULE and a number
+    note: str = ""
+    rule: str = ""  # the text of the rule
+    body: str = ""  # the text of the post as the reporter has seen it
+
+    @property
+    def thing(self) -> str:
+        """What is reported, in `reports_by:`."""
+        return thing_of(self.whom, self.pid)
+
+
+class Report(NamedTuple):
+    """A report as stored."""
+
+    rid: int
+    who: int | None  # uid of the reporter; None: the account is deleted
+    about: NewReport
+    decision: Act | None
+
+    @property
+    def when(self) -> int:
+        """In unix seconds."""
+        return self.rid // 1_000_000
+
+    @property
+    def action(self) -> Action | None:
+        """What was decided; None for an open report."""
+        return action_of(self.decision) if self.decision is not None else None
+
+
+def thing_of(whom: int, pid: int | None) -> str:
+    return f"{whom}:{pid or 0}"
+
+
+def action_of(act: Act) -> Action | None:
+    """The action of a decision, from its act; None for any other act."""
+    name = act.what.removeprefix(PREFIX)
+    return Action(name) if act.what.startswith(PREFIX) and name in list(Action) else None
+
+
+# ---- Repository
+
+
+FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "decision")
+
+
+class Reports:
+    """All reports."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def make(self, who: int, new: NewReport) -> bool:
+        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Nine round
+        trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
+        rid = self._new_id(new.whom)
+        job = self._outbox.add(job_of(rid))
+        job.store.hset(keys.report(rid), fields_of(who, new))
+        if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
+            job.store.unlink(keys.report(rid))
+            job.done()
+            return False
+        with suppress(LeaseEnded):
+            has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
+            job.done()
+            if not has_accounts:
+                raise AccountDeleted
+        return True
+
+    def finish(self, report: Report) -> None:
+        """List an open report whose process died after its commit. At most six round trips."""
+        if report.who is None or self._is_committed(report, report.who):
+            self._list_made(report.rid, report.who, report.about.whom)
+
+    def _is_committed(self, report: Report, who: int) -> bool:
+        """Whether the set of its author names this report. The deletion of the author's account first takes the name
+        from the report, and then removes the set. Two round trips at most."""
+        if self._store.zscore(keys.reports_by(who), report.about.thing) == report.rid:
+            return True
+        now = self.read(report.rid)
+        return now is not None and now.who is None
+
+    def _list_made(self, rid: int, who: int | None, whom: int) -> bool:
+        """List a report. When an account was deleted it goes again, since a worker may have looked for its reports
+        before this one was there; then returns False. Four round trips."""
+        self.list_open(rid, whom)
+        pipe = self._store.pipeline()
+        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
+        pipe.execute()
+        if any(is_deleted(field.value) for field in deleted):
+            forget(self._store, rid, whom, who)
+            return False
+        return True
+
+    def list_open(self, rid: int, whom: int) -> None:
+        """Write where a report that is not decided stands: among those about the person, and in the queue. Three
+        round trips. A decision that comes between takes it out of the queue again."""
+        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
+        self._store.zadd(keys.reports(), {str(rid): rid})
+        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+            self._store.zrem(keys.reports(), str(rid))
+
+    def read(self, rid: int) -> Report | None:
+        """A report, open or decided; None when there is none. One round trip."""
+        return self.some([rid]).get(rid)
+
+    def some(self, rids: Collection[int]) -> dict[int, Report]:
+        """The reports that exist, by id. One round trip; none without ids."""
+        pipe = self._store.pipeline()
+        found = ask_reports(pipe, rids)
+        pipe.execute()
+        return found.value
+
+    def open(self, before: int | None, number: int) -> list[Report]:
+        """Open reports, newest first, below this id. Two round trips."""
+        high = "+inf" if before is None else f"({before}"
+        return self._of(keys.reports(), self._store.zrevrangebyscore(keys.reports(), high, "-inf", number))
+
+    def about(self, whom: int, number: int) -> list[Report]:
+        """The newest reports about a person and their posts, open and decided. Two round trips."""
+        return self._of(keys.reports_about(whom), self._store.zrevrange(keys.reports_about(whom), 0, number - 1))
+
+    def _of(self, key: str, members: Sequence[str]) -> list[Report]:
+        return list(self.some(stored_ids(key, members)).values())
+
+    def _new_id(self, whom: int) -> int:
+        """Claim an id. One round trip, nearly always."""
+        rid = time.time_ns() // 1000
+        while not self._store.hsetnx(keys.report(rid), "whom", str(whom)):
+            rid += 1
+        return rid
+
+
+def job_of(rid: int) -> str:
+    """A job that finishes what a report, or the decision about it, has begun."""
+    return f"report:{rid}:{nonce()}"
+
+
+def ask_reports(pipe: Pipe, rids: Collection[int]) -> Result[dict[int, Report]]:
+    """The reports that exist, by id, in the order of `rids`. One command each."""
+    asked = {rid: pipe.hmget(keys.report(rid), FIELDS) for rid in rids}
+
+    def read() -> dict[int, Report]:
+        found = {rid: report_from(rid, fields.value) for rid, fields in asked.items()}
+        return {rid: report for rid, report in found.items() if report is not None}
+
+    return Result(read)
+
+
+def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
+    """A report from its fields FIELDS; None without one."""
+    who, whom, pid, reason, note, rule, body, decision = fields
+    key = keys.report(rid)
+    reported = stored_id(key, whom)
+    if reported is None or reason is None:
+        return None
+    about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "")
+    return Report(rid, stored_id(key, who), about, read_act(key, decision) if decision is not None else None)
+
+
+def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
+    """The fields of a report that is not decided, as `report_from` reads them."""
+    fields = {
+        "who": str(who or ""),
+        "whom": str(about.whom),
+        "pid": str(about.pid or ""),
+        "reason": about.reason,
+        "note": about.note,
+        "rule": about.rule,
+        "body": about.body,
+    }
+    return {name: text for name, text in fields.items() if text}
+
+
+def ask_open(pipe: Pipe) -> Result[int]:
+    """The number of open reports. One command."""
+    number = pipe.zcard(keys.reports())
+    return Result(lambda: number.value)
+
+
+def close(store: Store, report: Report) -> None:
+    """Take a decided report out of the queue, and give the claim on its thing back. One round trip; can run twice."""
+    pipe = store.pipeline()
+    pipe.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        key, score = keys.reports_by(report.who), str(report.rid)
+        pipe.zremrangebyscore(key, score, score)
+        pipe.zadd(key, {f"{report.about.thing}:{report.rid}": report.rid})
+    pipe.execute()
+
+
+def forget(store: Store, rid: int, whom: int, who: int | None) -> None:
+    """Remove a report altogether. Four round trips. The claim of its author and the hash go last: a worker whose owner
+    was killed in between finds the rest by them."""
+    store.zrem(keys.reports_about(whom), str(rid))
+    forget_all_but_member(store, rid, who)
+
+
+def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
+    """Remove a report, but not from the set of the reports about the person. Three round trips."""
+    store.zrem(keys.reports(), str(rid))
+    if who is not None:
+        store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+    store.unlink(keys.report(rid))
+
+
+# ---- Decisions about reports.
+#
+# A decision is one act of staff, in the field `decision` of the report. HSETNX writes it: that is the commit, and it
+# decides between two moderators. All else follows from it, and a worker can do it again: the post is deleted or the
+# sanction imposed, all other open reports about the same thing get the same decision, the people are told, and the
+# reports leave the queue.
+
+
+A_DAY = 24 * 3600  # seconds
+MOST_CHUNKS = 2  # of reports about the same thing that the request itself closes
+
+
+class DecidedAlready(Refused):
+    message = _("Someone else has decided this report already.")
+
+
+class NotYours(Refused):
+    message = _("You cannot decide about yourself, or about staff of your rank or above it.")
+
+
+class NoPost(Refused):
+    message = _("This report is about no post.")
+
+
+class Deciding:
+    """Decides reports."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def decide(self, report: Report, action: Action, reason: str, days: int, by: int) -> None:
+        """Decide a report, and with it all open reports about the same thing. `days`: how long a sanction lasts; 0:
+        until it is lifted. Some sixteen round trips for a single report. Raises DecidedAlready, NotYours, NoPost."""
+        if action is Action.DELETE and report.about.pid is None:
+            raise NoPost
+        require_may_act(self._store, by, report.about.whom, action)
+        until = int(time.time()) + days * A_DAY if days and action in SANCTIONS else 0
+        act = Act(
+            what=f"{PREFIX}{action}",
+            by=by,
+            whom=report.about.whom,
+            post=report.about.pid or 0,
+            reason=reason,
+            until=until,
+        )
+        job = self._outbox.add(job_of(report.rid))
+        if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
+            job.done()
+            raise DecidedAlready
+        with suppress(LeaseEnded):
+            for number, _chunk in enumerate(Deciding(job.store).finish(report.rid)):
+                if number == MOST_CHUNKS:
+                    job.replace(job_of(report.rid))  # a worker does the rest
+                    return
+            job.done()
+
+    def finish(self, rid: int) -> Iterator[None]:
+        """Finish what was begun: list an open report, or carry out the decision about a decided one, in chunks of
+        reports. Does nothing when the report is gone."""
+        reports = Reports(self._store)
+        report = reports.read(rid)
+        if report is None:
+            return
+        if report.decision is None:
+            reports.finish(report)
+            return
+        act, action = report.decision, action_of(report.decision)
+        if action in SANCTIONS:
+            self._impose(act, State(action))
+        else:
+            Log(self._store).write(act)
+        if action is Action.DELETE:
+            self._delete(act)
+        if action in TOLD:
+            _tell(self._store, [(report, act.whom)], act.when)
+        for alike in self._alike(report):
+            for one in alike:
+                if one.decision is None:
+                    self._store.hsetnx(keys.report(one.rid), "decision", act.line())
+            _tell(self._store, [(one, one.who) for one in alike if one.who is not None], act.when)
+            for one in alike:
+                close(self._store, one)
+            yield
+
+    def _alike(self, report: Report) -> Iterator[list[Report]]:
+        """In chunks, this report, and all about the same thing that have no decision or the same one."""
+        yield [report]
+        key = keys.reports_about(report.about.whom)
+        for rows in newest_first(self._store, key):
+            reports = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
+            alike = [
+                one
+                for one in reports
+                if one.about.thing == report.about.thing and one.decision in (None, report.decision) and one != report
+            ]
+            yield from batches(alike, AT_ONCE)
+
+    def _impose(self, act: Act, state: State) -> None:
+        """Impose a sanction once: the person's hash and the log know whether it was imposed. Thirteen round trips
+        at most."""
+        present = Sanctions(self._store).of(act.whom)
+        if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
+            return
+        known = Log(self._store).about(act.whom).acts
+        if any((one.what, one.by, one.reason) == (state, act.by, act.reason) and one.at >= act.at for one in known):
+            return
+        try:
+            Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
+        except (NoSuchUser, SanctionsAdmin):
+            return  # the account was deleted meanwhile, or its owner has become an admin
+
+    def _delete(self, act: Act) -> None:
+        try:
+            Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
+        except (NoSuchPost, PostDeleted):
+            return  # its author was faster
+
+
+def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:
+    """Raises NotYours for oneself, and for staff of the same rank or above. One round trip."""
+    staff = Roles(store).staff()
+    if by == whom or not may_act(staff.get(by, Role.MEMBER), staff.get(whom, Role.MEMBER), action):
+        raise NotYours
+
+
+def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
+    """Whether staff of one role may do this to a person of another role. An admin may say that a report about another
+    admin is unfounded, or warn and delete posts, but sanction none."""
+    if target is Role.ADMIN and actor is Role.ADMIN:
+        return action is not None and action not in SANCTIONS
+    if target is Role.MEMBER:
+        return actor is not Role.MEMBER
+    return actor is Role.ADMIN
+
+
+def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
+    """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips.
+
+    A notice of a deleted account goes again: a worker may have removed the others before."""
+    pipe = store.pipeline()
+    for report, uid in told:
+        queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
+    pipe.execute()
+    gone = [(report, uid, pipe.hget(keys.user(uid), "deleted")) for report, uid in told]
+    pipe.execute()
+    for report, uid, deleted in gone:
+        if deleted.value is not None:
+            queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
+    pipe.execute()
+
+
+def finish_report(store: Store, claim: Claim) -> bool:
+    """The job `report:<id>:<nonce>`. Returns False when its turn ended before all reports were closed."""
+    if not claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1))):
+        return False
+    claim.outbox.done(claim.name)
+    return True

@@ -1,0 +1,243 @@
+"""The upkeep of reports: their lines in files, what of them goes with an account, and their checks."""
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+
+from accounts.community.log import read_act
+from accounts.users.repository import Users
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, entries, ids
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
+from retwis_site.rendering.dates import iso
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first
+from retwis_site.store.client import Store
+from retwis_site.store.ids import integer, stored_id, stored_ids
+from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
+
+
+def _is_decision(value: object) -> bool:
+    return isinstance(value, str) and read_act("the file", value) is not None
+
+
+DECISION = LineField("a line of the log", _is_decision, required=False)
+FIELDS = {
+    "id": ID,
+    "by": OPTIONAL_ID,
+    "user": ID,
+    "post": OPTIONAL_ID,
+    "reason": NAME,
+    "rule": TEXT,
+    "note": TEXT,
+    "body": TEXT,
+    "decision": DECISION,
+}
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """The reports that the owner has made, newest first; without the text of the reported post, which is another
+    person's. Three round trips a chunk."""
+    for rows in newest_first(store, keys.reports_by(owner.uid)):
+        found = Reports(store).some([integer(score) for _, score in rows])
+        people = Users(store).people({report.about.whom for report in found.values()})
+        yield [
+            {
+                "type": "report",
+                "id": report.about.whom,
+                "username": people[report.about.whom].username if report.about.whom in people else None,
+                "post": report.about.pid,
+                "reason": report.about.rule or report.about.reason,
+                "note": report.about.note,
+                "time": iso(report.when),
+                "decision": report.action,
+            }
+            for report in found.values()
+        ]
+
+
+# The file of a whole site. A report stands in up to four keys: code reads it.
+
+
+def _read(store: Store) -> Iterator[Line]:
+    """A line for each report, by the id of the reported user, newest first. One round trip for each AT_ONCE, and those
+    of `rows_of_users`."""
+    for chunk in batches(rows_of_users(store, keys.reports_about), AT_ONCE):
+        rids = [rid for uid, member, _ in chunk if (rid := stored_id(keys.reports_about(uid), member))]
+        yield from map(_line, Reports(store).some(rids).values())
+
+
+def _line(report: Report) -> Line:
+    about = report.about
+    line = {"id": report.rid, "user": about.whom, "reason": about.reason}
+    line |= {"rule": about.rule, "note": about.note, "body": about.body}
+    decision = report.decision.line() if report.decision is not None else None
+    may = {"by": report.who, "post": about.pid, "decision": decision}
+    return line | {name: value for name, value in may.items() if value is not None}
+
+
+def _write(writes: Writes, lines: Sequence[Line]) -> None:
+    """Open and decided reports."""
+    for line in lines:
+        rid, who, decision = line["id"], line.get("by"), line.get("decision")
+        about = NewReport(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"])
+        writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
+        writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
+        if who is not None:
+            writes.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})
+        if not decision:
+            writes.zadd(keys.reports(), {str(rid): rid})
+
+
+REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user",))
+
+
+# ---- What of reports goes with a deleted account.
+#
+# The reports about the person go altogether, with the texts of their posts: nobody is left to be judged. The reports
+# that the person has made stay for the staff, without the name and without the note.
+
+
+def remove_reports(store: Store, uid: int) -> Iterator[None]:
+    """Remove the reports about a deleted account, and the name from those by it, in chunks."""
+    key = keys.reports_about(uid)
+    for members in emptied(store, key):
+        for report in Reports(store).some(stored_ids(key, members)).values():
+            forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
+        _remove_members(store, key, members)
+        yield
+    key = keys.reports_by(uid)
+    for members in emptied(store, key):
+        scores = store.zmscore(key, members)
+        pipe = store.pipeline()
+        for rid in (integer(score) for score in scores if score is not None):
+            for field in ("who", "note"):
+                pipe.hdel(keys.report(rid), field)
+        pipe.execute()
+        _remove_members(store, key, members)
+        yield
+
+
+def _remove_members(store: Store, key: str, members: list[str]) -> None:
+    pipe = store.pipeline()
+    for member in members:
+        pipe.zrem(key, member)
+    pipe.execute()
+
+
+def at_work_by(uid: int, member: str) -> set[str]:
+    """The beginnings of the jobs that may be at work on a report by a user."""
+    return {f"gone:{uid}", f"report:{member.rpartition(':')[2]}"}
+
+
+# ---- Checks: each open report is in the queue, each decided one is not, and the sets name reports that exist.
+#
+# Two kinds of reports are left alone: those that are younger than UNDER_WAY, since their request may still be at work,
+# and open ones with a job, since a worker will list them.
+
+
+UNDER_WAY = 60  # seconds
+
+
+class ReportChecks:
+    """Searches `report:`, `reports`, `reports_about:` and `reports_by:`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            Check("open reports that are not in the queue", (keys.report,), self.unlisted),
+            Check("entries of the queue that are no open reports", at_end=self.not_open),
+        ]
+
+    def orphans(self) -> list[Check]:
+        gone = "entries about reports that are gone"
+        return [
+            check_of(
+                self._store,
+                "reports that were never sent",
+                keys.report,
+                self._never_sent,
+                "{key} was never sent",
+            ),
+            Check(gone, (keys.reports_about, keys.reports_by), self.gone),
+        ]
+
+    def unlisted(self, names: list[str]) -> Chunks:
+        """Reports without a decision that their author's set names, and that the queue or the set of the reported
+        person lacks."""
+        for rids in ids(self._store, names):
+            under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
+            reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
+            yield [
+                Finding(
+                    f"{keys.report(one.rid)} is not in the queue",
+                    partial(Reports(self._store).list_open, one.rid, one.about.whom),
+                )
+                for one in reports
+                if one.decision is None and f"report:{one.rid}" not in under_way
+                if self._is_claimed(one) and not self._is_listed(one)
+            ]
+
+    def not_open(self) -> Chunks:
+        """Members of `reports` without a report, or with one that is decided."""
+        under_way = Outbox(self._store).under_way()
+        for rows in newest_first(self._store, keys.reports()):
+            rids = stored_ids(keys.reports(), [member for member, _ in rows])
+            found = Reports(self._store).some(rids)
+            decided = [one for one in found.values() if one.decision is not None]
+            yield [
+                *(
+                    Finding(f"{keys.reports()} has {rid}", partial(self._store.zrem, keys.reports(), str(rid)))
+                    for rid in rids
+                    if rid not in found
+                ),
+                *(
+                    Finding(f"{keys.reports()} has {one.rid}, which is decided", partial(close, self._store, one))
+                    for one in decided
+                    if under_way.isdisjoint(self._jobs(one))
+                ),
+            ]
+
+    def _never_sent(self, rids: Collection[int]) -> list[int]:
+        """Reports that nothing names, or without a reason: their request died."""
+        found = Reports(self._store).some(rids)
+        return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
+
+    def _was_sent(self, report: Report | None) -> bool:
+        return report is not None and (report.decision is not None or self._is_claimed(report))
+
+    def gone(self, names: list[str]) -> Chunks:
+        """Members of `reports_about:` and `reports_by:` whose reports are gone."""
+        for found in entries(self._store, names):
+            there = Reports(self._store).some([integer(score) for _, _, score in found])
+            yield [
+                Finding(f"{key} has {member}", partial(self._store.zrem, key, member))
+                for key, member, score in found
+                if integer(score) not in there and not _is_young(integer(score))
+            ]
+
+    def _is_claimed(self, report: Report) -> bool:
+        """Whether the set of the reporter names this report; always without a reporter."""
+        if report.who is None:
+            return True
+        return self._store.zscore(keys.reports_by(report.who), report.about.thing) == report.rid
+
+    def _is_listed(self, report: Report) -> bool:
+        pipe = self._store.pipeline()
+        about = pipe.zscore(keys.reports_about(report.about.whom), str(report.rid))
+        queued = pipe.zscore(keys.reports(), str(report.rid))
+        pipe.execute()
+        return about.value is not None and queued.value is not None
+
+    def _jobs(self, report: Report) -> set[str]:
+        """The beginnings of the jobs that may be about to close a report: that of any report about the person."""
+        rows = self._store.zrevrange(keys.reports_about(report.about.whom), 0, AT_ONCE)
+        return {f"gone:{report.about.whom}", *(f"report:{rid}" for rid in rows)}
+
+
+def _is_young(rid: int) -> bool:
+    """Whether a report may still be on its way."""
+    return rid // 1_000_000 > time.time() - UNDER_WAY

@@ -1,0 +1,339 @@
+"""Reporting a person or a post, and the pages of staff, which do not exist for others."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.community.log import LONGEST_REASON, Act, Log
+from accounts.community.records import Records
+from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
+from accounts.joining.joining import invited_by
+from accounts.recovery.codes import ResetLinks
+from accounts.signing_in.guards import login_required, staff_required
+from accounts.signing_in.html import form_page, rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NoSuchUser, Refused, Role, State, User
+from accounts.users.repository import Users
+from retwis_site.http.form_fields import MaxLength
+from retwis_site.store.client import Store, connect
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from timeline.moderation.feature import REPORTS
+from timeline.moderation.queue import Queue, about_person, in_words, label_of, named, names_of, posts_of, queue, reasons
+from timeline.moderation.reports import (
+    A_DAY,
+    LONGEST_NOTE,
+    RULE,
+    SANCTIONS,
+    Action,
+    Deciding,
+    NewReport,
+    Reason,
+    Reports,
+    require_may_act,
+)
+from timeline.people.directory import People, search_query
+from timeline.posts.entities import NoSuchPost, Post
+from timeline.posts.reading.one_post import one_post_or_hidden
+from timeline.posts.repository import Posts
+from timeline.relations.html import person_menu
+from timeline.relations.relations import ask_hiding
+from timeline.timelines.pagination import post_cursor
+
+# ---- The form that reports a person or a post.
+
+
+class ReportForm(forms.Form):
+    reason = forms.ChoiceField(
+        widget=forms.RadioSelect,
+        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these reasons.")),
+    )
+    note = forms.CharField(
+        required=False,
+        label=gettext_lazy("What should the moderators know?"),
+        help_text=gettext_lazy("Only the moderators of this site read it."),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+        validators=[MaxLength(LONGEST_NOTE)],
+    )
+
+    def __init__(self, *args: Any, rules: Sequence[str], **kwargs: Any) -> None:
+        """`rules`: those of the site, in their order."""
+        super().__init__(*args, **kwargs)
+        self._rules = rules
+        self.fields["reason"].choices = reasons(rules)  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("reason") == Reason.OTHER and not cleaned.get("note") and "note" not in self.errors:
+            self.add_error("note", gettext_lazy("Say what is wrong."))
+        return cleaned
+
+    @property
+    def rule(self) -> str:
+        """The text of the chosen rule; empty when none was chosen."""
+        reason = str(self.cleaned_data["reason"])
+        return self._rules[int(reason.removeprefix(RULE)) - 1] if reason.startswith(RULE) else ""
+
+
+# ---- A user reports a person or a post to the staff.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def report_person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    return _report(request, me, request.viewer.find(username), None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """Also a post that a block hides can be reported. Raises NoSuchPost, also for a repost, PostDeleted."""
+    post, _is_hidden = one_post_or_hidden(request.viewer, username, pid)
+    if post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    return _report(request, me, post.author, post)
+
+
+def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -> HttpResponse:
+    if person.uid == me.uid:
+        messages.error(request, _("You cannot report yourself."))
+        return redirect("profile", person.username)
+    form = ReportForm(request.POST if request.method == "POST" else None, rules=request.viewer.site.numbered_rules)
+    if form.is_valid():
+        RateLimits(connect()).count(REPORTS, str(me.uid))
+        cleaned = form.cleaned_data
+        pid, body = (post.pid, post.body) if post is not None else (None, "")
+        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body)
+        if Reports(connect()).make(me.uid, new):
+            messages.success(request, _("Thank you. You will be told what the moderators decide."))
+        else:
+            messages.success(request, _("You have reported this already. A moderator will look at it."))
+        return redirect("reported", person.username)
+    address = (
+        reverse("report_post", args=[person.username, post.pid])
+        if post is not None
+        else reverse("report_person", args=[person.username])
+    )
+    context = {"form": form, "person": person, "post": post, "address": address}
+    return form_page(request, "timeline/moderation/reporting/report.html", context, 422 if form.is_bound else 200)
+
+
+@require_safe
+@login_required
+def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    """What else the reporter can do about a person: block them, or mute them."""
+    person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
+    menu = person_menu(person, hiding, rendering(request)) if person.uid != me.uid else ""
+    return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})
+
+
+# ---- The forms of staff.
+
+
+ACTIONS = {
+    Action.DISMISS: gettext_lazy("Nothing: no rule is broken"),
+    Action.WARN: gettext_lazy("Warn the person"),
+    Action.DELETE: gettext_lazy("Delete the post"),
+    Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
+    Action.HIDE: gettext_lazy("Hide: only their followers see them"),
+    Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
+}
+FOR_DAYS = (
+    ("", gettext_lazy("until it is lifted")),
+    ("1", gettext_lazy("a day")),
+    ("7", gettext_lazy("a week")),
+    ("30", gettext_lazy("30 days")),
+)
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Why?"),
+        help_text=gettext_lazy("The log has it, and the person whom it concerns reads it."),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        validators=[MaxLength(LONGEST_REASON)],
+    )
+
+
+class SanctionForm(ReasonForm):
+    action = forms.ChoiceField(
+        label=gettext_lazy("What do you do?"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
+    )
+    days = forms.ChoiceField(label=gettext_lazy("For how long is a sanction?"), choices=FOR_DAYS, required=False)
+    field_order = ("action", "days", "reason")
+
+    @property
+    def number_of_days(self) -> int:
+        """0: until it is lifted."""
+        return int(self.cleaned_data["days"] or 0)
+
+
+class DecisionForm(SanctionForm):
+    action = forms.ChoiceField(
+        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in ACTIONS.items()]
+    )
+
+
+# ---- How the pages of staff are made.
+
+
+def staff_page(request: RetwisRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """A page with the links to all pages of staff that this viewer may open."""
+    is_admin = request.viewer.checked.role is Role.ADMIN
+    return form_page(request, f"timeline/moderation/staff/{template}", {**context, "is_admin": is_admin}, status)
+
+
+# ---- The pages on which staff finds a person, reads what is known of them, and acts.
+
+
+NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
+
+
+@staff_required
+@require_safe
+def people(request: RetwisRequest, me: User) -> HttpResponse:
+    """A field for a name. A whole username, also of a suspended person, leads to that person; a part to a list. Three
+    round trips."""
+    query = search_query(request.GET.get("q", ""))
+    if query and Users(connect()).find(query) is not None:
+        return redirect("moderation_person", query)
+    found = People(connect()).search(request.viewer, query).people if query else []
+    return staff_page(request, "people.html", {"query": query, "people": found})
+
+
+@staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
+    """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
+    `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
+    store, before = connect(), post_cursor(request.GET.get("before"))
+    try:
+        record = Records(store).find(username)
+    except NoSuchUser:
+        raise Http404 from None
+    act = request.POST.get("act", "")
+    data = request.POST if request.method == "POST" else None
+    form = ReasonForm(data) if act in NO_SANCTION else SanctionForm(data)
+    link = ""
+    if form.is_valid():
+        try:
+            require_may_act(store, me.uid, record.user.uid)
+            link = _do(store, act, form, record.user, me)
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            if not link:
+                messages.success(request, _("Done."))
+                return redirect("moderation_person", username)
+            link = request.build_absolute_uri(link)
+    state = in_words(record.standing.imposed.state) if record.standing is not None else ""
+    sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
+    context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
+    context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
+    context["invited"] = invited_by(store, record.user.uid)
+    status = 422 if form.is_bound and not link else 200
+    return staff_page(request, "person.html", context, status)
+
+
+def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
+    """Do what the form says. Returns the address of a new link; empty for everything else. Raises Refused."""
+    reason = form.cleaned_data["reason"]
+    if act in {"grant", "refuse"}:
+        Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
+    elif act == "lift":
+        Sanctions(store).lift(them.uid, me.uid, reason)
+    elif act == "link":
+        Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
+        return reverse("reset", args=[ResetLinks(store).make(them.uid)])
+    elif isinstance(form, SanctionForm):
+        days = form.number_of_days
+        until = int(time.time()) + days * A_DAY if days else 0
+        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
+    return ""
+
+
+# ---- The queue, a report, the log
+
+
+@staff_required
+@require_safe
+def moderation(request: RetwisRequest, me: User) -> HttpResponse:
+    """The open reports and appeals; older reports with `before`, older appeals with `appealed_before`. Eight round
+    trips at most."""
+    store = connect()
+    before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
+    found = queue(store, before) if appealed is None else Queue([], None)
+    asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
+    names = names_of(store, {appeal.uid for appeal in asked.appeals})
+    context = {
+        "has_reports": appealed is None,
+        "things": [(one, label_of(one.newest.about.reason, one.newest.about.rule)) for one in found.things],
+        "older": found.older,
+        "appeals": [(appeal, names[appeal.uid]) for appeal in asked.appeals],
+        "older_appeals": asked.older,
+    }
+    return staff_page(request, "queue.html", context)
+
+
+@staff_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
+    """A report, and the decision about it. Round trips of a POST: those of `Deciding.decide`, and four."""
+    store = connect()
+    found = Reports(store).read(rid)
+    if found is None:
+        raise Http404
+    form = DecisionForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        action, reason = Action(form.cleaned_data["action"]), form.cleaned_data["reason"]
+        try:
+            Deciding(store).decide(found, action, reason, form.number_of_days, me.uid)
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("Decided."))
+            return redirect("moderation")
+    decision = in_words(found.decision.what) if found.decision is not None else ""
+    label = label_of(found.about.reason, found.about.rule)
+    context = {"form": form, "report": found, "label": label, "decision": decision}
+    about = about_person(store, found.about.whom)
+    name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
+    posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
+    context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
+    return staff_page(request, "report.html", context, 422 if form.is_bound else 200)
+
+
+@staff_required
+@require_safe
+def log(request: RetwisRequest, me: User) -> HttpResponse:
+    """What staff has done, newest first. Two round trips."""
+    store = connect()
+    found = Log(store).page(post_cursor(request.GET.get("before")))
+    context = {"acts": named(store, found.acts), "older": found.older}
+    return staff_page(request, "log.html", context)
+
+
+# ---- Addresses
+
+
+PERSON = "@<username:username>/"
+
+urlpatterns = [
+    path(f"{PERSON}report/", report_person, name="report_person"),
+    path(f"{PERSON}<id:pid>/report/", report_post, name="report_post"),
+    path(f"{PERSON}reported/", reported, name="reported"),
+    path("moderation/", moderation, name="moderation"),
+    path("moderation/reports/<id:rid>/", report, name="moderation_report"),
+    path("moderation/people/", people, name="moderation_people"),
+    path("moderation/people/<username:username>/", person, name="moderation_person"),
+    path("moderation/log/", log, name="moderation_log"),
+]

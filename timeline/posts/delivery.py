@@ -1,0 +1,281 @@
+"""A published post comes to its author's posts, its listings, and the timelines of its author and followers."""
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from django.conf import settings
+
+from accounts.users.deletion import is_deleted
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, owned
+from retwis_site.store import keys
+from retwis_site.store.cached_list import queue_cut
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
+from retwis_site.store.replies import Reply
+from timeline.posts.entities import NO_LINKS
+from timeline.posts.post_ids import post_ids
+from timeline.posts.reading.cached_posts import forget
+from timeline.posts.settling import (
+    PostLook,
+    PostNotices,
+    PostState,
+    Settling,
+    cause_of,
+    leave_to_the_index,
+    mark_deleted,
+)
+from timeline.relations.edges import Edges
+from timeline.relations.relation import Edge
+from timeline.relations.relations import REPOST
+from timeline.relations.upkeep import remove_edges_to_posts
+
+# ---- Delivery
+
+
+FOLLOWERS_AT_ONCE = 2048  # homes pushed to in one round trip; an inline delivery has one such chunk
+FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the next read waits for all pushes sent
+
+PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
+
+REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
+
+
+class Delivery:
+    """Brings posts to where they are read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+        self._ids = post_ids(store)
+        self._settling = Settling(store)
+
+    def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
+        """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
+        DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Seven round trips, and up to two more
+        where lists are cut; for a reply or a quote those of `Settling.agree`, and for a post that concerns people
+        those of `PostNotices.write`."""
+        look = self._list(uid, pid, {pid: now})
+        self._settle(pid, {pid: now}, look)
+        if look is not None:
+            PostNotices(self._store).write(cause_of(pid, uid, look.seen[pid].links, int(time.time())))
+            self._push_own(uid, pid)
+            if followers > settings.DELIVER_INLINE_LIMIT:
+                job.replace(f"fan:{pid}:{nonce()}")
+                return
+            for _ in self.push_to_followers(uid, pid):
+                pass
+        job.done()
+
+    def fan_out(self, claim: Claim) -> bool:
+        """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
+        before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
+        pid = job_id(claim.name, 1)
+        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
+            self.redeliver(claim.name)
+            return True
+        uid = stored_id(keys.post(pid), author)
+        look = self._list(uid, pid, {}) if uid is not None else None
+        self._settle(pid, {}, look)
+        if uid is not None and look is not None and not claim.carry_out(self.push_to_followers(uid, pid)):
+            return False
+        self._outbox.done(claim.name)
+        return True
+
+    def redeliver(self, job: str) -> None:
+        """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
+
+        Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
+        """
+        pid = job_id(job, 1)
+        stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        author = stored_id(keys.post(pid), stored)
+        look = self._list(author, pid, {}) if author is not None else None
+        self._settle(pid, {}, look)
+        if author is not None and look is not None:
+            PostNotices(self._store).write(
+                cause_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))
+            )
+            self._store.unlink(keys.timeline(pid))
+            self.drop_homes(author)
+        self._outbox.done(job)
+
+    def drop_homes(self, uid: int) -> None:
+        """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
+        each FOLLOWERS_AT_ONCE followers, and one more."""
+        self._store.unlink(keys.home(uid))
+        pipe = self._store.pipeline()
+        for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+            for follower in stored_ids(keys.followers(uid), members):
+                pipe.unlink(keys.home(follower))
+            pipe.execute()
+
+    def push_into_own_home(self, uid: int, pid: int) -> None:
+        """Push a new repost into its author's home. One round trip, two where the list is cut."""
+        home = self._store.lpushx(keys.home(uid), str(pid))
+        pipe = self._store.pipeline()
+        queue_cut(pipe, keys.home(uid), home)
+        pipe.execute()
+
+    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> PostLook | None:
+        """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
+        its listings. Returns how it stands; None when the post or its author's account is deleted.
+
+        The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
+        round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
+        gone: `cleanup` took it for an orphan while an old form was sent again.
+        """
+        pipe = self._store.pipeline()
+        pipe.zadd(keys.updates(uid), {str(pid): pid})
+        self._ids.queue_as_recent(pipe, pid)
+        leave_to_the_index(pipe, pid)
+        for now in written.values():
+            self._settling.queue(pipe, pid, now)
+        pipe.execute()
+        look = PostLook(pipe, {pid: written[pid].links if pid in written else NO_LINKS})
+        account_deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        now = look.seen[pid]
+        if now.exists and not now.deleted:
+            if not is_deleted(account_deleted.value):
+                return look
+            mark_deleted(self._store, [pid])
+            for _ in remove_edges_to_posts(self._store, {pid: uid}):
+                pass  # only someone who has guessed its address can have liked it
+        self._store.zrem(keys.updates(uid), str(pid))
+        if not now.exists:
+            raise StoreError(REMOVED_BY_CLEANUP)
+        return None
+
+    def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
+        """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
+        was written of it, may be gone by now."""
+        if look is None:
+            self._settling.settle([pid], written)
+        else:
+            self._settling.agree(written, look)
+
+    def _push_own(self, uid: int, pid: int) -> None:
+        """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
+        pipe = self._store.pipeline()
+        home = pipe.lpushx(keys.home(uid), str(pid))
+        timeline = pipe.lpush(keys.timeline(pid), str(pid))
+        pipe.execute()
+        queue_cut(pipe, keys.home(uid), home.value)
+        queue_cut(pipe, keys.timeline(pid), timeline.value, shards=settings.TIMELINE_SHARDS)
+        pipe.execute()
+
+    def push_to_followers(self, uid: int, pid: int) -> Iterator[int]:
+        """Push a new post into its followers' homes; yields the number of homes after each chunk. Two round trips a
+        chunk, one more where homes are cut. The store works on one chunk while the next is made."""
+        sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths
+
+        def pushes() -> Iterator[Pipe]:
+            for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+                followers = stored_ids(keys.followers(uid), members)
+                for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
+                    chunk = followers[start : start + FOLLOWERS_AT_ONCE]
+                    homes = [keys.home(follower) for follower in chunk]
+                    pipe = self._store.pipeline()
+                    sent.append((homes, pipe.lpushx_each(homes, str(pid))))
+                    yield pipe
+
+        cuts = self._store.pipeline()
+        for _ in self._store.stream(pushes()):
+            homes, lengths = sent.popleft()
+            for home, length in zip(homes, lengths.value, strict=True):
+                queue_cut(cuts, home, length)
+            cuts.execute()
+            yield len(homes)
+
+
+# ---- Reposts: a post of their own, which names another one. The edge is in `timeline/relations/relations.py`.
+
+
+class Reposts:
+    """All reposts: from a user to a post."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._ids = post_ids(store)
+        self._outbox = Outbox(store)
+
+    def repost(self, me: int, pid: int, author: int) -> None:
+        """Let `me` repost a post of `author`; a second repost changes nothing. A repost of a deleted post is taken
+        back. Up to DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Thirteen round trips, and
+        up to two more where lists are cut; as for `Edges.set` while others act on it.
+
+        Its hash is written first. When this process dies before the job, `cleanup` removes the hash: so the lease
+        begins with the hash."""
+        leased = owned(self._store)
+        own = self._ids.take(me)
+        fields = {"user_id": str(me), "time": str(int(time.time())), "repost_of": str(pid)}
+        leased.hset(keys.post(own), fields)
+        Edges(leased, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
+        forget(pid)
+
+    def undo(self, me: int, pid: int, author: int) -> None:
+        """Let `me` no longer repost a post of `author`. Ten round trips; one without a repost.
+
+        Only the repost that stands now is removed, not one that a later click makes."""
+        own = self._store.zscore(keys.reposts(me), str(pid))
+        if own is None:
+            return
+        Edges(self._store, REPOST).unset(Edge(me, str(pid), author, integer(own)))
+        forget(integer(own))
+        forget(pid)
+
+    def finish(self, claim: Claim) -> None:
+        """The job of a repost or its undo, for a worker. The homes of the followers are dropped, not pushed to: a push
+        would put an old id at the head of a list."""
+        Edges(self._store, replace(REPOST, afterwards=_drop)).finish(claim.name)
+
+    def fan_out(self, claim: Claim) -> bool:
+        """The job `fan_repost:<pid>:<nonce>`: push a repost into the homes of many followers. Returns False when the
+        worker had to stop before the end. Later attempts, and a late first one, drop the homes."""
+        pid = job_id(claim.name, 1)
+        author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
+        uid = stored_id(keys.post(pid), author)
+        delivery = Delivery(self._store)
+        if uid is not None:  # else it was undone
+            if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
+                delivery.drop_homes(uid)
+            elif not claim.carry_out(delivery.push_to_followers(uid, pid)):
+                return False
+        self._outbox.done(claim.name)
+        return True
+
+
+def _own_posts(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
+    """The edges whose own post stands, with the numbers of followers of the people. One round trip; none without own
+    posts."""
+    pipe = store.pipeline()
+    asked = [
+        (edge, pipe.hget(keys.post(edge.own_post), "user_id"), pipe.zcard(keys.followers(edge.who)))
+        for edge, stands in stand.items()
+        if stands and edge.own_post
+    ]
+    pipe.execute()
+    return {edge: followers.value for edge, author, followers in asked if author.value is not None}
+
+
+def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """Push a new repost into homes. When the lease ends before that, the worker drops them."""
+    delivery = Delivery(store)
+    for edge, followers in _own_posts(store, stand).items():
+        delivery.push_into_own_home(edge.who, edge.own_post)
+        if followers > settings.DELIVER_INLINE_LIMIT:
+            pipe = store.pipeline()
+            Outbox(store).queue_due(pipe, f"fan_repost:{edge.own_post}:{nonce()}")
+            pipe.execute()
+        else:
+            for _ in delivery.push_to_followers(edge.who, edge.own_post):
+                pass
+
+
+def _drop(store: Store, stand: Mapping[Edge, bool]) -> None:
+    for edge in _own_posts(store, stand):
+        Delivery(store).drop_homes(edge.who)

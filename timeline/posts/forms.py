@@ -1,0 +1,194 @@
+"""The form of a new post, and the draft that waits in a cookie when it could not be published."""
+
+import base64
+import binascii
+import re
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django import forms
+from django.conf import settings
+from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from retwis_site.http import cookies
+from retwis_site.http.form_fields import MaxLength
+from retwis_site.store.ids import parse_id
+from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
+
+# ---- The line breaks of a typed text.
+
+
+_more_than_two = re.compile("\n{3,}")
+
+
+def normalised(text: str) -> str:
+    """The text with `\\n` for each kind of line break, at most two in a row. Spaces at the ends of lines go, and so do
+    lines of spaces and invisible characters alone. Empty when the text has nothing visible."""
+    lines = (line.rstrip() if _is_visible(line) else "" for line in text.splitlines())
+    return _more_than_two.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _is_visible(text: str) -> bool:
+    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
+
+
+# ---- Forms
+
+
+_without_nulls = ProhibitNullCharactersValidator()
+
+
+class PostField(forms.CharField):
+    """A post's text. Its line breaks are normalised before its characters are counted.
+
+    A validator checks the length. With `max_length` the browser would cut pasted text without a word.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(validators=[MaxLength(LONGEST_POST)], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        text = str(super().to_python(value))
+        _without_nulls(text)  # before a line of them alone goes, as an empty one
+        return normalised(text)
+
+
+class PostIdField(forms.CharField):
+    """The id of another post; None when the form names none."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, widget=forms.HiddenInput)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        pid = parse_id(text)
+        if text and pid is None:
+            raise forms.ValidationError(TargetMissing.message)
+        return pid
+
+
+def _body(label: str | Promise) -> PostField:
+    return PostField(
+        label=label,
+        help_text=format_lazy(_("Up to {number} characters"), number=LONGEST_POST),
+        error_messages={"required": _("Write something first.")},
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": label, "dir": "auto"}),
+    )
+
+
+class EditForm(forms.Form):
+    longest = LONGEST_POST
+    body = _body(_("Your post"))
+
+
+class PostForm(forms.Form):
+    longest = LONGEST_POST
+    body = _body(_("What's new?"))
+    # Each shown form has its own token; a second click sends the same token, and so gives the same post.
+    token = forms.CharField(
+        required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
+    )
+
+    reply_to = PostIdField()
+    quote = PostIdField()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.is_reply = bool(self["reply_to"].value())
+        body = self.fields["body"]
+        if self.is_reply:
+            self.auto_id = "reply_%s"  # a page may have both kinds
+            body.label, body.widget.attrs["placeholder"] = _("Your reply"), _("Write a reply")
+        elif self["quote"].value():
+            body.label, body.widget.attrs["placeholder"] = _("Your quote"), _("Say something about this post")
+
+    @classmethod
+    def of(cls, post: NewPost) -> Self:
+        """The form with what was written before."""
+        return cls(initial={"body": post.body, "reply_to": post.reply_to, "quote": post.quote})
+
+    def clean_token(self) -> str:
+        """The form's token; a new one for a client that sends none."""
+        return self.cleaned_data["token"] or new_token()
+
+    @property
+    def new_post(self) -> NewPost:
+        """What a valid form says."""
+        return NewPost(*(self.cleaned_data[name] for name in ("body", "reply_to", "quote")))
+
+    def refuse(self, why: TargetRefused) -> None:
+        """Make the form invalid: the post that it names cannot be answered or quoted."""
+        self.add_error("reply_to" if self.cleaned_data["reply_to"] else "quote", forms.ValidationError(why.message))
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(12)
+
+
+# ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.
+#
+# The text is not put into a URL: 280 characters of some scripts are too long for one, and logs keep URLs.
+
+
+DRAFT_COOKIE = f"{settings.COOKIE_PREFIX}draft"
+DRAFT_LIVES = 3600  # seconds
+NOBODY = "nobody"  # in the cookie, instead of a uid
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    post: NewPost
+    author: int | None  # uid; None: the form named nobody, so the draft belongs to the user who logs in next
+
+
+def keep_draft(response: HttpResponse, draft: Draft) -> None:
+    """Set the cookie, for the next page that shows the composer to its author. A text longer than a post is cut."""
+    post = draft.post
+    encoded = base64.urlsafe_b64encode(post.body[:LONGEST_POST].encode()).decode()
+    parts = (draft.author or NOBODY, post.reply_to or "", post.quote or "", encoded)
+    cookies.keep(response, DRAFT_COOKIE, ".".join(map(str, parts)), DRAFT_LIVES)
+
+
+def kept_draft(request: HttpRequest, me: int | None, reply_to: int | None, quote: int | None) -> Draft | None:
+    """The draft of the user `me` that waits for this composer: that of a reply, of a quote, or of neither. None without
+    a cookie, and with one that cannot be decoded."""
+    draft = _in_cookie(request)
+    if draft is None or draft.author not in (None, me):
+        return None
+    return draft if (draft.post.reply_to, draft.post.quote) == (reply_to, quote) else None
+
+
+def give_draft_to(request: HttpRequest, response: HttpResponse, uid: int) -> None:
+    """After a login: a draft of nobody belongs to this user from now on."""
+    draft = _in_cookie(request)
+    if draft is not None and draft.author is None:
+        keep_draft(response, Draft(draft.post, uid))
+
+
+def forget_draft(
+    request: HttpRequest, response: HttpResponse, me: int | None, reply_to: int | None, quote: int | None
+) -> None:
+    """Remove the draft that `kept_draft` would return. One of another composer, or of another user, stays."""
+    if kept_draft(request, me, reply_to, quote) is not None:
+        cookies.take_back(response, DRAFT_COOKIE)
+
+
+def _in_cookie(request: HttpRequest) -> Draft | None:
+    parts = request.COOKIES.get(DRAFT_COOKIE, "").split(".")
+    if len(parts) != 4:
+        return None
+    author, reply_to, quote, encoded = parts
+    try:
+        body = base64.urlsafe_b64decode(encoded).decode()[:LONGEST_POST]
+    except (binascii.Error, ValueError):
+        return None
+    uid = parse_id(author)
+    if not body or (uid is None and author != NOBODY):
+        return None
+    return Draft(NewPost(body, parse_id(reply_to), parse_id(quote)), uid)

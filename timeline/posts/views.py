@@ -1,0 +1,213 @@
+"""Writing a post: the page of the composer, publishing, changing and deleting it, and discarding a draft."""
+
+from collections.abc import Sequence
+from urllib.parse import unquote, urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import path, resolve, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.signing_in.guards import change, login_required, page_of_form, to_login
+from accounts.signing_in.html import form_page, rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import NotSignedIn, User
+from accounts.users.repository import Users
+from retwis_site.rendering.error_pages import error_page, kept_fields
+from retwis_site.store.client import connect
+from retwis_site.store.ids import parse_id
+from retwis_site.store.rate_limits import RateLimits
+from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused, TooManyEdits
+from timeline.posts.feature import POSTS
+from timeline.posts.forms import Draft, EditForm, PostForm, forget_draft, keep_draft, kept_draft
+from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
+from timeline.posts.reading.one_post import one_post, texts_of_post
+from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
+from timeline.posts.repository import Posts
+
+
+@require_safe
+@login_required
+def compose(request: RetwisRequest, me: User) -> HttpResponse:
+    """At most three round trips. Raises NoSuchPost for a post that this viewer does not see, unless a draft waits that
+    names it: its text stays at hand when the post was deleted meanwhile."""
+    reply_to, quote = (_named(request.GET.get(name)) for name in ("reply_to", "quote"))
+    by = rendering(request)
+    pids = [pid for pid in (reply_to, quote) if pid is not None]
+    above = _seen(request, pids)
+    if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
+        raise NoSuchPost(pids)
+    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
+
+
+@change
+def publish(request: RetwisRequest) -> HttpResponse:
+    """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these."""
+    form = PostForm(request.POST)
+    written_by = parse_id(request.POST.get("as", ""))
+    try:
+        me = request.viewer.require_user()
+    except NotSignedIn:
+        return _signed_out(request, form, written_by)
+    if written_by not in (None, me.uid):
+        return _by_another(request, me, form, written_by)
+    if not form.is_valid():
+        return _with_errors(request, form)
+    RateLimits(connect()).count(POSTS, str(me.uid))
+    post = form.new_post
+    try:
+        published = Posts(connect()).publish(me.uid, post, form.cleaned_data["token"])
+    except TargetRefused as refused:
+        form.refuse(refused)
+        return _with_errors(request, form)
+    if published.body == post.body:
+        response = HttpResponseRedirect(_after(request, me, post, published.pid))
+        messages.success(request, _("Posted."), extra_tags="posted")
+        forget_draft(request, response, me.uid, post.reply_to, post.quote)
+    else:  # the user went back in the browser, changed the text and sent the form again
+        text = _("This form was already posted. Your new text is below. You can post it now.")
+        messages.error(request, text)
+        response = HttpResponseRedirect(_composer_of(post))
+        keep_draft(response, Draft(post, me.uid))
+    return response
+
+
+@change
+def discard(request: RetwisRequest) -> HttpResponse:
+    """Throw away what the composer holds. No round trip."""
+    messages.success(request, _("Discarded."))
+    response = HttpResponseRedirect(_where_one_was(request))
+    written_by, reply_to, quote = (parse_id(request.POST.get(name, "")) for name in ("as", "reply_to", "quote"))
+    forget_draft(request, response, written_by, reply_to, quote)
+    return response
+
+
+def _named(pid: str | None) -> int | None:
+    """The id in an address; None without one. Raises NoSuchPost."""
+    found = parse_id(pid or "")
+    if pid is not None and found is None:
+        raise NoSuchPost(pid)
+    return found
+
+
+def _seen(request: RetwisRequest, pids: Sequence[int]) -> list[Post]:
+    """Those of these posts that the viewer sees, also when their authors are muted: the viewer has asked for them. No
+    round trip without posts."""
+    reader = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE)
+    return reader.read(list(dict.fromkeys(pids)))[0] if pids else []
+
+
+def _composer_of(post: NewPost) -> str:
+    """The address of the page on which this post can be written."""
+    named = {"reply_to": post.reply_to, "quote": post.quote}
+    query = urlencode({name: pid for name, pid in named.items() if pid is not None})
+    return f"{reverse('compose')}?{query}" if query else reverse("compose")
+
+
+def _where_one_was(request: RetwisRequest) -> str:
+    """The page that has the form; the home page instead of the composer's own."""
+    page = page_of_form(request)
+    return "/" if page.startswith(reverse("compose")) else page
+
+
+def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
+    """The page that has the form. After a reply: the reply in the thread that is open, or on its own page."""
+    if post.reply_to is None:
+        return _where_one_was(request)
+    path = page_of_form(request).partition("?")[0]
+    if resolve(unquote(path)).url_name == "post":
+        return f"{path}#post-{pid}"
+    return reverse("post", args=[me.username, pid])
+
+
+def _with_errors(request: RetwisRequest, form: PostForm) -> HttpResponse:
+    by = rendering(request)
+    named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
+    above = _seen(request, [pid for pid in named if pid is not None])
+    return compose_page(request, by, composer_with(form, by), above, status=422)
+
+
+def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) -> HttpResponse:
+    """Keep a post until its author has logged in. An invalid post is answered at once, with status 422."""
+    if not form.is_valid():
+        why = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
+        return error_page(request, 422, _("Not posted"), text, kept_fields(request))
+    post = form.new_post
+    response = to_login("/" if post.reply_to is None and post.quote is None else _composer_of(post))
+    keep_draft(response, Draft(post, written_by))
+    return response
+
+
+def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: int) -> HttpResponse:
+    """409: the form was made for another user, and someone has logged in since, in another tab. One round trip."""
+    author = Users(connect()).people([written_by]).get(written_by)
+    context = {"form": form, "uid": me.uid, "me": me.username, "author": author.username if author else ""}
+    return form_page(request, "timeline/posts/another_author.html", context, status=409)
+
+
+# ---- Changing the text of a post, and its earlier texts.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_required
+def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """Round trips of a change: those of `Posts.edit`, one for the post and one for the rate limit. Raises NoSuchPost,
+    PostDeleted."""
+    post = one_post(request.viewer, username, pid)
+    if post.author.uid != me.uid:
+        if request.method != "POST":
+            raise PermissionDenied(_("Only its author can edit a post."))
+        text = _("Only its author can edit a post. You are logged in as %(name)s.") % {"name": f"@{me.username}"}
+        return error_page(request, 403, _("Not allowed"), text, kept_fields(request))
+    if post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    address = reverse("post", args=[post.author.username, pid])
+    form = EditForm(request.POST if request.method == "POST" else None, initial={"body": post.body})
+    if form.is_valid():
+        RateLimits(connect()).count(POSTS, str(me.uid))
+        try:
+            if Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"]):
+                messages.success(request, _("Saved."), extra_tags="posted")
+            return HttpResponseRedirect(address)
+        except TooManyEdits as refused:
+            form.add_error("body", str(refused.message))
+    context = {"form": form, "uid": me.uid, "pid": pid, "address": address}
+    return form_page(request, "timeline/posts/edit.html", context, status=422 if form.is_bound else 200)
+
+
+@require_safe
+def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """At most three round trips. Raises NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    post, texts = texts_of_post(request.viewer, username, pid)
+    shown, _ = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
+    if post.links.repost_of is not None or not shown:
+        raise NoSuchPost(pid)
+    return history_page(request, rendering(request), shown[0], texts)
+
+
+# ---- The deletion of a post.
+
+
+@change
+@login_required
+def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    author = request.viewer.find(username)
+    if author.uid != me.uid:
+        raise PermissionDenied(_("Only its author can delete a post."))
+    Posts(connect()).delete(me.uid, pid)
+    messages.success(request, _("Deleted."))
+    back = page_of_form(request)
+    return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)
+
+
+urlpatterns = [
+    path("post/", publish, name="publish"),
+    path("compose/", compose, name="compose"),
+    path("compose/discard/", discard, name="discard"),
+    path("@<username:username>/<id:pid>/delete/", delete, name="delete"),
+    path("@<username:username>/<id:pid>/edit/", edit, name="edit"),
+    path("@<username:username>/<id:pid>/history/", history, name="history"),
+]

@@ -1,0 +1,276 @@
+"""One protocol for every relation: follows, likes and all that are built as they are.
+
+The truth of an edge is in a sorted set of the person. All else follows from it: the mirror, the count and the effects.
+Every step can run twice. `tests/protocols/test_relations.py` interleaves it with others and with crashes.
+
+1. Add the job. What follows is thus found by a worker.
+2. Commit: write the truth. The first look goes with it.
+3. Write the mirror and the effects.
+4. Look again. A deletion commits first and looks at edges afterwards: one of the two sees the other. An edge that must
+   not stand is taken back. When the look differs from what was written, write again.
+5. Write the count of the last look.
+6. Count again; while it differs, write again.
+7. Remove the job.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
+from retwis_site.store import keys
+from retwis_site.store.chunks import emptied, heads
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
+from retwis_site.store.replies import Reply, Result
+from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person_exists
+
+# ---- A look: all that decides about some edges, read in one round trip.
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeState:
+    """What a look has found about an edge."""
+
+    score: float | None  # in the truth; None: the edge does not stand
+    allowed: bool  # both sides exist, and every condition holds
+    facts: tuple[object, ...]  # for each effect, what decides about it
+
+
+class EdgeLook:
+    """Queues its commands; after `execute()` it has `seen` and `counts`."""
+
+    def __init__(self, pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> None:
+        scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
+        people = {who: ask_person_exists(pipe, str(who)) for who in {edge.who: None for edge in edges}}
+        targets = {edge.target: None for edge in edges}
+        exist = {target: relation.target.ask_exists(pipe, target) for target in targets}
+        self._asked = [
+            (
+                edge,
+                score,
+                [
+                    people[edge.who],
+                    exist[edge.target],
+                    *(condition(pipe, edge, score) for condition in relation.conditions),
+                ],
+                [effect.ask(pipe, edge) for effect in relation.effects],
+            )
+            for edge, score in scores.items()
+        ]
+        self._counts: dict[int, Reply[int] | Result[int]] = {}
+        if relation.count is not None:
+            self._counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets}
+
+    @property
+    def seen(self) -> dict[Edge, EdgeState]:
+        return {
+            edge: EdgeState(score.value, all(each.value for each in conditions), tuple(fact.value for fact in facts))
+            for edge, score, conditions, facts in self._asked
+        }
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """What the count of each target must be."""
+        return {target: number.value for target, number in self._counts.items()}
+
+
+# ---- Edges
+
+
+class Edges:
+    """The edges of one relation."""
+
+    def __init__(self, store: Store, relation: Relation) -> None:
+        self._store = store
+        self._relation = relation
+        self._outbox = Outbox(store)
+
+    # ---- the verbs
+
+    def set(self, edge: Edge, score: float) -> None:
+        """Set an edge. Seven round trips; four for a relation without mirror and effects; three more for an edge that
+        is taken back, two more each time that another process changes it meanwhile."""
+        job = self._outbox.add(self._relation.job(edge))
+        pipe = job.store.pipeline()
+        if self._relation.scores is Scores.UNTIL:
+            pipe.zadd(self._relation.truth(edge.who), {edge.target: score})
+        else:
+            pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: integer(score)})
+        self._commit(pipe, job, edge)
+
+    def unset(self, edge: Edge) -> None:
+        """Remove an edge. A repost is removed only if it is `edge.own_post`. Round trips as for `set`."""
+        job = self._outbox.add(self._relation.job(edge))
+        pipe = job.store.pipeline()
+        self._queue_removal(pipe, edge, edge.own_post)
+        self._commit(pipe, job, edge)
+
+    def mend(self, edges: Collection[Edge]) -> None:
+        """Make all that follows from these edges right, and take back those that must not stand. At most nine round
+        trips for all together, and more as for `set`. Raises LeaseEnded when the store was too slow: the worker that
+        claims the jobs finishes them.
+
+        Each edge has a job: when this process dies, a count that it has written may be wrong, and the edge that led to
+        the count may be gone."""
+        self.set_all(dict.fromkeys(edges))
+
+    def set_all(self, scores: Mapping[Edge, float | None]) -> None:
+        """Like `mend`, and set those edges that have a score and do not stand yet, such as those of an import."""
+        jobs = [self._relation.job(edge) for edge in scores]
+        leased = self._outbox.add_all(jobs)
+        pipe = leased.pipeline()
+        for edge, score in scores.items():
+            if score is not None:
+                pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
+        look = EdgeLook(pipe, self._relation, scores)
+        pipe.execute()
+        Edges(leased, self._relation)._finish(look, jobs)
+
+    def finish(self, job: str) -> None:
+        """Carry out what follows the commit of a job, for a worker. Six round trips, and more as for `set`."""
+        pipe = self._store.pipeline()
+        look = EdgeLook(pipe, self._relation, [self._relation.edge(job)])
+        pipe.execute()
+        self._finish(look, [job])
+
+    def reconcile(self, edges: Collection[Edge]) -> None:
+        """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
+        pipe = self._store.pipeline()
+        look = EdgeLook(pipe, self._relation, edges)
+        pipe.execute()
+        self._reconcile(look.seen)
+
+    # ---- the steps
+
+    def _commit(self, pipe: Pipe, job: Job, edge: Edge) -> None:
+        """Send the commit, which is in `pipe`, together with the first look; then all that follows."""
+        look = EdgeLook(pipe, self._relation, [edge])
+        pipe.execute()
+        with suppress(LeaseEnded):
+            Edges(job.store, self._relation)._finish(look, [job.name])
+
+    def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
+        """Make all that follows match, and remove the jobs."""
+        self._relation.afterwards(self._store, self._reconcile(look.seen))
+        pipe = self._store.pipeline()
+        for job in jobs:
+            self._outbox.queue_done(pipe, job)
+        pipe.execute()
+
+    def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
+        """Make mirrors, effects and counts match the truth. Returns which edges stand."""
+        stand: dict[Edge, bool] = {}
+        counts: dict[int, int] = {}
+
+        def look(written: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
+            pipe = self._store.pipeline()
+            look = EdgeLook(pipe, self._relation, written)
+            pipe.execute()
+            counts.update(look.counts)
+            stand.update({edge: now.score is not None for edge, now in look.seen.items()})
+            return look.seen
+
+        reconcile(seen, look, self._write)
+        if self._relation.count is not None:
+            Counts(self._store, self._relation.count).write(counts)
+        return stand
+
+    def _write(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
+        """Take back the edges that must not stand, and write what follows from the truth, but the counts. One round
+        trip, two more with such edges; none where nothing follows."""
+        standing = self._take_back(seen)
+        pipe = self._store.pipeline()
+        for edge, now in standing.items():
+            self._queue_mirror(pipe, edge, now.score)
+            for effect, fact in zip(self._relation.effects, now.facts, strict=True):
+                effect.queue(pipe, edge, now.score, fact)
+        pipe.execute()
+        return standing
+
+    def _take_back(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
+        """Remove the truth of the edges that must not stand. First what only its score leads to."""
+        refused = [(edge, now.score) for edge, now in seen.items() if now.score is not None and not now.allowed]
+        pipe = self._store.pipeline()
+        for edge, score in refused:
+            for effect in self._relation.effects:
+                effect.withdraw(pipe, edge, score)
+        pipe.execute()
+        for edge, score in refused:
+            self._queue_removal(pipe, edge, score)
+        pipe.execute()
+        return {**seen, **{edge: replace(seen[edge], score=None) for edge, _ in refused}}
+
+    def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:
+        """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it
+        and set it again."""
+        key = self._relation.truth(edge.who)
+        if self._relation.scores is Scores.OWN_POST:
+            pipe.zremrangebyscore(key, str(integer(score)), str(integer(score)))
+        else:
+            pipe.zrem(key, edge.target)
+
+    def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None) -> None:
+        if self._relation.mirror is None:
+            return
+        key, who = self._relation.mirror(int(edge.target)), str(edge.who)
+        if score is None:
+            pipe.zrem(key, who)
+        else:
+            pipe.zadd(key, {who: stored_score(self._relation.truth(edge.who), edge.target, score)})
+
+
+def handler(relation: Relation) -> JobHandler:
+    """What a worker does for the jobs of a relation."""
+    return lambda store, claim: Edges(store, relation).finish(claim.name)
+
+
+# ---- The edges of a deleted account or post, taken back a chunk at a time.
+#
+# The deletion is committed before. So each edge sees it in its look, and takes itself back as it would after a race.
+
+
+def remove_truths(store: Store, relation: Relation, who: int) -> Iterator[None]:
+    """Remove all edges from a deleted account, in chunks. At most eleven round trips a chunk."""
+    key = relation.truth(who)
+    for members in emptied(store, key):
+        _remove_bad(store, key, [member for member in members if not relation.target.is_valid(member)])
+        good = [member for member in members if relation.target.is_valid(member)]
+        Edges(store, relation).mend(edges_of(store, relation, [(who, member) for member in good]))
+        yield
+
+
+def remove_mirrors(store: Store, relation: Relation, owners: Mapping[int, int]) -> Iterator[None]:
+    """Remove all edges to deleted people or posts, in chunks. `owners`: the author of each post, or the person, by the
+    id of the target. At most eleven round trips a chunk, whatever the number of targets."""
+    assert relation.mirror is not None
+    mirrors = {target: relation.mirror(target) for target in owners}
+    while some := heads(store, mirrors):
+        bad = [(target, member) for target, member in some if parse_id(member) is None]
+        for target, member in bad:
+            _remove_bad(store, mirrors[target], [member])
+        Edges(store, relation).mend(
+            [Edge(who, str(target), owners[target]) for target, member in some if (who := parse_id(member)) is not None]
+        )
+        yield
+
+
+def edges_of(store: Store, relation: Relation, pairs: Sequence[tuple[int, str]]) -> list[Edge]:
+    """Edges, from a person to a target each, with the owners of the targets. The author of a post is read: one round
+    trip for all. A post that has expired has no author."""
+    edges = [Edge(who, target, int(target) if relation.target.is_person else 0) for who, target in pairs]
+    if not relation.target.has_author:
+        return edges
+    pipe = store.pipeline()
+    asked = [(edge, pipe.hget(keys.post(int(edge.target)), "user_id")) for edge in edges]
+    pipe.execute()
+    return [replace(edge, owner=stored_id(keys.post(int(edge.target)), author.value) or 0) for edge, author in asked]
+
+
+def _remove_bad(store: Store, key: str, members: Sequence[str]) -> None:
+    """Remove members that lead to nothing. One round trip; none without them."""
+    pipe = store.pipeline()
+    for member in members:
+        pipe.zrem(key, member)
+    pipe.execute()

@@ -1,0 +1,578 @@
+"""What each relation is, and what pages ask of it: follow, block, mute, like, repost, bookmark, follow a tag.
+
+All are edges from a user to a person, a post or a tag. `edges.py` is the protocol of all of them.
+"""
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from heapq import nsmallest
+from math import inf
+from typing import NamedTuple
+
+from retwis_site.features import features
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import integer, stored_ids, stored_time
+from retwis_site.store.reading import Reading, trip
+from retwis_site.store.replies import Reply, Result
+from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_welcome, queue_notice
+from timeline.relations.edges import Edges
+from timeline.relations.relation import (
+    PERSON,
+    POST,
+    TAG,
+    THREAD,
+    WORDS,
+    Edge,
+    Effect,
+    PostCount,
+    Relation,
+    Scores,
+    ask_post_exists,
+    ask_standing,
+    to_person,
+)
+
+# ---- Numbers of follows and of shared users, and what a user hides.
+
+
+@dataclass(frozen=True, slots=True)
+class FollowCounts:
+    following: int
+    followers: int
+
+
+class Blocks(NamedTuple):
+    """Whether one person blocks another, and the other one them."""
+
+    mine: bool
+    theirs: bool
+
+
+NO_BLOCKS = Blocks(mine=False, theirs=False)
+
+
+class Hiding(NamedTuple):
+    """What a user does not see of another."""
+
+    blocks: Blocks = NO_BLOCKS
+    muted: bool = False
+    reposts_muted: bool = False
+
+
+HIDES_NOTHING = Hiding()
+
+
+@dataclass(frozen=True, slots=True)
+class InCommon:
+    """The number of users that two sets share: exact up to a limit, beyond it a lower bound (`10000+`)."""
+
+    count: int
+    exact: bool
+
+    def __str__(self) -> str:
+        return str(self.count) if self.exact else f"{self.count}+"
+
+
+# ---- Blocks between two people: what they refuse, and what they hide.
+
+
+def ask_blocks(pipe: Pipe, me: int | None, them: int) -> Result[Blocks]:
+    """The blocks between two people. Two commands; none for a visitor, and about oneself."""
+    if me is None or me == them:
+        return Result(lambda: NO_BLOCKS)
+    mine, theirs = pipe.zscore(keys.blocked(me), str(them)), pipe.zscore(keys.blocked(them), str(me))
+    return Result(lambda: Blocks(mine.value is not None, theirs.value is not None))
+
+
+def ask_not_blocked(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
+    """A `Condition`: no block stands between the two people of an edge. Two commands."""
+    blocks = ask_blocks(pipe, edge.who, edge.owner)
+    return Result(lambda: not any(blocks.value))
+
+
+def read_blocks(pipe: Pipe, me: int | None, them: int) -> Reading[Blocks]:
+    """The blocks between the viewer and a person, in a round trip of its own."""
+    [blocks] = yield from trip(ask_blocks(pipe, me, them))
+    return blocks
+
+
+def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:
+    """Those of these people whom `me` blocks or who block `me`. Two commands; none without people."""
+    if not people:
+        return Result(set[int])
+    members = [str(uid) for uid in people]
+    asked = [pipe.zmscore(key(me), members) for key in (keys.blocked, keys.blocked_by)]
+
+    def read() -> set[int]:
+        rows = zip(people, *(scores.value for scores in asked), strict=True)
+        return {uid for uid, mine, theirs in rows if mine is not None or theirs is not None}
+
+    return Result(read)
+
+
+# ---- The notice that an edge causes: an effect of a relation, written and removed with the mirror.
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeFacts:
+    """What a look has found about a notice."""
+
+    welcome: Welcome
+    made: int | None = None  # the date of the edge's own post; None: it has none
+
+
+def notice_of(kind: Kind) -> Effect:
+    """The effect of a relation: `edge.owner` gets a notice of this kind. At most seven commands a look, and two when it
+    is written."""
+
+    def ask(pipe: Pipe, edge: Edge) -> Result[object]:
+        post = None if kind is Kind.FOLLOW else int(edge.target)
+        welcome = ask_welcome(pipe, edge.owner, _notice(edge), post)
+        if not edge.own_post:
+            return Result(lambda: NoticeFacts(welcome.value))
+        key = keys.post(edge.own_post)
+        when = pipe.hget(key, "time")
+        return Result(lambda: NoticeFacts(welcome.value, stored_time(key, when.value)))
+
+    def queue(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
+        assert isinstance(fact, NoticeFacts)
+        queue_notice(pipe, edge.owner, _notice(edge), _date(score, fact), fact.welcome)
+
+    def _date(score: float | None, facts: NoticeFacts) -> int | None:
+        """Unix seconds; None when the edge does not stand. The score of a repost is an id, so its post has the date."""
+        if score is None:
+            return None
+        return integer(score) if kind is not Kind.REPOST else facts.made or int(time.time())
+
+    def _notice(edge: Edge) -> Notice:
+        return Notice(kind, int(edge.target), edge.who)
+
+    return Effect(queue, ask)
+
+
+# ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
+
+
+# ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
+
+
+class Ranking:
+    """It is a `Count`: the number of edges to a user is their score."""
+
+    def ask(self, pipe: Pipe, target: int) -> Reply[int]:
+        return pipe.zcard(keys.followers(target))
+
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
+        score = pipe.zscore(keys.users_by_followers(), str(target))
+        return Result(lambda: score.value or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.zadd(keys.users_by_followers(), {str(target): number})
+        else:
+            pipe.zrem(keys.users_by_followers(), str(target))
+
+
+RANKING = Ranking()
+
+
+# ---- Follow
+
+
+COMPARED = 10_000  # members of the smaller set that a comparison looks up
+LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
+FIRST_SHARED = 4  # uids that a comparison returns
+
+
+def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
+    """The next read rebuilds the home with (or without) their posts, so no other backfill is needed."""
+    pipe.unlink(keys.home(edge.who))
+
+
+FOLLOW = Relation(
+    kind="follow",
+    truth=keys.following,
+    target=PERSON,
+    count=RANKING,
+    conditions=(ask_not_blocked,),
+    effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
+)
+
+
+class Follows:
+    """All follows: from a follower to a followed user."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, FOLLOW)
+
+    def follow(self, me: int, them: int) -> None:
+        """Let `me` follow `them`; a second follow keeps the first date. Round trips as for `Edges.set`."""
+        self._edges.set(to_person(me, them), int(time.time()))
+
+    def unfollow(self, me: int, them: int) -> None:
+        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`."""
+        self._edges.unset(to_person(me, them))
+
+
+def ask_follow_counts(pipe: Pipe, uid: int) -> Result[FollowCounts]:
+    """How many users a user follows, and how many followers they have. Two commands."""
+    following, followers = pipe.zcard(keys.following(uid)), pipe.zcard(keys.followers(uid))
+    return Result(lambda: FollowCounts(following.value, followers.value))
+
+
+def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
+    """Those of these users (at least one) that `me` follows."""
+    scores = pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
+    return Result(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class LatestFollowed:
+    """The users that a user has followed last, at most LATEST of them."""
+
+    members: frozenset[str]  # uids as text
+    are_all: bool  # the user follows no one else
+
+
+NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
+
+
+def ask_latest_followed(pipe: Pipe, me: int) -> Result[LatestFollowed]:
+    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
+    members = pipe.zrevrange(keys.following(me), 0, LATEST - 1)
+    return Result(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
+
+
+class FollowedPeople:
+    """Which people of one page a user follows."""
+
+    def __init__(self, me: int, latest: LatestFollowed) -> None:
+        """`latest`: what this request has read. It asks about others only where a user follows more than these."""
+        self._me = me
+        self._latest = latest
+        self._asked: set[int] = set()
+        self._answers: list[Result[set[int]]] = []
+
+    def ask(self, pipe: Pipe, uids: Collection[int]) -> None:
+        """Ask about these people, unless it is known already. At most one command."""
+        if self._latest.are_all:
+            return
+        unknown = {uid for uid in uids if uid not in self._asked and str(uid) not in self._latest.members}
+        if unknown:
+            self._asked |= unknown
+            self._answers.append(ask_followed(pipe, self._me, unknown))
+
+    def among(self, uids: Iterable[int]) -> set[int]:
+        """Those of these people whom the user follows. It was asked about all of them."""
+        members = self._latest.members
+        latest = {uid for uid in uids if str(uid) in members}
+        return latest.union(*[answer.value for answer in self._answers])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
+    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
+
+    smaller: str  # key
+    larger: str  # key
+    smaller_size: int
+
+    def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
+        """Ask for the first COMPARED members of the smaller set."""
+        return pipe.zrange(self.smaller, 0, COMPARED - 1)
+
+    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
+        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
+        scores = pipe.zmscore(self.larger, members) if members else None
+
+        def read() -> Shared:
+            pairs = zip(members, scores.value if scores else (), strict=True)
+            found = [member for member, score in pairs if score is not None]
+            uids = stored_ids(self.smaller, found)
+            return Shared(
+                InCommon(len(uids), exact=self.smaller_size <= COMPARED), tuple(nsmallest(FIRST_SHARED, uids))
+            )
+
+        return Result(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The result of a comparison."""
+
+    number: InCommon
+    first: tuple[int, ...]  # at most FIRST_SHARED shared uids, lowest first: the oldest accounts
+
+
+def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
+    """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
+    if one_size <= other_size:
+        return Comparison(one, other, one_size)
+    return Comparison(other, one, other_size)
+
+
+# ---- Blocks: `blocked:` is the truth, `blocked_by:` its mirror. Both hold the unix second of each block.
+#
+# While one of two people blocks the other, neither follows the other, and neither sees the other while signed in.
+
+
+def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """No one of two follows the other, and no one has a notice of the other. Nine round trips for one block at most.
+
+    Each follow is reconciled as if its own job ran: it sees the block and takes itself back. This is done when the
+    block no longer stands, too: an earlier attempt may have died in the middle of it."""
+    pairs = [(edge.who, edge.owner) for edge in stand]
+    follows = [to_person(*ends) for me, them in pairs for ends in ((me, them), (them, me))]
+    Edges(store, FOLLOW).reconcile(follows)
+    for edge, stands in stand.items():
+        if stands:
+            Inbox(store, edge.who).remove_those_by([edge.owner])
+            Inbox(store, edge.owner).remove_those_by([edge.who])
+
+
+BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, afterwards=_part)
+
+
+class BlockedPeople:
+    """All blocks: from a user to another."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, BLOCK)
+
+    def block(self, me: int, them: int) -> None:
+        """Let `me` block `them`; a second block keeps the first date. Neither follows the other any more. Twelve
+        round trips; up to two more with notices."""
+        self._edges.set(to_person(me, them), int(time.time()))
+
+    def unblock(self, me: int, them: int) -> None:
+        """Let `me` no longer block `them`. The follows do not come back. Ten round trips."""
+        self._edges.unset(to_person(me, them))
+
+
+# ---- Mutes: of people (`muted:`), of their reposts (`muted_reposts:`), and of threads (`muted_threads:`).
+#
+# The score of a person is until when the mute lasts, in unix seconds, or `+inf`. Nothing leads from the muted to a
+# mute: they never learn of it. The notices that they have caused are removed, and do not come back after the mute.
+
+
+A_DAY = 24 * 3600  # seconds
+FOREVER = inf
+
+THREADS_READ = 500  # threads that a user has muted last: 8 KB
+
+
+def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """What a muted person has caused is no news any more: neither counted nor shown. Two round trips for each edge
+    that stands."""
+    for edge, stands in stand.items():
+        if stands:
+            Inbox(store, edge.who).remove_those_by([edge.owner])
+
+
+MUTE = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL, afterwards=_remove_notices)
+MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, scores=Scores.UNTIL)
+MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD)
+
+
+def in_days(days: int) -> float:
+    """The unix second in which a mute of so many days ends."""
+    return time.time() // 1 + days * A_DAY
+
+
+class Mutes:
+    """Mutes of people: of all that they post, or of their reposts alone."""
+
+    def __init__(self, store: Store) -> None:
+        self._all = Edges(store, MUTE)
+        self._reposts = Edges(store, MUTE_REPOSTS)
+
+    def mute(self, me: int, them: int, until: float = FOREVER) -> None:
+        """Hide `them` from `me`, until a unix second. Muting again replaces the end. Round trips as for `Edges.set`,
+        and two more at most."""
+        self._all.set(to_person(me, them), until)
+
+    def unmute(self, me: int, them: int) -> None:
+        """Show `them` to `me` again. Round trips as for `Edges.unset`."""
+        self._all.unset(to_person(me, them))
+
+    def mute_reposts(self, me: int, them: int, until: float = FOREVER) -> None:
+        """Hide the reposts of `them` from `me`, as `mute`."""
+        self._reposts.set(to_person(me, them), until)
+
+    def unmute_reposts(self, me: int, them: int) -> None:
+        """Show the reposts of `them` to `me` again, as `unmute`."""
+        self._reposts.unset(to_person(me, them))
+
+
+class MutedThreads:
+    """Threads of which a user gets no notices. A thread is named by its first post."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, MUTE_THREAD)
+
+    def mute(self, me: int, root: int) -> None:
+        """Let `me` get no notices of a thread. Round trips as for `Edges.set`."""
+        self._edges.set(Edge(me, str(root)), int(time.time()))
+
+    def unmute(self, me: int, root: int) -> None:
+        """Let `me` get notices of a thread again. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, str(root)))
+
+
+def ask_muted_threads(pipe: Pipe, me: int) -> Result[frozenset[str]]:
+    """The first posts (ids as text) of the threads that `me` has muted last, THREADS_READ of them. One command."""
+    muted = pipe.zrevrange(keys.muted_threads(me), 0, THREADS_READ - 1)
+    return Result(lambda: frozenset(muted.value))
+
+
+def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:
+    """Those of these people whom lists leave out for `me`: whom they mute, and those with a block between the two.
+    Three commands; none without people."""
+    blocked, muted = ask_blocked(pipe, me, people), ask_standing(pipe, MUTE, me, people)
+    return Result(lambda: blocked.value | muted.value)
+
+
+def ask_hiding(pipe: Pipe, me: int, them: int) -> Result[Hiding]:
+    """What `me` does not see of `them`. Four commands."""
+    blocks = ask_blocks(pipe, me, them)
+    muted, reposts = ask_standing(pipe, MUTE, me, [them]), ask_standing(pipe, MUTE_REPOSTS, me, [them])
+    return Result(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))
+
+
+# ---- Likes: `likes:` is the truth, `liked_by:` its mirror. Both hold the unix second of each like.
+
+
+LIKES = PostCount(keys.liked_by)
+LIKE = Relation(
+    kind="like",
+    truth=keys.likes,
+    target=POST,
+    count=LIKES,
+    effects=(notice_of(Kind.LIKE),),
+)
+
+
+class Likes:
+    """All likes: from a user to a post."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, LIKE)
+
+    def like(self, me: int, pid: int, author: int) -> None:
+        """Let `me` like a post of `author`; a second like keeps the first date. A like of a deleted post is taken back.
+        Round trips as for `Edges.set`."""
+        self._edges.set(Edge(me, str(pid), author), int(time.time()))
+
+    def unlike(self, me: int, pid: int, author: int) -> None:
+        """Let `me` no longer like a post of `author`. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, str(pid), author))
+
+
+# ---- Reposts: `reposts:` is the truth, `reposted_by:` its mirror. Both hold the id of the repost, a post of its own.
+#
+# Here is what belongs to the edge: the repost stands in `updates:` of its author while it is the one in `reposts:`.
+# `timeline/posts/delivery.py` brings it to the homes of followers.
+
+
+def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
+    """The repost of this edge is in `updates:`. If it is not the one that stands, as after a second click, it goes."""
+    if not edge.own_post:
+        return
+    if score == edge.own_post:
+        pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
+    else:
+        _withdraw(pipe, edge, edge.own_post)
+
+
+def _withdraw(pipe: Pipe, edge: Edge, own_post: float) -> None:
+    """Remove a repost. A home that still has its id shows nothing: there is no hash."""
+    pid = integer(own_post)
+    pipe.zrem(keys.updates(edge.who), str(pid))
+    pipe.unlink(keys.post(pid))
+
+
+def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
+    """A `Condition`: the repost that stands has its hash. `cleanup` may have removed the hash of one that took long."""
+    if not edge.own_post:
+        return Result(lambda: True)
+    exists = ask_post_exists(pipe, str(edge.own_post))
+    return Result(lambda: score.value != edge.own_post or exists.value)
+
+
+REPOSTS = PostCount(keys.reposted_by)
+REPOST = Relation(
+    kind="repost",
+    truth=keys.reposts,
+    target=POST,
+    count=REPOSTS,
+    conditions=(_ask_own_post,),
+    effects=(Effect(_list_own_post, withdraw=_withdraw), notice_of(Kind.REPOST)),
+    scores=Scores.OWN_POST,
+)
+
+
+# ---- Bookmarks: `bookmarks:` is the truth, with the unix second of each. Only their owner sees them, without a mirror.
+
+
+BOOKMARK = Relation(kind="bookmark", truth=keys.bookmarks, target=POST)
+
+
+class Bookmarks:
+    """All bookmarks: from a user to a post."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, BOOKMARK)
+
+    def add(self, me: int, pid: int, author: int) -> None:
+        """Let `me` bookmark a post of `author`; a second time keeps the first date. A bookmark of a deleted post is
+        taken back. Round trips as for `Edges.set`."""
+        self._edges.set(Edge(me, str(pid), author), int(time.time()))
+
+    def remove(self, me: int, pid: int, author: int) -> None:
+        """Remove a bookmark. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, str(pid), author))
+
+
+# ---- Follows of tags: `tags_of:` is the truth, with the unix second of each. A tag is named by its folded text.
+
+
+TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG)
+
+
+class TagFollows:
+    """All follows of tags: from a user to a folded tag."""
+
+    def __init__(self, store: Store) -> None:
+        self._edges = Edges(store, TAG_FOLLOW)
+
+    def follow(self, me: int, tag: str) -> None:
+        """Let `me` follow a tag; a second follow keeps the first date. Round trips as for `Edges.set`."""
+        self._edges.set(Edge(me, tag), int(time.time()))
+
+    def unfollow(self, me: int, tag: str) -> None:
+        """Let `me` no longer follow a tag. Round trips as for `Edges.unset`."""
+        self._edges.unset(Edge(me, tag))
+
+
+def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Result[bool]:
+    """Whether `me` follows a tag. One command."""
+    since = pipe.zscore(keys.tags_of(me), tag)
+    return Result(lambda: since.value is not None)
+
+
+# ---- All of them
+
+
+MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, scores=Scores.UNTIL)  # `muted_words.py`
+
+RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
+
+
+@cache
+def relations() -> tuple[Relation, ...]:
+    """All relations: those of this site, and those of its own features."""
+    return tuple(relation for feature in features() for relation in feature.relations)

@@ -1,0 +1,457 @@
+"""The upkeep of relations: their lines in files, what of them goes with an account or a post, and their checks."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import NamedTuple
+
+from accounts.users.checks import unknown
+from accounts.users.repository import Users
+from retwis_site.features import AddressOf, Line, Owner, SiteLines
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.maintenance import lines
+from retwis_site.maintenance.checks import (
+    Built,
+    Check,
+    ask_damaged,
+    check_of,
+    ids_of,
+    looking,
+    members,
+    pairs,
+    texts_in,
+)
+from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
+from retwis_site.rendering.dates import iso
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
+from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
+from retwis_site.store.replies import Result
+from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
+from timeline.relations.relation import Counts, Relation, Scores, ask_post_exists
+from timeline.relations.relations import FOLLOW, RANKING, RELATIONS, REPOST, relations
+
+# ---- The file of a whole site
+
+
+def lines_of(relation: Relation) -> SiteLines:
+    """As the key table tells of the truth. All edges to a target are counted in the end: four round trips for each 500
+    targets."""
+    target, what = relation.target, relation.names[2]
+
+    def count(store: Store) -> None:
+        if relation.count is not None and relation.mirror is not None:
+            for targets in ids_of(store, relation.mirror.pattern):
+                Counts(store, relation.count).recount(targets)
+
+    told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
+    return replace(told, posts=(what,) if target.has_author else (), finish=count)
+
+
+# A repost has an id and a time of its own, which its hash holds. So these lines have code.
+
+
+def _read_reposts(store: Store) -> Iterator[Line]:
+    """A line for each repost, by the user's id, newest first. One round trip for each AT_ONCE, and those of
+    `rows_of_users`."""
+    for some in batches(rows_of_users(store, keys.reposts), AT_ONCE):
+        rows = [
+            (uid, pid, own)
+            for uid, member, score in some
+            if (pid := stored_id(keys.reposts(uid), member)) and (own := stored_score(keys.reposts(uid), member, score))
+        ]
+        times = _times(store, [own for _, _, own in rows])
+        yield from ({"id": own, "user": uid, "post": pid, "time": times[own]} for uid, pid, own in rows)
+
+
+def _write_reposts(writes: Writes, lines: Sequence[Line]) -> None:
+    """Both sides of each repost, and its own post."""
+    for line in lines:
+        own, uid, pid = line["id"], line["user"], line["post"]
+        fields = {"user_id": str(uid), "time": str(seconds(line, "time")), "repost_of": str(pid)}
+        writes.hset(keys.post(own), fields)
+        writes.zadd(keys.reposts(uid), {str(pid): own})
+        writes.zadd(keys.reposted_by(pid), {str(uid): own})
+        writes.zadd(keys.updates(uid), {str(own): own})
+
+
+def _times(store: Store, reposts: Sequence[int]) -> dict[int, str]:
+    """The times of reposts, by their ids. One round trip."""
+    pipe = store.pipeline()
+    asked = {own: pipe.hget(keys.post(own), "time") for own in reposts}
+    pipe.execute()
+    return {own: iso(stored_time(keys.post(own), when.value)) for own, when in asked.items()}
+
+
+REPOSTS = SiteLines(
+    type=REPOST.kind,
+    fields=lambda line: {"id": ID, "user": ID, "post": ID, "time": TIME},
+    read=_read_reposts,
+    write=_write_reposts,
+    unique=("id",),
+    users=("user",),
+)
+ABOUT_PEOPLE = tuple(lines_of(relation) for relation in RELATIONS if not relation.target.is_post)
+ABOUT_POSTS = tuple(lines_of(relation) for relation in RELATIONS if relation.target.is_post)  # after the posts
+
+
+# ---- The personal download
+
+
+Moments = Mapping[str, str | None]  # since or until when, by the member of the truth; None: without an end
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """The users that the owner follows, the owner's followers, then the edges of all other relations, each newest
+    first. At most four round trips a chunk."""
+    sets = [(FOLLOW, "following", keys.following), (FOLLOW, "follower", keys.followers)]
+    sets += [(relation, relation.kind, relation.truth) for relation in relations() if relation is not FOLLOW]
+    for relation, type_, kind in sets:
+        for rows in newest_first(store, kind(owner.uid)):
+            moments = _moments(store, relation, kind(owner.uid), rows)
+            yield [{"type": type_, **line} for line in _said(store, relation, owner.uid, moments, address_of)]
+
+
+def _moments(store: Store, relation: Relation, key: str, rows: Scored) -> Moments:
+    """One round trip for reposts, else none."""
+    good = [(member, score) for member, score in rows if relation.target.is_text or stored_id(key, member)]
+    if relation.scores is not Scores.OWN_POST:
+        return {member: None if score == inf else iso(stored_score(key, member, score)) for member, score in good}
+    own = {member: number for member, score in good if (number := stored_score(key, member, score))}
+    times = _times(store, list(own.values()))
+    return {member: times[number] for member, number in own.items()}
+
+
+def _said(store: Store, relation: Relation, me: int, moments: Moments, address_of: AddressOf) -> Iterator[Line]:
+    """What lines say about people and posts, without those of deleted accounts; about tags and words, and about
+    threads, by the id of the first post. Two round trips at most."""
+    when = "until" if relation.scores is Scores.UNTIL else "since"
+    if relation.target.is_person:
+        people = Users(store).people([*map(int, moments)])
+        known = [(people[int(uid)], moment) for uid, moment in moments.items() if int(uid) in people]
+        yield from ({"id": user.uid, "username": user.username, when: moment} for user, moment in known)
+    elif relation.target.has_author:
+        edges = edges_of(store, relation, [(me, pid) for pid in moments])
+        people = Users(store).people({edge.owner for edge in edges})
+        for pid, author in [(edge.target, people[edge.owner].username) for edge in edges if edge.owner in people]:
+            yield {"id": int(pid), when: moments[pid], "address": address_of("post", author, int(pid))}
+    elif relation.target.is_text:
+        yield from ({relation.names[2]: text, when: moment} for text, moment in moments.items())
+    else:
+        yield from ({"id": int(pid), when: moment} for pid, moment in moments.items())
+
+
+# ---- The edges of a deleted account and of deleted posts, removed by a worker a chunk at a time.
+
+
+def _to_posts() -> Iterator[Relation]:
+    return (relation for relation in relations() if relation.mirror and relation.target.has_author)
+
+
+def remove_relations(store: Store, uid: int) -> Iterator[None]:
+    """Remove both sides of every edge of a deleted account, in chunks, then the user's place in the ranking."""
+    for relation in relations():
+        yield from remove_truths(store, relation, uid)
+        if relation.mirror and relation.target.is_person:
+            yield from remove_mirrors(store, relation, {uid: uid})
+    Counts(store, RANKING).recount([uid])
+
+
+def remove_edges_to_posts(store: Store, authors: Mapping[int, int]) -> Iterator[None]:
+    """Remove both sides of every edge to deleted posts, in chunks. `authors`: their uids, by post."""
+    for relation in _to_posts():
+        yield from remove_mirrors(store, relation, authors)
+
+
+def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
+    """How many edges lead to a post. One command a relation."""
+    sizes = [pipe.zcard(relation.mirror(pid)) for relation in _to_posts() if relation.mirror]
+    return Result(lambda: sum(size.value for size in sizes))
+
+
+# ---- Checks of relations: truths and mirrors, counts, the ranking, reposts.
+
+
+# ---- Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets.
+
+
+class Place(NamedTuple):
+    """A user, with their score in the ranking and their real number of followers."""
+
+    uid: int
+    ranked: float | None  # None: not in the ranking
+    followers: int | None  # None: no followers, or no user
+    shown: str  # the score as a number
+
+
+class RankingChecks:
+    """Searches the ranking. A repair relies on the checks of follows, which run before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._counts = Counts(store, RANKING)
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            check_of(
+                self._store,
+                "wrong counts in users_by_followers",
+                keys.followers,
+                self._followed,
+                "user {0} has {2} followers, but is ranked with {3}",
+                self._recount,
+                subject=lambda place: place.uid,
+                at_work_on=self._at_work_on,
+                built=Built(keys.users_by_followers(), self._rank_all),
+            ),
+            check_of(
+                self._store,
+                "members of users_by_followers without followers",
+                keys.users_by_followers,
+                self._idle,
+                "user {0} is ranked, but has no followers",
+                self._recount,
+                read=_ranked,
+                subject=lambda place: place.uid,
+                at_work_on=self._at_work_on,
+            ),
+        ]
+
+    def _rank_all(self) -> None:
+        for uids in ids_of(self._store, keys.followers.pattern):
+            self._counts.recount(uids)
+
+    def _recount(self, uid: int, *_: object) -> None:
+        if unknown(self._store, [uid]):
+            self._store.zrem(keys.users_by_followers(), str(uid))
+        else:
+            self._counts.recount([uid])  # the user may have followers by now
+
+    def _at_work_on(self) -> set[int]:
+        """The users that a job may be at work on: it is about a follow of them, or removes them."""
+        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        of_follows = [job[2] for job in jobs if job[0] == FOLLOW.kind and len(job) == 3]
+        removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
+        return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}
+
+    def _followed(self, uids: Iterable[int]) -> list[Place]:
+        """Users with followers whose count in the ranking is missing or wrong."""
+        return [place for place in self._look(uids) if place.followers]
+
+    def _idle(self, uids: Iterable[int]) -> list[Place]:
+        """Users without followers, or that do not exist."""
+        return [place for place in self._look(uids) if not place.followers]
+
+    def _look(self, uids: Iterable[int]) -> list[Place]:
+        """The users that are miscounted now. One round trip."""
+        pipe = self._store.pipeline()
+        asked = [self._ask_place(pipe, uid) for uid in uids]
+        pipe.execute()
+        return [place for answer in asked if (place := answer.value).ranked != place.followers]
+
+    def _ask_place(self, pipe: Pipe, uid: int) -> Result[Place]:
+        ranked = pipe.zscore(keys.users_by_followers(), str(uid))
+        followers = pipe.zcard(keys.followers(uid))
+        exists = pipe.hexists(keys.user(uid), "username")
+
+        def read() -> Place:
+            is_ranked = followers.value and exists.value
+            return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+
+        return Result(read)
+
+
+def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
+    return ([uid for member in chunk if (uid := parse_id(member))] for chunk in texts_in(store, names))
+
+
+# ---- Checks of a relation: its truth and its mirror must agree, and no edge leads from or to what does not exist.
+
+
+Entry = tuple[int, int]  # the id in the key of a set, and a member
+
+
+class EdgeChecks:
+    """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
+
+    def __init__(self, store: Store, relation: Relation) -> None:
+        assert relation.mirror is not None
+        self._store = store
+        self._relation = relation
+        self._truth, self._mirror = relation.truth, relation.mirror
+
+    def inconsistencies(self) -> list[Check]:
+        return [self._entries(self._truth, self._mirror), self._entries(self._mirror, self._truth)]
+
+    def orphans(self) -> list[Check]:
+        """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
+        label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
+        return [check_of(self._store, label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
+
+    def _entries(self, own: OfId, other: OfId) -> Check:
+        """Entries of one side that are missing from the other side or have another date there, or whose user does not
+        exist."""
+
+        def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+            number, member = entry
+            here = pipe.zscore(own(number), str(member))  # another process may have removed the edge
+            there = pipe.zscore(other(member), str(number))
+            exists = pipe.hexists(keys.user(member), "username") if own.main == USER else None
+
+            def read() -> bool:
+                if here.value is None:
+                    return False
+                if there.value is None or (exists is not None and not exists.value):
+                    return True
+                return own is self._truth and integer(here.value) != integer(there.value)  # the mirror has another date
+
+            return Result(read)
+
+        label = f"entries of {own.word}: missing from {other.word}:, or unknown"
+        look, repair = looking(self._store, ask), partial(self._repair, own, other)
+        return check_of(self._store, label, own, look, "", repair, read=pairs)
+
+    def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
+        if own.main == USER and unknown(self._store, [member]):
+            self._store.zrem(own(number), str(member))
+            self._store.zrem(other(member), str(number))
+            return
+        who, target = (number, member) if own is self._truth else (member, number)
+        if own is self._mirror:
+            self._restore(who, target)
+        Edges(self._store, self._relation).mend(edges_of(self._store, self._relation, [(who, str(target))]))
+
+    def _restore(self, who: int, target: int) -> None:
+        """Where a repair has removed bad entries of the truth, its mirror is all that is left of an edge."""
+        truth, mirror = self._truth(who), self._mirror(target)
+        pipe = self._store.pipeline()
+        since, damaged = pipe.zscore(mirror, str(who)), ask_damaged(pipe, truth)
+        pipe.execute()
+        if damaged.value and since.value is not None:
+            self._store.zadd_nx(truth, {str(target): stored_score(mirror, str(who), since.value)})
+
+    def _ask_missing(self, pipe: Pipe, pid: int) -> Result[bool]:
+        exists, size = ask_post_exists(pipe, str(pid)), pipe.zcard(self._mirror(pid))
+        return Result(lambda: size.value > 0 and not exists.value)
+
+    def _remove(self, pid: int) -> None:
+        author = stored_id(keys.post(pid), self._store.hget(keys.post(pid), "user_id"))
+        for _ in remove_mirrors(self._store, self._relation, {pid: author or 0}):
+            pass
+
+
+# ---- Checks of reposts: an edge and the post that it makes must stand together.
+#
+# `EdgeChecks` compare the two sides of the edge. These compare the edge with its post.
+
+
+class Repost(NamedTuple):
+    """A user, the post that they repost, and the post that the repost is."""
+
+    who: int
+    original: int
+    own: int
+
+
+class RepostChecks:
+    """Searches the posts that reposts are. A repair relies on the checks of the edges, which run before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        says = f"{keys.post.only_key}:{{2}}, repost of {{1}} by user {{0}}"
+        return [
+            check_of(
+                self._store,
+                "entries of reposts: whose own post is missing or not listed",
+                keys.reposts,
+                looking(self._store, _ask_without_post),
+                says,
+                self._mend,
+                read=_edges,
+            ),
+            check_of(
+                self._store,
+                "listed reposts that reposts: does not name",
+                keys.updates,
+                looking(self._store, _ask_without_edge),
+                says,
+                self._mend,
+                read=_posts,
+                jobs=lambda who, original, _: keys.reposts.explained_by(who, str(original)),
+            ),
+        ]
+
+    def _mend(self, who: int, original: int, own: int) -> None:
+        """An edge without its post is taken back; a post without its edge is withdrawn."""
+        [edge] = edges_of(self._store, REPOST, [(who, str(original))])
+        Edges(self._store, REPOST).mend([replace(edge, own_post=own)])
+
+
+def _ask_without_post(pipe: Pipe, one: Repost) -> Result[bool]:
+    stands = pipe.zscore(keys.reposts(one.who), str(one.original))
+    has_hash = pipe.hexists(keys.post(one.own), "user_id")
+    listed = pipe.zscore(keys.updates(one.who), str(one.own))
+    return Result(lambda: stands.value == one.own and not (has_hash.value and listed.value is not None))
+
+
+def _ask_without_edge(pipe: Pipe, one: Repost) -> Result[bool]:
+    stands = pipe.zscore(keys.reposts(one.who), str(one.original))
+    listed = pipe.zscore(keys.updates(one.who), str(one.own))
+    return Result(lambda: listed.value is not None and stands.value != one.own)
+
+
+def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
+    return ([Repost(who, original, integer(own)) for who, original, own in chunk] for chunk in members(store, names))
+
+
+def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
+    """The reposts among the posts that users list."""
+    for chunk in members(store, names):
+        pipe = store.pipeline()
+        asked = [(who, own, pipe.hget(keys.post(own), "repost_of")) for who, own, _ in chunk]
+        pipe.execute()
+        named = [(who, stored_id(keys.post(own), original.value), own) for who, own, original in asked]
+        yield [Repost(who, original, own) for who, original, own in named if original is not None]
+
+
+# ---- Checks of other edges, by the key table: no entry leads to what does not exist, or has ended. Pages skip such an
+# entry, so it is no more than an orphan.
+
+
+def useless_entries(store: Store) -> list[Check]:
+    """For each kind that only its owner can read: entries that lead to unknown users, or to posts that are deleted or
+    do not exist, and entries that have ended."""
+    mirrored = {kind.mirrors for kind in KINDS.values()}
+    return [
+        _useless_entries_of(store, kind)
+        for kind in KINDS.values()
+        if isinstance(kind, OfId) and kind.of_users and kind.truth and kind not in mirrored
+        if kind.main in (USER, POST) and kind.score in (SECONDS, UNTIL)
+    ]
+
+
+def _useless_entries_of(store: Store, kind: OfId) -> Check:
+    def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+        owner, member = entry
+        if kind.main == POST:
+            exists = ask_post_exists(pipe, str(member))
+            return Result(lambda: not exists.value)
+        name, until = pipe.hexists(keys.user(member), "username"), pipe.zscore(kind(owner), str(member))
+        ends = time.time() if kind.score is UNTIL else 0
+        return Result(lambda: not name.value or (until.value is not None and until.value < ends))
+
+    look = looking(store, ask)
+
+    def remove(owner: int, member: int) -> None:
+        if look([(owner, member)]):  # it has not been made again meanwhile
+            store.zrem(kind(owner), str(member))
+
+    label = f"entries of {kind.word}: that lead nowhere or have ended"
+    return check_of(store, label, kind, look, "", remove, read=pairs)

@@ -1,0 +1,300 @@
+"""Tags and their posts: the page of one tag, of those that a user follows, and what completes a tag or a name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+from itertools import islice
+from typing import NamedTuple
+
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from retwis_site.exceptions import NotFound
+from retwis_site.maintenance.checks import Check, check_of, looking, names_alone, names_in
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_id, stored_ids
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Result
+from timeline.people.directory import People, after_prefix, search_query
+from timeline.people.lists import ListedPerson
+from timeline.posts.entities import Page
+from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
+from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.relations.relations import ask_follows_tag
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+
+# ---- Pages of tags.
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that some post had once."""
+
+    folded: str  # in addresses and keys
+    spelling: str  # as it was first used
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    tag: Tag
+    following: bool  # the viewer follows it
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedTagsPage:
+    """The posts of the tags that the viewer follows."""
+
+    viewer: User
+    tags: list[Tag]  # the follow of last first
+    page: Page
+
+
+@dataclass(frozen=True, slots=True)
+class UsedTag:
+    """A tag that completes what is typed."""
+
+    tag: Tag
+    posts: int
+
+
+class NoSuchTag(NotFound):
+    """No post ever had this tag."""
+
+
+# ---- Merges the newest posts of several tags into one list.
+
+
+class Newest(NamedTuple):
+    """The highest ids of a list, the highest first, none twice."""
+
+    ids: list[int]
+    has_more: bool  # whether the list may have lower ones
+
+
+def merged(lists: Sequence[Newest], number: int) -> Newest:
+    """The `number` highest ids of all lists together. Each list must have its own `number` highest, or all."""
+    every = list(dict.fromkeys(merge(*(each.ids for each in lists), reverse=True)))
+    ids = list(islice(every, number))
+    return Newest(ids, len(every) > len(ids) or any(each.has_more for each in lists))
+
+
+# ---- What a follow of a tag must know before.
+
+
+MOST_FOLLOWED = 100  # tags that a user may follow: so many sorted sets are read for a page
+
+
+class FollowedTag(NamedTuple):
+    tag: Tag
+    following: bool
+    number: int  # of all tags that the user follows
+
+
+def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
+    """A tag, and whether `me` follows it. One round trip. Raises NoSuchTag."""
+    pipe = store.pipeline()
+    spelling = pipe.hget(keys.tags(), folded)
+    following = ask_follows_tag(pipe, me, folded)
+    number = pipe.zcard(keys.tags_of(me))
+    pipe.execute()
+    if spelling.value is None:
+        raise NoSuchTag(folded)
+    return FollowedTag(Tag(folded, spelling.value), following.value, number.value)
+
+
+# ---- Tag pages
+
+
+READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
+READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
+NOT_FOLLOWED = Result(bool)
+
+
+class TagPages:
+    """Pages of posts with tags. Only reads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, viewer: Viewer, tag: str, before: int | None) -> TagPage:
+        """The posts with a folded tag below the cursor, newest first. Raises NoSuchTag.
+
+        One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
+        and one while the author of a post is not cached."""
+        spelling, posts, following, acted = viewer.ask(
+            lambda pipe, me: trip(
+                pipe.hget(keys.tags(), tag),
+                _ask_posts(pipe, tag, before, READ),
+                NOT_FOLLOWED if me is None else ask_follows_tag(pipe, me, tag),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if spelling is None:
+            raise NoSuchTag(tag)
+        return TagPage(Tag(tag, spelling), following, self._filled(viewer, posts, acted))
+
+    def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
+        """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
+
+        Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
+        how many tags are followed."""
+        user, (folded, acted) = viewer.ask_as_user(
+            lambda pipe, me: trip(
+                pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if not folded:
+            return FollowedTagsPage(user, [], Page([], None))
+        pipe = self._store.pipeline()
+        spellings = pipe.hmget(keys.tags(), folded)
+        asked = [_ask_posts(pipe, tag, before, READ_OF_EACH) for tag in folded]
+        pipe.execute()
+        tags = [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings.value, strict=True)]
+        found = merged([posts.value for posts in asked], READ_OF_EACH)
+        return FollowedTagsPage(user, tags, self._filled(viewer, found, acted))
+
+    def _filled(self, viewer: Viewer, found: Newest, acted: LatestActed) -> Page:
+        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
+        filled = fill(found.ids, POSTS_A_PAGE, reader.read)
+        return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
+
+
+def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[Newest]:
+    """The highest ids of posts with a tag, below the cursor."""
+    key = keys.tag(tag)
+    members = pipe.zrevrangebyscore(key, "+inf" if before is None else f"({before}", "-inf", number)
+    return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
+
+
+# ---- What completes a name or a tag while it is typed.
+
+
+MOST_SHOWN = 8
+TAGS_READ = 40  # tags of which the most used are shown
+
+
+def people_named(store: Store, viewer: Viewer, typed: str) -> list[ListedPerson]:
+    """At most MOST_SHOWN people whose username or display name begins with this text; first those that the viewer
+    follows. Round trips as for `People.search`; none without a text."""
+    query = search_query(typed)
+    if not query:
+        return []
+    found = People(store).search(viewer, query).people
+    return sorted(found, key=lambda one: not one.following)[:MOST_SHOWN]
+
+
+def tags_named(store: Store, viewer: Viewer, typed: str) -> list[UsedTag]:
+    """At most MOST_SHOWN tags that begin with this text and have posts, the most used first. Two round trips; one when
+    nothing matches, none without a text."""
+    if not _beginning(typed):
+        return []
+    [named] = viewer.ask(lambda pipe, me: trip(ask_named_tags(pipe, typed)))
+    pipe = store.pipeline()
+    used = named.ask(pipe)
+    pipe.execute()
+    return used.value
+
+
+def _beginning(typed: str) -> str:
+    return in_index(folded(typed[: LONGEST_TAG + 1]))
+
+
+class NamedTags(NamedTuple):
+    """Tags that begin with a text; some of them may have no posts."""
+
+    typed: str
+    names: list[str]  # folded, in the order of the index
+
+    def ask(self, pipe: Pipe) -> Result[list[UsedTag]]:
+        """At most MOST_SHOWN that have posts, the most used first. Two commands for each name, at most TAGS_READ."""
+        asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in self.names]
+
+        def read() -> list[UsedTag]:
+            used = [
+                UsedTag(Tag(name, spelling.value or name), posts.value)
+                for name, spelling, posts in asked
+                if posts.value
+            ]
+            return sorted(used, key=lambda one: (one.tag.folded != folded(self.typed), -one.posts))[:MOST_SHOWN]
+
+        return Result(read)
+
+
+def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
+    """The tags that begin with a text, which is not empty. One command."""
+    prefix = _beginning(typed)
+    names = pipe.zrangebylex(keys.tags_by_name(), f"[{prefix}", after_prefix(prefix), TAGS_READ)
+    return Result(lambda: NamedTags(typed, [folded(name) for name in names.value]))
+
+
+# ---- Checks of tags: each has a spelling and can be found. `ListingChecks` compare their listings with the posts.
+
+
+class TagChecks:
+    """Searches the tags. A repair relies on the checks of posts, which run before."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def inconsistencies(self) -> list[Check]:
+        check = partial(check_of, self._store)
+        return [
+            check(
+                "tags without a spelling",
+                keys.tag,
+                looking(self._store, _ask_unspelled),
+                "{0} has no spelling",
+                self._spell,
+                read=names_alone,
+            ),
+            check(
+                "tags missing from tags_by_name",
+                keys.tags,
+                looking(self._store, _ask_unfound),
+                "tags_by_name lacks {0!r}",
+                lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
+                read=names_in,
+                after=True,
+            ),
+            check(
+                "entries of tags_by_name that are no tag",
+                keys.tags_by_name,
+                looking(self._store, _ask_stray),
+                "tags_by_name has {0!r}",
+            ),
+        ]
+
+    def _spell(self, key: str) -> None:
+        """The spelling of the oldest post with the tag."""
+        tag = _tag_of(key)
+        first = [pid for member in self._store.zrange(key, 0, 0) if (pid := parse_id(member))]
+        bodies = [self._store.hget(keys.post(pid), "body") for pid in first]
+        spellings = [tags_in(body).get(tag, tag) for body in bodies if body]
+        self._store.hsetnx(keys.tags(), tag, (spellings or [tag])[0])
+
+
+def _tag_of(key: str) -> str:
+    return key.removeprefix(keys.tag(""))
+
+
+def _ask_unspelled(pipe: Pipe, key: str) -> Result[bool]:
+    """Whether a tag has posts, but no spelling. Posts are listed in the round trip that writes it."""
+    spelled, posts = pipe.hexists(keys.tags(), _tag_of(key)), pipe.zcard(key)
+    return Result(lambda: posts.value > 0 and not spelled.value)
+
+
+def _ask_unfound(pipe: Pipe, tag: str) -> Result[bool]:
+    """Whether no beginning finds a tag, or only by a wrong score: the index is in the order of its bytes only while all
+    scores are equal."""
+    score = pipe.zscore(keys.tags_by_name(), in_index(tag))
+    return Result(lambda: score.value != 0)
+
+
+def _ask_stray(pipe: Pipe, member: str) -> Result[bool]:
+    """Whether an entry of the index has no spelling. The check before has given one to each tag with posts."""
+    tag = folded(member)
+    known = pipe.hexists(keys.tags(), tag)
+    return Result(lambda: not known.value or in_index(tag) != member)
