@@ -122,7 +122,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 
   /** Update the ages of all posts, in the server's words: the long ones in `title`, and the long or short ones on the page. */
   const growAges = () => {
-    const phrases = JSON.parse(document.getElementById("ages").dataset.phrases);
+    const phrases = Object.fromEntries(document.getElementById("ages").dataset.phrases.split("\n").map((line) => line.split("=")));
     const plural = new Intl.PluralRules(document.documentElement.lang);
     for (const time of document.querySelectorAll(".post time[title]")) {
       const written = new Date(time.dateTime);
@@ -132,7 +132,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
       const isShort = time.textContent !== before;
       const [unit, size] = minutes < 60 ? ["minute", 1] : minutes < DAY ? ["hour", 60] : ["day", DAY];
       const number = Math.floor(minutes / size);
-      const says = phrases[unit][plural.select(number)] ?? phrases[unit].other;
+      const says = phrases[`${unit}.${plural.select(number)}`] ?? phrases[`${unit}.other`];
       const [words, short] = says.replaceAll("#", number).split("|");
       if (when) time.title = `${words} · ${when}`;
       if (!isShort) time.textContent = words;
@@ -143,17 +143,56 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   };
   if (document.getElementById("ages")) setInterval(growAges, 60_000);
 
+  // ---- "More" leads to a page with all actions. What that page chooses from opens as a menu below the link.
+
+  const closeMore = (link) => {
+    link.nextElementSibling.remove();
+    link.removeAttribute("aria-expanded");
+  };
+  const openMore = async (link) => {
+    unanswered.add(link);
+    markSlow();
+    const answer = await fetch(link.href).catch(() => null);
+    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    unanswered.delete(link);
+    markSlow();
+    const menu = page && page.getElementById("more");
+    if (!menu) return location.assign(link.href); // that page says what is wrong
+    if (link.hasAttribute("aria-expanded")) return; // a second click was faster
+    menu.removeAttribute("id");
+    closeMenus();
+    link.after(menu);
+    link.setAttribute("aria-expanded", "true");
+    menu.scrollIntoView({ block: "nearest" });
+    menu.querySelector("a, button, select, summary").focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.to-more");
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.hasAttribute("aria-expanded")) closeMore(link);
+    else openMore(link);
+  });
+
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
 
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
+    for (const link of document.querySelectorAll("a.to-more[aria-expanded=true]")) if (link.nextElementSibling !== but) closeMore(link);
   };
-  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu")));
-  document.addEventListener("keydown", ({ key }) => {
-    const open = document.querySelector("details.menu[open]");
-    if (key !== "Escape" || !open) return;
-    if (open.contains(document.activeElement)) open.querySelector("summary").focus();
-    closeMenus();
+  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu, .choosing")));
+  document.addEventListener("keydown", (event) => {
+    const open = document.querySelector("details.menu[open], a.to-more + .choosing");
+    if (!open) return;
+    if (event.key === "Escape") {
+      if (open.contains(document.activeElement)) (open.querySelector(".menu > summary") ?? open.previousElementSibling).focus();
+      closeMenus();
+    } else if (/^Arrow(Up|Down)$/.test(event.key) && open.contains(document.activeElement) && !event.target.matches("select")) {
+      event.preventDefault();
+      const items = [...open.querySelectorAll("a, button, select, summary")].filter((item) => item.checkVisibility());
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+    }
   });
 
   // ---- posts that arrive while the page is open
@@ -316,7 +355,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
     const on = (name, handle) =>
       document.addEventListener(name, (event) => {
         const form = event.detail.requestConfig?.elt;
-        if (form?.matches("form.follow, .act")) handle(event, form.closest(".acts") ?? form);
+        if (form?.matches("form.follow, .acts button")) handle(event, form.closest(".post") ?? form);
       });
 
     on("htmx:beforeSwap", (event, form) => {
@@ -336,16 +375,19 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
-    if (form.id !== "act" || !button?.matches(".act")) return;
+    if (form.id !== "act" || !button?.matches(".acts button")) return;
     event.preventDefault();
-    const row = `#${button.closest(".acts").id}`;
+    const row = `#${button.closest(".post").id} .acts`;
+    const hadFocus = document.activeElement === button;
     button.setAttribute("hx-select-oob", "#messages:innerHTML");
-    htmx.ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+    htmx
+      .ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) })
+      .then(() => hadFocus && !button.isConnected && document.querySelector(`${row} .${button.classList[0]}`)?.focus());
   });
 
   // The second click of a double click meant the first button, not the button that has replaced it.
   document.addEventListener("click", (event) => {
-    if (event.detail > 1 && event.target.closest("form.follow, button.act")) event.preventDefault();
+    if (event.detail > 1 && event.target.closest("form.follow, .acts button")) event.preventDefault();
   });
 })();
 

@@ -20,6 +20,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.conversation import acting
 from timeline.conversation.lists import ActedBy, Quotes, SavedPosts
+from timeline.conversation.more import more, more_person
 from timeline.conversation.threads import Branch, InThread, Threads
 from timeline.people.html import listed
 from timeline.people.lists import score_cursor
@@ -207,6 +208,8 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 
 urlpatterns = [
     path("@<username:username>/<id:pid>/", post, name="post"),
+    path("@<username:username>/<id:pid>/more/", more, name="more"),
+    path("@<username:username>/more/", more_person, name="more_person"),
     path("@<username:username>/<id:pid>/quotes/", quotes, name="quotes"),
     path("@<username:username>/<id:pid>/like/", acting.like, name="like"),
     path("@<username:username>/<id:pid>/unlike/", acting.unlike, name="unlike"),

@@ -32,7 +32,7 @@ from timeline.posts.entities import Page, Post
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
 from timeline.tags.tag_pages import Tag, TagPages
-from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
 # ---- A post as the HTML of an item in a feed: to whom it replies, its text, and the post that it quotes.
@@ -246,11 +246,15 @@ class ProfileFeed(PostsFeed):
         return reverse(self.address, args=[feed_posts.person.username])
 
 
+EVERYONES_ENTRIES = 50
+
+
 class TimelineFeed(PostsFeed):
-    """Everyone's newest 50 posts. As many round trips as a visitor's first page of the global timeline."""
+    """Everyone's newest posts, EVERYONES_ENTRIES of them. As many round trips as a visitor's first page of the global
+    timeline."""
 
     def get_object(self, request: HttpRequest) -> FeedPosts:
-        found = EveryoneTimeline(connect()).page(_visitor(), None, EVERYONE_POSTS)
+        found = EveryoneTimeline(connect()).page(_visitor(), None, EVERYONES_ENTRIES)
         return FeedPosts(_items(request, found.page))
 
     def title(self) -> str:
