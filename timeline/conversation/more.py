@@ -13,7 +13,6 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
 from retwis_site.exceptions import NotShown
 from retwis_site.rendering.fragments import NOTHING
-from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
@@ -24,6 +23,7 @@ from timeline.relations.entities import HIDES_NOTHING, Hiding
 from timeline.relations.follow import ask_followed
 from timeline.relations.html import follow_button, person_menu
 from timeline.relations.mute import ask_hiding, ask_muted_threads
+from timeline.timelines.profile import ask_pinned
 
 IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
 SHAPE = {"viewer": ("visitor", "other", "own")}
@@ -43,7 +43,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         username,
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
-            pipe.hget(keys.user(them), "pinned"),
+            ask_pinned(pipe, them),
             MUTES_NO_THREAD if me is None else ask_muted_threads(pipe, me),
             _ask_hiding(pipe, me, them),
         ),
@@ -58,7 +58,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         **about_post(author, pid),
         viewer=_viewer(by.me, author.uid),
         is_staff=by.is_staff,
-        is_pinned=pinned == str(pid),
+        is_pinned=pinned == pid,
         is_muted=str(post.links.root or pid) in muted_threads,
         author_is_muted=hiding.muted,
         username=author.username,
