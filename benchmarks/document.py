@@ -71,7 +71,7 @@ def _pages() -> list[Goal]:
     contents = {
         "home": "home (20 posts, signed in)",
         "profile": "another user's profile (20 posts, signed in)",
-        "global timeline": "global timeline (50 posts and 10 users, signed out)",
+        "global timeline": "global timeline (with 10 users, signed out)",
     }
     for page, (bound, stretch) in bounds.items():
         for clients in (16, 100):

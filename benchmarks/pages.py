@@ -14,7 +14,6 @@ import redis
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer, check, people
 from benchmarks.wrk import Race, Target, target
 from retwis_site.store import keys, kinds
-from timeline.timelines.everyone import EVERYONE_POSTS
 
 CONNECTIONS = 4  # that build homes
 
@@ -55,7 +54,7 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
         Page("home", [("/", me) for me in readers]),
         Page("profile", others),
         Page("own profile", [(f"/@{me.name}/", me) for me in authors]),
-        Page("global timeline", [("/timeline/", None)], EVERYONE_POSTS, newest),
+        Page("global timeline", [("/timeline/", None)], POSTS_A_PAGE, newest),
         _longest_thread(client, users, readers),
     ]
 

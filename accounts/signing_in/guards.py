@@ -106,16 +106,18 @@ def to_login(after: str) -> HttpResponseRedirect:
 
 
 def page_of_form(request: HttpRequest) -> str:
-    """The path and query of this site's page that has the form, from the Referer header; "/" when that is unknown.
+    """The path and query of this site's page that has the form, from the Referer header; "/" when that is unknown. A
+    form on a page of its own says in the field `next` which page has led there.
 
     A form with an error is shown at the address of a `change`. That address answers no GET, so "/" is returned.
     """
+    named = request.POST.get("next", "")
     try:
-        parts = urlsplit(request.META.get("HTTP_REFERER", ""))
+        parts = urlsplit(named or request.META.get("HTTP_REFERER", ""))
         view = resolve(unquote(parts.path)).func
     except (Resolver404, ValueError):  # the header may hold anything
         return "/"
-    if parts.netloc != request.get_host():
+    if parts.netloc != ("" if named else request.get_host()):
         return "/"
     if getattr(view, "is_change", False):
         return "/"

@@ -12,39 +12,13 @@ from retwis_site.rendering.fragments import Fragment, Html, escaped
 
 # ---- A picture for each user: a shape in two hues, which follow from the uid, and the initials of the shown name.
 #
-# Inline SVG of about 200 bytes. It takes nothing else from users than letters and digits, which need no escaping. The
-# stylesheet sets its size, the font of the letters and their colour.
+# Some 60 bytes of HTML that name the hues and the shape; `retwis.css` draws them. It takes nothing else from users than
+# letters and digits, which need no escaping.
 
 
-# White letters are legible on both. Each ground stands out from each shade, and from the page in both themes.
-GROUNDS = (
-    *("#cf3030", "#aa5913", "#816d0e", "#4e7c0e", "#1d7c3d", "#1d7c6f"),
-    *("#227591", "#2f6ec6", "#5e5ed9", "#864dd5", "#b62ec2", "#c62f7a"),
-)
-SHADES = (
-    *("#711414", "#522e0f", "#41380b", "#283d0b", "#0b411d", "#0b413a"),
-    *("#0e3e4e", "#13386c", "#1e1ea9", "#48188b", "#611268", "#6c1340"),
-)
-SHAPES = (
-    "M0 8 8 0v8z",
-    "M0 0l8 8H0z",
-    "M4 .8a3.2 3.2 0 0 1 0 6.4 3.2 3.2 0 0 1 0-6.4z",
-    "M0 4h8v4H0z",
-    "M4 0h4v8H4z",
-    "M4 0 8 4 4 8 0 4z",
-    "M0 8a8 8 0 0 1 8-8v8z",
-    "M2.5 0h3v8h-3z",
-    "M0 2.5h8v3H0z",
-    "M0 0h4v4H0zM4 4h4v4H4z",
-    "M4 0 8 8H0z",
-    "M0 0h3L0 3zM8 8H5l3-3zM8 0v3L5 0zM0 8V5l3 3z",
-)
-SVG = (
-    '<svg class="avatar" viewBox="0 0 8 8" aria-hidden="true"><path fill="{}" d="M0 0h8v8H0z"/><path fill="{}" d="{}"/>'
-    '<text x="4" y="4">{}</text></svg>'
-)
+GROUNDS = SHADES = SHAPES = 12  # how many the stylesheet has: `.g0` to `.g11`, `.s0` to `.s11`, `.f0` to `.f11`
 
-NUMBER = len(GROUNDS) * (len(SHADES) - 1) * len(SHAPES)  # a shade has another hue than its ground
+NUMBER = GROUNDS * (SHADES - 1) * SHAPES  # a shade has another hue than its ground
 _STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
 
 # The first character of each word; in the middle of one, a capital before a small letter: the C of DanielJCosta.
@@ -53,12 +27,12 @@ _INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 @lru_cache(maxsize=5000)
 def avatar(uid: int, name: str) -> Html:
-    """The user's picture, `<svg class="avatar">`. `name`: as it is shown. The shape and the hues of two users are the
-    same only when their uids differ by a multiple of NUMBER."""
-    rest, ground = divmod(uid * _STRIDE % NUMBER, len(GROUNDS))
-    shape, hue = divmod(rest, len(SHADES) - 1)
-    shade = SHADES[(ground + 1 + hue) % len(SHADES)]
-    return Html(SVG.format(GROUNDS[ground], shade, SHAPES[shape], initials(name)))
+    """The user's picture, `<span class="avatar ...">`. `name`: as it is shown. The shape and the hues of two users are
+    the same only when their uids differ by a multiple of NUMBER."""
+    rest, ground = divmod(uid * _STRIDE % NUMBER, GROUNDS)
+    shape, hue = divmod(rest, SHADES - 1)
+    shade = (ground + 1 + hue) % SHADES
+    return Html(f'<span class="avatar g{ground} s{shade} f{shape}" aria-hidden="true">{initials(name)}</span>')
 
 
 def initials(name: str) -> str:

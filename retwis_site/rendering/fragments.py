@@ -44,7 +44,11 @@ NOTHING = Html("")
 _SECRET = "".join(secrets.choice("123456789") for _ in range(40))
 _needs_escaping = re.compile("[&<>\"']").search
 _PLACEHOLDER = re.compile(rf"{_SECRET}(\d{{3}})")
-_INDENTATION = re.compile(r"\s*\n\s*")  # of templates, a tenth of a page of posts; the texts of users come in later
+# Indentation of templates, a tenth of a page of posts; the texts of users come in later. Before a block nothing of it
+# is seen, elsewhere it may be a space between words.
+_BLOCKS = "article|aside|blockquote|details|div|footer|form|h[1-6]|header|li|link|main|meta|nav|ol|p|section|title|ul"
+_BEFORE_BLOCK = re.compile(rf"\s*\n\s*(?=</?(?:{_BLOCKS})\b)")
+_INDENTATION = re.compile(r"\s*\n\s*")
 
 
 Places = Sequence[tuple[int, str]]  # the places of slots among pieces of HTML, with the names of the slots
@@ -278,7 +282,7 @@ class Fragment:
             context[name] = _Number(given[name])
             context[name].placeholder = places[name]
         with override(str(language)):
-            html = _INDENTATION.sub("\n", loader.render_to_string(self.template, context))
+            html = _INDENTATION.sub("\n", _BEFORE_BLOCK.sub("", loader.render_to_string(self.template, context)))
         pieces = _PLACEHOLDER.split(html)
         if any(_SECRET[:8] in piece for piece in pieces):
             raise FragmentError(f"{self.template}: a filter or a tag has changed the text of a slot")

@@ -1,5 +1,7 @@
 // Without this file every page works. With it, typed text is kept and pages update without a reload.
 "use strict";
+if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, scrollIntoViewOnBoost: false });
+
 (() => {
   const status = document.getElementById("said"); // its data attributes have the translated texts for this script
 
@@ -120,7 +122,7 @@
 
   /** Update the ages of all posts, in the server's words: the long ones in `title`, and the long or short ones on the page. */
   const growAges = () => {
-    const phrases = JSON.parse(document.getElementById("ages").dataset.phrases);
+    const phrases = Object.fromEntries(document.getElementById("ages").dataset.phrases.split("\n").map((line) => line.split("=")));
     const plural = new Intl.PluralRules(document.documentElement.lang);
     for (const time of document.querySelectorAll(".post time[title]")) {
       const written = new Date(time.dateTime);
@@ -130,7 +132,7 @@
       const isShort = time.textContent !== before;
       const [unit, size] = minutes < 60 ? ["minute", 1] : minutes < DAY ? ["hour", 60] : ["day", DAY];
       const number = Math.floor(minutes / size);
-      const says = phrases[unit][plural.select(number)] ?? phrases[unit].other;
+      const says = phrases[`${unit}.${plural.select(number)}`] ?? phrases[`${unit}.other`];
       const [words, short] = says.replaceAll("#", number).split("|");
       if (when) time.title = `${words} · ${when}`;
       if (!isShort) time.textContent = words;
@@ -141,17 +143,56 @@
   };
   if (document.getElementById("ages")) setInterval(growAges, 60_000);
 
+  // ---- "More" leads to a page with all actions. What that page chooses from opens as a menu below the link.
+
+  const closeMore = (link) => {
+    link.nextElementSibling.remove();
+    link.removeAttribute("aria-expanded");
+  };
+  const openMore = async (link) => {
+    unanswered.add(link);
+    markSlow();
+    const answer = await fetch(link.href).catch(() => null);
+    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    unanswered.delete(link);
+    markSlow();
+    const menu = page && page.getElementById("more");
+    if (!menu) return location.assign(link.href); // that page says what is wrong
+    if (link.hasAttribute("aria-expanded")) return; // a second click was faster
+    menu.removeAttribute("id");
+    closeMenus();
+    link.after(menu);
+    link.setAttribute("aria-expanded", "true");
+    menu.scrollIntoView({ block: "nearest" });
+    menu.querySelector("a, button, select, summary").focus({ preventScroll: true });
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.to-more");
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (link.hasAttribute("aria-expanded")) closeMore(link);
+    else openMore(link);
+  });
+
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
 
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
+    for (const link of document.querySelectorAll("a.to-more[aria-expanded=true]")) if (link.nextElementSibling !== but) closeMore(link);
   };
-  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu")));
-  document.addEventListener("keydown", ({ key }) => {
-    const open = document.querySelector("details.menu[open]");
-    if (key !== "Escape" || !open) return;
-    if (open.contains(document.activeElement)) open.querySelector("summary").focus();
-    closeMenus();
+  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu, .choosing")));
+  document.addEventListener("keydown", (event) => {
+    const open = document.querySelector("details.menu[open], a.to-more + .choosing");
+    if (!open) return;
+    if (event.key === "Escape") {
+      if (open.contains(document.activeElement)) (open.querySelector(".menu > summary") ?? open.previousElementSibling).focus();
+      closeMenus();
+    } else if (/^Arrow(Up|Down)$/.test(event.key) && open.contains(document.activeElement) && !event.target.matches("select")) {
+      event.preventDefault();
+      const items = [...open.querySelectorAll("a, button, select, summary")].filter((item) => item.checkVisibility());
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+    }
   });
 
   // ---- posts that arrive while the page is open
@@ -314,7 +355,7 @@
     const on = (name, handle) =>
       document.addEventListener(name, (event) => {
         const form = event.detail.requestConfig?.elt;
-        if (form?.matches("form.follow, .act")) handle(event, form.closest(".acts") ?? form);
+        if (form?.matches("form.follow, .acts button")) handle(event, form.closest(".post") ?? form);
       });
 
     on("htmx:beforeSwap", (event, form) => {
@@ -334,15 +375,126 @@
 
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
-    if (form.id !== "act" || !button?.matches(".act")) return;
+    if (form.id !== "act" || !button?.matches(".acts button")) return;
     event.preventDefault();
-    const row = `#${button.closest(".acts").id}`;
+    const row = `#${button.closest(".post").id} .acts`;
+    const hadFocus = document.activeElement === button;
     button.setAttribute("hx-select-oob", "#messages:innerHTML");
-    htmx.ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+    htmx
+      .ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) })
+      .then(() => hadFocus && !button.isConnected && document.querySelector(`${row} .${button.classList[0]}`)?.focus());
   });
 
   // The second click of a double click meant the first button, not the button that has replaced it.
   document.addEventListener("click", (event) => {
-    if (event.detail > 1 && event.target.closest("form.follow, button.act")) event.preventDefault();
+    if (event.detail > 1 && event.target.closest("form.follow, .acts button")) event.preventDefault();
+  });
+})();
+
+// While a post is typed, `@` and `#` are completed with people and tags.
+(() => {
+  const PAUSE = 150; // milliseconds without typing before the site is asked
+  // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address.
+  const TOKEN = /(?<![\p{L}\p{N}\p{M}_@#＃﹟&/])[@#＃﹟][\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
+  const TEXTS = "textarea[name=body]";
+
+  let open = null; // what is shown now: the text field, its list, and the text that it completes
+  let asking = null; // the request under way
+  let timer = 0;
+
+  const tokenOf = (text) =>
+    text.selectionStart === text.selectionEnd ? (TOKEN.exec(text.value.slice(0, text.selectionStart))?.[0] ?? "") : "";
+
+  const close = () => {
+    clearTimeout(timer);
+    asking?.abort();
+    if (!open) return;
+    for (const name of ["aria-controls", "aria-activedescendant"]) open.text.removeAttribute(name);
+    open.place.remove();
+    open = null;
+  };
+
+  const show = (text, token, html) => {
+    close();
+    const place = document.createElement("div");
+    place.className = "completing";
+    place.innerHTML = html;
+    const list = place.querySelector("[role=listbox]");
+    if (!list) return; // another page, such as the login
+    text.after(place);
+    text.setAttribute("aria-autocomplete", "list");
+    text.setAttribute("aria-haspopup", "listbox");
+    text.setAttribute("aria-controls", list.id);
+    open = { text, token, place, list };
+    list.addEventListener("pointerdown", (event) => event.preventDefault()); // the text field keeps the focus
+    list.addEventListener("click", ({ target }) => accept(target.closest("[role=option]")));
+  };
+
+  const ask = async (text) => {
+    const token = tokenOf(text);
+    if (!token) return close();
+    asking?.abort();
+    const request = (asking = new AbortController());
+    try {
+      const answer = await fetch(`/complete/?q=${encodeURIComponent(token)}`, { signal: request.signal });
+      const html = answer.status === 200 ? await answer.text() : "";
+      if (request.signal.aborted || document.activeElement !== text || tokenOf(text) !== token) return;
+      if (html) show(text, token, html);
+      else close();
+    } catch {
+      if (!request.signal.aborted) close(); // the site cannot be reached: typing goes on without it
+    }
+  };
+
+  const active = () => open.list.querySelector("[aria-selected=true]");
+
+  const activate = (option) => {
+    active()?.setAttribute("aria-selected", "false");
+    option.setAttribute("aria-selected", "true");
+    option.scrollIntoView({ block: "nearest" });
+    open.text.setAttribute("aria-activedescendant", option.id);
+  };
+
+  /** Put the option where the token stands, and a space after it. */
+  const accept = (option) => {
+    if (!option) return;
+    const { text, token } = open;
+    const end = text.selectionStart;
+    const space = /^\s/.test(text.value.slice(end)) ? "" : " ";
+    text.setRangeText(option.dataset.text + space, end - token.length, end, "end");
+    close();
+    text.dispatchEvent(new Event("input", { bubbles: true })); // the counter and the draft follow
+  };
+
+  document.addEventListener("input", (event) => {
+    const text = event.target;
+    if (!text.matches?.(TEXTS) || event.isComposing) return;
+    clearTimeout(timer);
+    if (!tokenOf(text)) return close();
+    timer = setTimeout(() => ask(text), PAUSE);
+  });
+  document.addEventListener("compositionend", ({ target }) => {
+    if (target.matches?.(TEXTS)) ask(target);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (!open || event.target !== open.text || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const options = [...open.list.children];
+    const at = options.indexOf(active());
+    if (event.key === "ArrowDown") activate(options[(at + 1) % options.length]);
+    else if (event.key === "ArrowUp") activate(options[(at <= 0 ? options.length : at) - 1]);
+    else if (event.key === "Escape") close();
+    else if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && at >= 0) accept(options[at]);
+    else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+
+  // The list belongs to the place of the caret.
+  document.addEventListener("selectionchange", () => {
+    if (open && tokenOf(open.text) !== open.token) close();
+  });
+  document.addEventListener("focusout", ({ target }) => {
+    if (open?.text === target) close();
   });
 })();

@@ -29,6 +29,7 @@ from retwis_site.store.chunks import AT_ONCE, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
+from timeline.posts.delivery import Delivery
 from timeline.posts.entities import Links
 from timeline.posts.links import names_in
 from timeline.posts.post_ids import post_ids

@@ -21,6 +21,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
+from timeline.conversation.more import more, more_person
 from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, Threads
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
@@ -279,6 +280,8 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 
 urlpatterns = [
     path("@<username:username>/<id:pid>/", post, name="post"),
+    path("@<username:username>/<id:pid>/more/", more, name="more"),
+    path("@<username:username>/more/", more_person, name="more_person"),
     path("@<username:username>/<id:pid>/quotes/", quotes, name="quotes"),
     path("@<username:username>/<id:pid>/like/", like, name="like"),
     path("@<username:username>/<id:pid>/unlike/", unlike, name="unlike"),

@@ -36,7 +36,7 @@ from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
 from timeline.tags.tags import TagPages
-from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
 # ---- A post as the HTML of an item in a feed: to whom it replies, its text, and the post that it quotes.
@@ -119,9 +119,13 @@ def of_profile(username: str) -> FeedPosts:
     )
 
 
+EVERYONES_ENTRIES = 50
+
+
 def of_everyone() -> FeedPosts:
-    """Everyone's newest 50 posts. As many round trips as a visitor's first page of the global timeline."""
-    found = EveryoneTimeline(connect()).page(_visitor(), None, EVERYONE_POSTS)
+    """Everyone's newest posts, EVERYONES_ENTRIES of them. As many round trips as a visitor's first page of the global
+    timeline."""
+    found = EveryoneTimeline(connect()).page(_visitor(), None, EVERYONES_ENTRIES)
     title = _("Everyone on %(site)s") % {"site": known_site().name}
     return FeedPosts(found.page.posts, title, _("All posts, newest first"), "timeline")
 

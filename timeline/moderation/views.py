@@ -132,7 +132,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
 def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What else the reporter can do about a person: block them, or mute them."""
     person, [hiding] = request.viewer.ask_about(username, lambda pipe, me, them: trip(ask_hiding(pipe, me or 0, them)))
-    menu = person_menu(person, hiding, rendering(request)) if person.uid != me.uid else ""
+    menu = person_menu(person, hiding, rendering(request), request.path) if person.uid != me.uid else ""
     return form_page(request, "timeline/moderation/reporting/reported.html", {"person": person, "menu": menu})
 
 

@@ -34,8 +34,8 @@ def follow_button(person: User, following: bool, by: Rendering) -> Html:
     )
 
 
-def person_menu(person: User, hiding: Hiding, by: Rendering) -> Html:
-    """For a signed-in viewer: to block and to mute a person, and to undo it."""
+def person_menu(person: User, hiding: Hiding, by: Rendering, back: str) -> Html:
+    """For a signed-in viewer: to block and to mute a person, and to undo it. `back`: the page to which they return."""
     return PERSON_MENU.fill(
         by.language,
         blocked=hiding.blocks.mine,
@@ -44,6 +44,7 @@ def person_menu(person: User, hiding: Hiding, by: Rendering) -> Html:
         at=at(person.username),
         username=person.username,
         csrf_token=by.token,
+        next=back,
     )
 
 

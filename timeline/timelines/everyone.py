@@ -142,7 +142,6 @@ class EveryoneList:
 
 
 NEWEST_USERS = 10
-EVERYONE_POSTS = 50  # a page
 
 
 class EveryoneTimeline:

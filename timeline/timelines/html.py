@@ -18,14 +18,13 @@ from timeline.people.html import join_date, newest_users, suggestions
 from timeline.people.lists import Suggested
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
-from timeline.posts.html.post_cards import card_pinned, cards, html_of, phrases
+from timeline.posts.html.post_cards import cards, html_of, phrases
 from timeline.relations.html import (
     COMMON_FOLLOWERS,
     COMMON_FOLLOWING,
     counts_of,
     follow_button,
     known_followers,
-    person_menu,
 )
 from timeline.timelines import unread
 from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
@@ -179,7 +178,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         has_bio=bool(bio),
         tab=found.tab.value,
         has_pinned=bool(pinned),
-        pinned=card_pinned(found.pinned, by) if found.pinned else NOTHING,
+        pinned=cards([found.pinned], by) if found.pinned else NOTHING,
         uid=owner.uid,
         username=owner.username,
         username_in_title=owner.username.lower(),
@@ -193,7 +192,6 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         next=quote(f"/@{in_path(owner.username)}/"),
         is_blocked=is_blocked,
         button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
-        menu=person_menu(owner, relation.hiding, by) if can_follow else NOTHING,
         in_common=_in_common(found, by),
         composer=composer(request, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},

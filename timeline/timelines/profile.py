@@ -63,6 +63,12 @@ class Pins:
             self._store.hdel(keys.user(uid), "pinned")
 
 
+def ask_pinned(pipe: Pipe, uid: int) -> Result[int | None]:
+    """The id of the post that a user has pinned; None for none. One command."""
+    pinned = pipe.hget(keys.user(uid), "pinned")
+    return Result(lambda: stored_id(keys.user(uid), pinned.value))
+
+
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """The line of the pinned post in the personal download, if there is one. One round trip."""
     pid = stored_id(keys.user(owner.uid), store.hget(keys.user(owner.uid), "pinned"))

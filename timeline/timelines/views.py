@@ -19,13 +19,11 @@ from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.timelines import unread
 from timeline.timelines.entities import HomePage
-from timeline.timelines.everyone import EVERYONE_POSTS, EveryoneTimeline
+from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, unread_html, welcome_page
-from timeline.timelines.pagination import post_cursor
+from timeline.timelines.pagination import POSTS_A_PAGE, post_cursor
 from timeline.timelines.profile import Pins, Profiles
-
-WELCOME_POSTS = 20
 
 
 @require_safe
@@ -80,14 +78,14 @@ def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:
 
 
 def _welcome(request: RetwisRequest) -> HttpResponse:
-    found = EveryoneTimeline(connect()).page(request.viewer, None, WELCOME_POSTS)
+    found = EveryoneTimeline(connect()).page(request.viewer, None, POSTS_A_PAGE)
     return welcome_page(request, rendering(request), found)
 
 
 @require_safe
 def everyone(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    found = EveryoneTimeline(connect()).page(request.viewer, before, EVERYONE_POSTS)
+    found = EveryoneTimeline(connect()).page(request.viewer, before, POSTS_A_PAGE)
     return everyone_page(request, found)
 
 

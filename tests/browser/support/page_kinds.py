@@ -139,10 +139,19 @@ def profile_with_a_message(world):
 def home_with_a_deletion_to_confirm(world):
     page = world.member
     page.goto("/")
-    own = page.get_by_role("article").filter(has_text="Delete").first
+    write(page, "Not for long")
+    own = post(page, "Not for long").first
     more(own).click()
     own.get_by_text("Delete", exact=True).click()
     expect(page.get_by_role("button", name="Yes, delete this post").first).to_be_visible()
+    return page
+
+
+def profile_with_an_open_menu(world):
+    page = world.member
+    page.goto(f"/@{world.other}/")
+    page.get_by_role("link", name=f"More about {world.other}").click()
+    expect(page.get_by_label("for how long")).to_be_visible()
     return page
 
 
@@ -238,6 +247,11 @@ ADDRESSES = {
     "profile, posts and replies": At("member", "/@{other}/replies/"),
     "thread": At("member", "/@{me}/{mine}/"),
     "thread, to a visitor": At("visitor", "/@{me}/{mine}/"),
+    "all actions on a post": At("member", "/@{other}/{theirs}/more/"),
+    "all actions on an own post": At("member", "/@{me}/{mine}/more/"),
+    "all actions on a post, to a visitor": At("visitor", "/@{me}/{mine}/more/"),
+    "all about a person": At("member", "/@{other}/more/"),
+    "all about a person, to a visitor": At("visitor", "/@{other}/more/"),
     "quotes": At("member", "/@{me}/{mine}/quotes/"),
     "likes of a post": At("member", "/@{me}/{mine}/likes/"),
     "reposts of a post": At("visitor", "/@{me}/{mine}/reposts/"),
@@ -300,6 +314,7 @@ ACTS = {
     "home, a deletion to confirm": home_with_a_deletion_to_confirm,
     "home, with a draft": home_with_a_draft,
     "profile, with a message": profile_with_a_message,
+    "profile, with an open menu": profile_with_an_open_menu,
     "home, something new": home_with_something_new,
     "home, something arrives": home_when_something_arrives,
     "a post": a_post,

@@ -36,7 +36,7 @@ def language_of_page(answer):
     code, direction = re.search(r'<html lang="(\w+)" dir="(\w+)"', text).groups()
     assert direction == ("rtl" if code == "ar" else "ltr")
     assert answer["Content-Language"] == code
-    assert f"</svg><span>{HOME[code]}</span></a>" in text
+    assert f"><span>{HOME[code]}</span></a>" in text
     return code
 
 

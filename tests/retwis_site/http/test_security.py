@@ -198,8 +198,7 @@ def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_p
     for url, page in all_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         scripts = [script["src"] for script in page.all("script")]
-        assert scripts[:2] == ["/static/htmx.min.js", "/static/retwis.js"]
-        assert scripts[2:] in ([], ["/static/complete.js"]), url
+        assert scripts == ["/static/htmx.min.js", "/static/retwis.js"], url
         assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical", "alternate"}
         assert not any("http-equiv" in meta for meta in page.all("meta")), url
         for tag, attributes in page.found:

@@ -34,6 +34,10 @@ BUDGETS = [
     ("/@Alice/", False, 2, 3),
     ("/@bob/", True, 3, 6),  # the page also names the known followers
     ("/@bob/1/", False, 1, 2),
+    ("/@bob/1/more/", True, 1, 3),
+    ("/@bob/1/more/", False, 1, 2),
+    ("/@bob/more/", True, 1, 3),
+    ("/@bob/more/", False, 1, 2),
     ("/@Alice/followers/", True, 2, 4),
     ("/@Alice/following/", False, 2, 3),
     ("/@bob/atom/", True, 2, 3),

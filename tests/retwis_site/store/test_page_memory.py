@@ -163,13 +163,20 @@ def test_pages_with_the_same_posts_share_nothing_about_their_viewers(browser, ra
         for login in people:
             me = login.user.username
             client = clients[me]
-            others = [other.user.username for other in people if other is not login]
-            for url in ("/", "/timeline/", f"/@{me}/", f"/@{others[0]}/"):
+            others = [other for other in people if other is not login]
+            mine, theirs = (f"/@{who.user.username}/{written[who.user.uid]}/" for who in (login, others[0]))
+            for url in (
+                "/",
+                "/timeline/",
+                f"/@{me}/",
+                f"/@{others[0].user.username}/",
+                f"{mine}more/",
+                f"{theirs}more/",
+            ):
                 text = page(client, url)
                 assert re.findall(r'class="me-name">(\w+)<', text) == [me]
                 buttons = re.findall(r'action="(/@\w+/\d+/delete/)"', text)
-                mine = f"/@{me}/{written[login.user.uid]}/delete/"
-                assert buttons == ([] if url == f"/@{others[0]}/" else [mine]), url
+                assert buttons == ([f"{mine}delete/"] if url == f"{mine}more/" else []), url
                 found = set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', text))
                 assert found
                 assert {_unmask_cipher_token(token) for token in found} == {client.cookies["csrftoken"].value}

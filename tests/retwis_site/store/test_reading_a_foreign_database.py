@@ -52,7 +52,8 @@ def test_no_page_changes_a_key(gated, php, browser, raw, uid, settings):
 
 
 def test_the_global_timeline_shows_the_posts_of_its_list(gated, php, browser):
-    assert shown(browser().get("/timeline/")) == list(range(30, 0, -1))
+    assert shown(browser().get("/timeline/")) == list(range(30, 10, -1))
+    assert shown(browser().get("/timeline/?before=11")) == list(range(10, 0, -1))
 
 
 def test_a_profile_shows_the_own_posts_in_the_users_home(gated, php, browser, raw):

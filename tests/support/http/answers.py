@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.signing_in.middleware import SITE_CHANGED
-from accounts.users import html
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
@@ -22,7 +21,7 @@ from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
-OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js", "/static/complete.js"}
+OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
 LINK_RELATION = "nofollow ugc noopener"
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -30,13 +29,10 @@ FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 def _own_drawings():
-    """A pattern for exactly the icons of the templates and every avatar."""
+    """A pattern for exactly the drawings of the templates."""
     templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
-    icons = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
-    drawn = re.escape(html.SVG).replace(re.escape("{}"), "{}")
-    alternatives = ["|".join(map(re.escape, known)) for known in (html.GROUNDS, html.SHADES, html.SHAPES)]
-    avatar = drawn.format(*[f"(?:{known})" for known in alternatives], r"[^\W_]{0,2}")
-    return re.compile("|".join([avatar, *map(re.escape, icons)]))
+    drawings = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
+    return re.compile("|".join(map(re.escape, drawings)))
 
 
 OWN_DRAWINGS = _own_drawings()

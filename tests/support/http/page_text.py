@@ -5,6 +5,7 @@ import re
 from urllib.parse import unquote
 
 TAG = re.compile(r"<[^>]+>")
+BLOCK = re.compile(r"</?(?:p|div|ul|ol|li|h[1-6]|section|form|nav|aside|header|footer)\b[^>]*>")  # on lines of its own
 NAME_LINK = re.compile(r'<a class="name" href="/@([^"]+)/"')
 POST = re.compile(r'<article class="post[^"]*" id="post-(\d+)"')
 META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
@@ -14,7 +15,7 @@ CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 def text_of(response):
     """The text without tags, with single spaces."""
-    return " ".join(TAG.sub("", response.content.decode()).split())
+    return " ".join(TAG.sub("", BLOCK.sub(" ", response.content.decode())).split())
 
 
 def names(response):

@@ -43,10 +43,10 @@ def test_the_demo_user_can_log_in_and_read_their_home(raw, browser):
 def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, browser):
     seed()
     page = browser().get("/timeline/").content.decode()
-    assert page.count("<article") == 50
+    assert page.count("<article") == 20
     posts = stored_posts(raw)
     newest = [post for _, post in sorted(posts.items(), reverse=True) if post.get("body")]
-    assert Page(page).texts("p.body") == [text for post in newest[:50] for text in with_quoted(post, posts)]
+    assert Page(page).texts("p.body") == [text for post in newest[:20] for text in with_quoted(post, posts)]
     assert all(f'href="/@{name}/"' in page for name in raw.zrevrange("users_by_time", 0, 9))
     assert [entry for entry in raw.lrange("timeline", 0, -1) if len(entry) < 4 and entry != "0"][:2] == ["300", "299"]
 

@@ -171,4 +171,4 @@ def test_a_visitor_logs_in_first_and_nobody_reports_themself(browser, alice, raw
 
 
 def test_the_menu_of_a_person_leads_to_the_report(browser, alice):
-    assert 'href="/@bob/report/"' in browser(alice).get("/@bob/").content.decode()
+    assert 'href="/@bob/report/"' in browser(alice).get("/@bob/more/").content.decode()

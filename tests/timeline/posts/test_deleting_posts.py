@@ -109,14 +109,14 @@ def test_after_deleting_the_viewer_returns_to_the_page_with_the_button(browser, 
 
 def test_the_delete_button_opens_with_a_first_click_and_names_its_post(browser, store, alice, raw):
     Posts(store).publish(1, NewPost('A "quoted" text that is longer than forty characters <b>'), "t")
-    page = browser(alice).get("/@alice/").content.decode()
+    page = browser(alice).get("/@alice/1/more/").content.decode()
     [details] = re.findall(r'<details class="delete">.*?</details>', page, re.DOTALL)
     named = 'aria-label="Delete this post: A &quot;quoted&quot; text that is longer than for…"'
     assert f'<summary id="delete-1" {named}>Delete</summary>' in details
-    button = '<button class="danger" form="act" formaction="/@Alice/1/delete/" aria-describedby="delete-1">'
+    button = '<button class="danger" formaction="/@Alice/1/delete/" aria-describedby="delete-1">'
     assert f"{button}Yes, delete this post" in details
     assert " open" not in details
-    assert "Delete" not in browser().get("/@alice/").content.decode()
+    assert "Delete" not in browser().get("/@alice/1/more/").content.decode()
 
 
 # ---- `post ID --delete`: staff deletes anybody's post, and the log has it also after a crash.

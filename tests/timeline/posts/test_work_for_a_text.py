@@ -13,7 +13,7 @@ from tests.support.stored_keys import publish
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html import post_cards as texts
-from timeline.timelines.everyone import EVERYONE_POSTS
+from timeline.timelines.pagination import POSTS_A_PAGE
 
 # Steps are lines of Python and characters that regular expressions look at. The worst known text has some 35 for each
 # character: names in Hebrew, whose direction IDNA checks.
@@ -71,11 +71,11 @@ def test_only_the_beginning_of_a_long_text_is_looked_at_for_its_beginning(unit, 
 def test_a_page_of_the_worst_posts_is_not_much_slower(browser, raw, store, alice, posts):
     """The author's own first page of everyone's posts, in a process that has made none of the cards. Set
     WORST_POSTS_SECONDS to search longer."""
-    worst = [ATTACK] * EVERYONE_POSTS
+    worst = [ATTACK] * POSTS_A_PAGE
     if posts == "generated":
         until = hostile_texts.for_seconds(SECONDS) if SECONDS else hostile_texts.times(TEXTS)
         worst = hostile_texts.worst_texts(hostile_texts.steps_of, until, seed=int(time.time()))
-    ordinary = [hostile_texts.ORDINARY.format(number) for number in range(EVERYONE_POSTS)]
+    ordinary = [hostile_texts.ORDINARY.format(number) for number in range(POSTS_A_PAGE)]
     for text in ordinary:
         publish(raw, store, alice, text)
     client = browser(alice)
@@ -88,7 +88,7 @@ def test_a_page_of_the_worst_posts_is_not_much_slower(browser, raw, store, alice
             begin = time.thread_time()
             page = client.get("/timeline/")
             taken[name].append(time.thread_time() - begin)
-            assert page.content.count(b'class="body"') == EVERYONE_POSTS
+            assert page.content.count(b'class="body"') == POSTS_A_PAGE
     ordinary_page, worst_page = (min(taken[name]) * 1000 for name in ("ordinary", "worst"))  # noise only adds
     warnings.warn(f"{posts}: {worst_page:.1f} ms instead of {ordinary_page:.1f} ms", stacklevel=1)
     assert worst_page - ordinary_page <= MOST_SLOWER * ordinary_page, worst[0]

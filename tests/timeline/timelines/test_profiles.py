@@ -269,16 +269,16 @@ def test_a_post_can_be_unpinned(shown, browser, alice, raw):
     assert raw.hget("user:1", "pinned") is None
 
 
-def test_the_profile_offers_its_owner_to_unpin(browser, alice, bob, raw):
-    write_posts(raw, 1, [1])
+def test_the_menu_of_a_pinned_post_offers_its_author_to_unpin(browser, alice, bob, raw):
+    write_posts(raw, 1, [1, 2])
     raw.hset("user:1", "pinned", 1)
-    button = 'form="act" formaction="/@Alice/1/unpin/"'
-    html = browser(alice).get("/@Alice/").content.decode()
+    button = 'formaction="/@Alice/1/unpin/"'
+    html = browser(alice).get("/@Alice/1/more/").content.decode()
     assert button in html
     assert "/@Alice/1/pin/" not in html
-    assert button not in browser(alice).get("/@Alice/1/").content.decode()  # the menu there knows nothing of pins
-    assert button not in browser(bob).get("/@Alice/").content.decode()
-    assert button not in browser().get("/@Alice/").content.decode()
+    assert 'formaction="/@Alice/2/pin/"' in browser(alice).get("/@Alice/2/more/").content.decode()
+    assert button not in browser(bob).get("/@Alice/1/more/").content.decode()
+    assert button not in browser().get("/@Alice/1/more/").content.decode()
 
 
 def test_an_answer_to_someone_can_be_pinned(shown, raw):

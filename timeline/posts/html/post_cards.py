@@ -1,10 +1,9 @@
 """Posts as cards. What follows from a post alone is made once and kept; its age, the counts, what the viewer has done,
 who reposted it and the post that it quotes are filled in for each page."""
 
-import json
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -107,24 +106,25 @@ _SAMPLES = {"other": 100, "zero": 0, "one": 1, "two": 2, "few": 3, "many": 11}
 
 @cache
 def phrases(language: str) -> Html:
-    """What the script needs to let ages grow, as JSON. By unit and plural category, the long and the short words of an
-    age, with `#` for the number; categories with the words of `other` are left out. By month, the short words of a day
-    in it, with `#` for the day."""
+    """What the script needs to let ages grow, in lines. By unit and plural category, as in `hour.one=`, the long and
+    the short words of an age, with `#` for the number; categories with the words of `other` are left out. By month,
+    the short words of a day in it, with `#` for the day."""
     with override(language):
-        found: dict[str, object] = {unit: _by_category(unit) for unit in _PHRASES if unit != "second"}
+        units = [unit for unit in _PHRASES if unit != "second"]
+        lines = [f"{unit}.{category}={words}" for unit in units for category, words in _by_category(unit)]
         days = [int(datetime(2026, month, 17, tzinfo=UTC).timestamp()) // A_DAY for month in range(1, 13)]
-        found["months"] = "|".join(short_day(day, day, language).replace("17", "#") for day in days)
-    return escaped(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+        lines.append("months=" + "|".join(short_day(day, day, language).replace("17", "#") for day in days))
+    return escaped("\n".join(lines))
 
 
-def _by_category(unit: str) -> dict[str, str]:
+def _by_category(unit: str) -> Iterable[tuple[str, str]]:
     says = [_PHRASES[unit], _SHORT[unit]] if unit in _SHORT else [_PHRASES[unit]]
     found: dict[str, str] = {}
     for category, n in _SAMPLES.items():
         words = "|".join((say(n) % {"number": n}).replace(str(n), "#") for say in says)
         if words != found.get("other"):
             found[category] = words
-    return found
+    return found.items()
 
 
 # ---- A text with its links as HTML, and the beginning of a text.
@@ -243,6 +243,8 @@ def actions(post: Post, by: Rendering) -> Html:
     return ACTIONS.fill(
         by.language,
         can_act=by.me is not None,
+        has_reposts=by.me is None and post.counts.reposts > 0,
+        has_likes=by.me is None and post.counts.likes > 0,
         liked=post.context.acted.liked,
         reposted=post.context.acted.reposted,
         bookmarked=post.context.acted.bookmarked,
@@ -257,16 +259,13 @@ def actions(post: Post, by: Rendering) -> Html:
 # ---- Post cards
 
 
-OWN = ("own", "pinned")  # the viewers that wrote the post
-BEGINNING = 40  # characters of a text that tell screen readers which post a button deletes
-
-CARD = Fragment("timeline/posts/_post.html", shape={"viewer": ("visitor", "other", "own", "pinned")})
+CARD = Fragment("timeline/posts/_post.html")
 QUOTED = Fragment("timeline/posts/_quoted.html")
 REPOSTED = Fragment("timeline/posts/_reposted.html", shape={"people": ("1", "2", "2+")})
 MUTED = Fragment("timeline/posts/_muted.html")
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
-CardKey = tuple[int, str, str, Place]  # pid, language, who looks at it, and where it stands
+CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer is signed in, and where it stands
 _Kept = tuple[object, Refillable]  # what of a post its card was made of, and the card
 NO_MARKS: Mapping[int, Marks] = {}
 
@@ -278,31 +277,22 @@ _quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, second
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
     """Posts as HTML, in their order."""
-    return _cards_of(posts, by, "list", "own", NO_MARKS)
+    return _cards_of(posts, by, "list", NO_MARKS)
 
 
 def cards_found(posts: Sequence[Post], by: Rendering, marks: Mapping[int, Marks]) -> bytes:
     """Posts that a search has found, with these parts of their texts, by the post's id, highlighted."""
-    return _cards_of(posts, by, "list", "own", marks)
+    return _cards_of(posts, by, "list", marks)
 
 
 def card_alone(post: Post, by: Rendering) -> bytes:
     """A post on its own page."""
-    return _cards_of([post], by, "alone", "own", NO_MARKS)
+    return _cards_of([post], by, "alone", NO_MARKS)
 
 
-def card_pinned(post: Post, by: Rendering) -> bytes:
-    """A post that is pinned to its author's profile, on that page."""
-    return _cards_of([post], by, "list", "pinned", NO_MARKS)
-
-
-def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, own: str, marks: Mapping[int, Marks]) -> bytes:
-    now, language, me = time.time(), by.language, by.me
-    other = "visitor" if me is None else "other"
-    keys: list[CardKey] = [
-        (post.pid, language, own if post.author.uid == me else other, "found" if post.pid in marks else place)
-        for post in posts
-    ]
+def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, marks: Mapping[int, Marks]) -> bytes:
+    now, language, can_act = time.time(), by.language, by.me is not None
+    keys: list[CardKey] = [(post.pid, language, can_act, "found" if post.pid in marks else place) for post in posts]
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
@@ -323,8 +313,8 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, kept: _Kept | Non
     """The card of a post as it looks now: `kept`, or a new one when that was made of something else."""
     made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
     if kept is None or kept[0] != made_of:
-        _, _, viewer, place = key
-        kept = (made_of, _open(post, by.language, viewer, place))
+        _, _, can_act, place = key
+        kept = (made_of, _open(post, by.language, can_act, place))
         if not settings.DEBUG:  # then a changed template shows at once
             _cards.put(key, kept)
     quoted = post.context.quoted
@@ -334,19 +324,18 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, kept: _Kept | Non
     return kept, kept[1].fill(post, (now, until), _differing(post, by, now))
 
 
-def _open(post: Post, language: str, viewer: str, place: Place) -> Refillable:
+def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
     """A card that is open where pages differ."""
     date, when = moment(post.time, language)
     answered = post.context.answered
     text = {} if place == "found" else {"text": html_of(post.body, language, names=post.context.mentioned)}
     return CARD.prepare(
         language,
-        viewer=viewer,
+        can_act=can_act,
         alone=place == "alone",
         is_reply=answered is not None,
         edited=post.edited is not None,
         pid=post.pid,
-        username=post.author.username,
         **person(post.author, language),
         **text,
         iso=date,
@@ -354,7 +343,6 @@ def _open(post: Post, language: str, viewer: str, place: Place) -> Refillable:
         answered=answered.username if answered else "",
         answered_at=at(answered.username) if answered else "",
         reply_to=post.links.reply_to or "",
-        beginning=beginning_of(post.body, BEGINNING) if viewer in OWN else "",
     ).to_keep()
 
 

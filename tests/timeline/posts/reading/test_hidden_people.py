@@ -70,7 +70,7 @@ def test_the_page_of_a_muted_person_shows_their_posts(browser, store, alice, pid
     client = browser(alice)
     shown = text_of(client.get("/@bob/"))
     assert "By bob" in shown
-    assert "Unmute bob" in shown
+    assert "Unmute bob" in text_of(client.get("/@bob/more/"))
     assert "By bob" in text_of(client.get(f"/@bob/{pid}/"))
 
 
@@ -86,16 +86,23 @@ def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others(brow
 
 def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(browser, store, alice, pid):
     BlockedPeople(store).block(ALICE, BOB)
-    shown = text_of(browser(alice).get("/@bob/"))
-    assert "Unblock bob" in shown
+    client = browser(alice)
+    shown = text_of(client.get("/@bob/"))
     assert "By bob" not in shown
     assert "You block bob." in shown
-    assert 'action="/@bob/follow/"' not in browser(alice).get("/@bob/").content.decode()
+    assert 'href="/@bob/more/"' in client.get("/@bob/").content.decode()
+    assert "Unblock bob" in text_of(client.get("/@bob/more/"))
+    for page in ("/@bob/", "/@bob/more/"):
+        assert 'action="/@bob/follow/"' not in client.get(page).content.decode()
 
 
 def test_the_menu_of_a_profile_blocks_and_mutes(browser, alice, pid):
-    page = browser(alice).get("/@bob/").content.decode()
+    client = browser(alice)
+    assert 'href="/@bob/more/" aria-label="More about bob"' in client.get("/@bob/").content.decode()
+    page = client.get("/@bob/more/").content.decode()
     for address in ("block", "mute"):
         assert f'action="/@bob/{address}/"' in page
-    assert 'action="/@Alice/block/"' not in browser(alice).get("/@Alice/").content.decode()
-    assert "/block/" not in browser().get("/@bob/").content.decode()
+    assert "/@Alice/more/" not in client.get("/@Alice/").content.decode()
+    assert 'action="/@Alice/block/"' not in client.get("/@Alice/more/").content.decode()
+    assert "/more/" not in browser().get("/@bob/").content.decode()
+    assert "/block/" not in browser().get("/@bob/more/").content.decode()

@@ -1,0 +1,136 @@
+"""The page behind "More" opens as a menu in place. Without scripts, or when that fails, it is a page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import findings
+from tests.browser.support.keyboard import focus_is_seen
+from tests.browser.support.steps import more, nothing_scrolls_sideways, post, said, stayed, stays
+from tests.browser.support.touch import cut_off, small_targets
+from tests.browser.support.windows import PHONE, WIDE
+from tests.support.stored_keys import publish
+
+FIRST = "Link to this post"
+
+
+@pytest.fixture
+def home(window, store, raw, alice, bob):
+    """Opens everyone's posts, which have one by bob, in a window of alice."""
+
+    def open_home(**options):
+        publish(raw, store, bob, "Hello from bob")
+        page = window(alice, **options)
+        page.goto("/timeline/")
+        return page
+
+    return open_home
+
+
+def card(page):
+    return post(page, "Hello from bob").first
+
+
+def item(page, name=FIRST):
+    return card(page).get_by_role("link", name=name)
+
+
+@pytest.mark.gate
+def test_by_keyboard_the_focus_goes_into_the_menu_and_back(home):
+    page = home()
+    stays(page)
+    more(card(page)).focus()
+    page.keyboard.press("Enter")
+    expect(item(page)).to_be_focused()
+    focus_is_seen(page)
+    expect(more(card(page))).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    expect(item(page, "Quote")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(item(page, "Report")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(item(page)).to_have_count(0)
+    expect(more(card(page))).to_be_focused()
+    assert more(card(page)).get_attribute("aria-expanded") is None
+    stayed(page)
+
+
+@pytest.mark.parametrize("elsewhere", ["the page", "the link", "another menu"])
+def test_a_click_elsewhere_closes_it(home, elsewhere):
+    page = home()
+    more(card(page)).click()
+    expect(item(page)).to_be_visible()
+    if elsewhere == "the page":
+        page.get_by_role("heading", name="Everyone").click()
+    elif elsewhere == "the link":
+        more(card(page)).click()
+    else:
+        page.get_by_role("banner").locator("summary").click()
+    expect(item(page)).to_have_count(0)
+
+
+def test_an_action_in_the_menu_leads_back_to_the_same_page(home, alice, bob, raw):
+    page = home()
+    more(card(page)).click()
+    card(page).get_by_role("button", name=f"Mute {bob.user.username}").click()
+    said(page, "You no longer see posts by")
+    assert page.url.endswith("/timeline/")
+    assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) is not None
+
+
+@pytest.mark.gate
+def test_without_scripts_it_is_a_page_that_leads_back(home, alice, bob, raw):
+    page = home(java_script_enabled=False)
+    more(card(page)).click()
+    assert page.url.endswith("/more/")
+    page.get_by_role("main").get_by_role("link", name="Back").click()
+    assert page.url.endswith("/timeline/")
+    more(card(page)).click()
+    page.get_by_role("main").get_by_role("button", name=f"Mute {bob.user.username}").click()
+    said(page, "You no longer see posts by")
+    assert page.url.endswith("/timeline/")
+    assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) is not None
+
+
+def test_when_the_menu_cannot_be_loaded_the_link_is_followed(home, console):
+    page = home()
+    address = more(card(page)).get_attribute("href")
+    console.expects(500, address)
+    page.route(
+        "**/more/",
+        lambda route: route.fulfill(status=500) if route.request.resource_type == "fetch" else route.continue_(),
+    )
+    more(card(page)).click()
+    page.wait_for_url(f"**{address}")
+    expect(page.get_by_role("main").get_by_role("link", name=FIRST)).to_be_visible()
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_open_menu_is_legible_and_large_enough(home, viewport, color_scheme):
+    page = home(viewport=viewport, color_scheme=color_scheme, has_touch=viewport is PHONE)
+    more(card(page)).click()
+    expect(item(page)).to_be_visible()
+    assert findings(page) == []
+    nothing_scrolls_sideways(page)
+    assert cut_off(page) == []
+    if viewport is PHONE:
+        assert [found for found in small_targets(page) if "more" in found] == []
+
+
+def test_the_picture_leads_to_its_author(home, bob):
+    page = home()
+    box = card(page).locator(".avatar").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page).to_have_url(f"/@{bob.user.username}/")
+
+
+def test_the_menu_of_a_profile_mutes_for_a_while(window, store, alice, bob, raw):
+    page = window(alice)
+    page.goto(f"/@{bob.user.username}/")
+    page.get_by_role("link", name=f"More about {bob.user.username}").click()
+    page.get_by_label("for how long").select_option("for a week")
+    page.get_by_role("button", name=f"Mute {bob.user.username}").click()
+    said(page, "You no longer see posts by")
+    expect(page).to_have_url(f"/@{bob.user.username}/")
+    assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) < 4_000_000_000

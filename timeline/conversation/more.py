@@ -1,0 +1,116 @@
+"""All that a viewer can do with a post, and about a person. The script shows these pages as menus in place."""
+
+from urllib.parse import quote, unquote
+
+from django.http import HttpResponse
+from django.urls import resolve, reverse
+from django.utils.cache import patch_cache_control
+from django.views.decorators.http import require_safe
+
+from accounts.signing_in.guards import page_of_form
+from accounts.signing_in.html import Page, rendering
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.html import person, titled
+from retwis_site.exceptions import NotShown
+from retwis_site.rendering.fragments import NOTHING
+from retwis_site.store.client import Pipe
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Result
+from timeline.posts.entities import NoSuchPost
+from timeline.posts.html.post_cards import about_post, beginning_of
+from timeline.posts.reading.one_post import OnePost
+from timeline.relations.html import follow_button, person_menu
+from timeline.relations.relations import HIDES_NOTHING, Hiding, ask_followed, ask_hiding, ask_muted_threads
+from timeline.timelines.profile import ask_pinned
+
+IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
+SHAPE = {"viewer": ("visitor", "other", "own")}
+# What is known without a question of a visitor, and of the viewer's own posts and page.
+MUTES_NO_THREAD: Result[frozenset[str]] = Result(frozenset)
+FOLLOWS_NOBODY: Result[set[int]] = Result(set)
+
+MORE = Page("timeline/conversation/more.html", here="more", shape=SHAPE)
+MORE_PERSON = Page("timeline/conversation/more_person.html", here="more_person", shape=SHAPE)
+
+
+@require_safe
+def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """All actions on a post, for those who see its page. One round trip with cached uids. Raises NoSuchUser,
+    AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    author, (found, pinned, muted_threads, hiding) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            OnePost(pipe, me, them, pid),
+            ask_pinned(pipe, them),
+            MUTES_NO_THREAD if me is None else ask_muted_threads(pipe, me),
+            _ask_hiding(pipe, me, them),
+        ),
+    )
+    post = found.by(author)
+    if post.links.repost_of is not None:
+        raise NoSuchPost(pid)
+    by = rendering(request)
+    response = MORE.response(
+        request,
+        by,
+        **about_post(author, pid),
+        viewer=_viewer(by.me, author.uid),
+        is_staff=by.viewer.is_staff,
+        is_pinned=pinned == pid,
+        is_muted=str(post.links.root or pid) in muted_threads,
+        author_is_muted=hiding.muted,
+        username=author.username,
+        beginning=beginning_of(post.body, IN_NAME),
+        after_login=quote(reverse("post", args=[author.username, pid])),
+        next=_back(request, reverse("post", args=[author.username, pid])),
+    )
+    patch_cache_control(response, private=True, no_cache=True)  # `next` differs from visit to visit
+    return response
+
+
+@require_safe
+def more_person(request: RetwisRequest, username: str) -> HttpResponse:
+    """All that the viewer can do about a person, for those who see their profile. One round trip with cached uids.
+    Raises NoSuchUser, AccountDeleted, NotShown."""
+    them, (hiding, followed) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            _ask_hiding(pipe, me, them), FOLLOWS_NOBODY if me is None else ask_followed(pipe, me, [them])
+        ),
+    )
+    if hiding.blocks.theirs:
+        raise NotShown
+    by = rendering(request)
+    viewer, profile = _viewer(by.me, them.uid), reverse("profile", args=[them.username])
+    back = _back(request, profile)
+    is_other = viewer == "other"
+    response = MORE_PERSON.response(
+        request,
+        by,
+        **person(them, by.language),
+        **titled(them),
+        viewer=viewer,
+        is_staff=by.viewer.is_staff,
+        button=follow_button(them, them.uid in followed, by) if is_other and not hiding.blocks.mine else NOTHING,
+        menu=person_menu(them, hiding, by, back) if is_other else NOTHING,
+        after_login=quote(profile),
+        next=back,
+    )
+    patch_cache_control(response, private=True, no_cache=True)  # `next` differs from visit to visit
+    return response
+
+
+def _back(request: RetwisRequest, own: str) -> str:
+    """The page that has led here; `own` when that is a page like this one, or the login."""
+    page = page_of_form(request)
+    return own if resolve(unquote(page.partition("?")[0])).url_name in {"more", "more_person", "login"} else page
+
+
+def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Result[Hiding]:
+    return Result(lambda: HIDES_NOTHING) if me is None or me == them else ask_hiding(pipe, me, them)
+
+
+def _viewer(me: int | None, uid: int) -> str:
+    if me is None:
+        return "visitor"
+    return "own" if me == uid else "other"
