@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
-from retwis_site.store.keys import idem, inspected, lease, reset, staff
+from retwis_site.store.keys import idem, inspected, lease, reset, staff, throttle
 from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
 
 HIDDEN = "•••"
@@ -30,13 +30,17 @@ _HARMLESS = re.compile(
 
 
 def shown_key(key: str) -> str:
-    """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job."""
+    """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job, the address
+    of a client."""
     kind = kind_of(key)
     if kind in {lease, idem}:
         first, _, rest = key.partition(":")
         return f"{first}:{shown_job(rest)}"
     if kind in {reset, inspected}:
         return f"{key.rpartition(':')[0]}:{HIDDEN}"
+    if kind is throttle:
+        limit, _, who = key.partition(":")[2].partition(":")
+        return f"throttle:{limit}:{who if parse_id(who) is not None else HIDDEN}"
     return key if kind is not None else HIDDEN
 
 

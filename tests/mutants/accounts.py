@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "application: it is removed before the account is made",
-        "accounts/community/joining/answers.py",
+        "accounts/community/answers.py",
         "        uid = self._make_account(asked, act.id)\n",
         """        self._store.hdel(keys.applications(), asked.username.lower())
         uid = self._make_account(asked, act.id)
@@ -102,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         f"application: {JOB_FIRST}",
-        "accounts/community/joining/answers.py",
+        "accounts/community/answers.py",
         "        won = job.store.hsetnx(",
         "        job.done()\n        won = job.store.hsetnx(",
         (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),

@@ -46,6 +46,8 @@ def test_secrets_are_hidden_and_the_rest_is_shown(command, shown):
         (f"lease:auth:7:{SECRET}", f"lease:auth:7:{HIDDEN}"),
         (f"reset:{SECRET}", f"reset:{HIDDEN}"),
         (f"inspected:{SECRET}", f"inspected:{HIDDEN}"),
+        ("throttle:post:7", "throttle:post:7"),
+        ("throttle:login:2001:db8::7", f"throttle:login:{HIDDEN}"),
         (f"somebody else's:{SECRET}", HIDDEN),
     ],
 )

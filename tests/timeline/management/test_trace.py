@@ -150,12 +150,12 @@ alice posts 'hello': 13 round trips, 30 commands
       ZCARD throttle:post:1                                                     O(1)         trace._post
       ZRANGE throttle:post:1 0 0 WITHSCORES                                     O(log(N)+M)  trace._post
    4  INCR next_post_id                                                         O(1)         CounterIds.take
-   5  SET idem:1:••• 2 NX EX 86400                                              O(1)         Publication._claim_token
-   6  HSETNX post:2 user_id 1                                                   O(1)         Publication.publish
-      HSETNX post:2 time 1800000000                                             O(1)         Publication.publish
-      HSETNX post:2 body hello                                                  O(1)         Publication.publish
-      HMGET post:2 body reply_to root reply_to_user above quote repost_of men…  O(N)         Publication.publish
-      ZCARD followers:1                                                         O(1)         Publication.publish
+   5  SET idem:1:••• 2 NX EX 86400                                              O(1)         Posts._claim_token
+   6  HSETNX post:2 user_id 1                                                   O(1)         Posts.publish
+      HSETNX post:2 time 1800000000                                             O(1)         Posts.publish
+      HSETNX post:2 body hello                                                  O(1)         Posts.publish
+      HMGET post:2 body reply_to root reply_to_user above quote repost_of men…  O(N)         Posts.publish
+      ZCARD followers:1                                                         O(1)         Posts.publish
    7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
    8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
    9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         settling._ask_seen
@@ -203,8 +203,8 @@ alice follows bob: 12 round trips, 45 commands
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
       HMGET user:2 username name deleted state state_until                      O(N)         viewer._about
-      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
    5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow
       ZADD throttle:follow:1 1800000000 •••                                     O(log(N))    trace._follow
       EXPIRE throttle:follow:1 3600                                             O(1)         trace._follow
@@ -215,22 +215,22 @@ alice follows bob: 12 round trips, 45 commands
       ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
       HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
       HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
-      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
       HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
       ZCARD followers:2                                                         O(1)         Ranking.ask
    8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
-      UNLINK posts:1                                                            O(1)         follow._drop_home
+      UNLINK posts:1                                                            O(1)         relations._drop_home
       ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
       ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
    9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
       HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
       HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
-      ZSCORE blocked:1 •••                                                      O(1)         blocks.ask_blocks
-      ZSCORE blocked:2 •••                                                      O(1)         blocks.ask_blocks
+      ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
+      ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
