@@ -275,6 +275,8 @@ class TimelineList:
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
+        if not pids:
+            return
         pipe = self._store.pipeline()
         self.queue_remove_dead(pipe, pids)
         with suppress(StoreReadOnly):

@@ -27,7 +27,7 @@ from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
 from timeline.posts.repository import MOST_ABOVE
 from timeline.posts.settling import QUOTES, REPLIES, listings_of
-from timeline.relations.relations import LIKE, LIKES, REPOST, REPOSTS
+from timeline.relations.relations import BOOKMARK, LIKE, LIKES, REPOST, REPOSTS
 
 # ---- What somebody finds who logs in as the demo user: a thread with answers, and news from the last minutes.
 
@@ -337,8 +337,8 @@ class Community:
         drafts = Stream(people, self._now, self._rng).drafts(self._plan.posts, planned)
         yield from StoredPosts(drafts, self._now).steps()
         if self._has_showcase:
-            bookmarks = {str(draft.pid): min(self._now, draft.when + 300) for draft in bookmarked(drafts)}
-            yield Step(keys.bookmarks(DEMO), members=bookmarks)
+            kept = {str(draft.pid): min(self._now, draft.when + 300) for draft in bookmarked(drafts)}
+            yield Step(BOOKMARK.truth(DEMO), members=kept)
             yield from self._notices(demo_notices(drafts))
 
     def _notices(self, of_posts: dict[Notice, int]) -> Iterator[Step]:

@@ -537,6 +537,10 @@ class Bookmarks:
         self._edges.unset(Edge(me, str(pid), author))
 
 
+# What a card says of its viewer, in the order of `Acted`.
+ACTED_ON = (LIKE, REPOST, BOOKMARK)
+
+
 # ---- Follows of tags: `tags_of:` is the truth, with the unix second of each. A tag is named by its folded text.
 
 

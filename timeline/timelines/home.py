@@ -15,7 +15,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.post_reader import PostReader, ask_fields, ask_latest_acted
+from timeline.posts.reading.post_reader import Needed, PostReader, ask_foreseen, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.muted_words import Where
@@ -39,19 +39,19 @@ class Homes:
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        One round trip while the posts are cached, and the viewer's own ones are those of the last visit; else two. One
-        more while the author of a post is not cached, one when the page shows something new, and one a day to renew the
-        list. At most seven more where ids are dead, or where the list ends and the `updates:` sets are merged, however
-        long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
+        One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit;
+        else two. One more while the author of a post is not cached, one when the page shows something new, and one a
+        day to renew the list. At most seven more where ids are dead, or where the list ends and the `updates:` sets are
+        merged, however long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
         """
-        owner, (head, counts, shown, followed, acted, own) = viewer.ask_as_user(
+        owner, (head, counts, shown, followed, acted, foreseen) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 self.list_of(me).ask_page(pipe, before),
                 ask_follow_counts(pipe, me),
                 pipe.hget(keys.user(me), "seen"),
                 ask_latest_followed(pipe, me),
                 ask_latest_acted(pipe, me, Where.HOME),
-                ask_fields(pipe, _expected(me, before)),
+                ask_foreseen(pipe, me, _needed(me, before)),
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
@@ -61,14 +61,14 @@ class Homes:
         rules = [PostsOfFollowed(me, sources.followed)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
         reader = PostReader(
-            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, fields=own
+            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
         )
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest:
             self._write_seen(me, newest, seen)
         if before is None:
-            _own_posts.put(me, tuple(reader.own))
+            _last_needed.put(me, reader.needed)
         hidden = acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
@@ -121,14 +121,14 @@ class Homes:
         return _below_the_list(sources, filled.posts, below, read)
 
 
-# By uid, the own posts of the home's first page. A page reads own posts from the store each time, so it asks for those
-# of the last visit in its first round trip. 1 MB.
-_own_posts: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
+# By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
+# Some 2 MB.
+_last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
 
 
-def _expected(me: int, before: int | None) -> tuple[int, ...]:
-    """The own posts that a page most likely has."""
-    return () if before is not None else _own_posts.get(me) or ()
+def _needed(me: int, before: int | None) -> Needed:
+    """What the page most likely needs."""
+    return Needed() if before is not None else _last_needed.get(me) or Needed()
 
 
 def _seen(me: int, text: str | None) -> int | None:

@@ -168,3 +168,24 @@ def test_the_first_round_trip_asks_for_no_post_that_another_user_shows(browser, 
         asked = round_trips(lambda who=who: browser(who).get("/")).round_trips[0]
         own = {f"post:{pid}" for pid in ((1, 3) if who is alice else (2, 4))}
         assert {command[1] for command in asked.commands if str(command[1]).startswith("post:")} == own
+
+
+def test_old_posts_cost_a_viewer_with_many_likes_no_second_round_trip_again(browser, alice, bob, raw, round_trips):
+    write_posts(raw, 2, range(1, 20))
+    raw.zadd("following:1", {"2": 1})
+    raw.zadd("likes:1", {str(pid): 1_800_000_000 + pid for pid in range(1000, 1060)})
+    raw.zadd("likes:1", {"7": 3})
+    client = browser(alice)
+    client.get("/")
+    page = round_trips(lambda: client.get("/"))
+    assert len(page.round_trips) == 1
+    assert [command[1] for command in page.commands if command[0] == "ZMSCORE"] == [
+        "likes:1",
+        "reposts:1",
+        "bookmarks:1",
+    ]
+    raw.zrem("likes:1", "7")
+    raw.zadd("likes:1", {"9": 3})
+    shown = client.get("/").content.decode()
+    assert 'formaction="/@bob/9/unlike/"' in shown
+    assert 'formaction="/@bob/7/like/"' in shown

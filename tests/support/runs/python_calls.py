@@ -6,16 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
+TESTS = str(Path(__file__).parents[2])
+
 
 def python_calls(work: Callable[[], object]) -> Counter[str]:
-    """The calls of `work` in this thread, itself included, by function, such as `middleware.py:SiteMiddleware._page`.
+    """The calls of `work` in this thread by function, such as `middleware.py:SiteMiddleware._page`; none of tests.
 
     A generator counts each time it goes on; what is written in C counts nothing. Once `work` was done before, so that
     caches are warm, `.total()` is the same each time."""
     calls: Counter[str] = Counter()
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
+        if event == "call" and not frame.f_code.co_filename.startswith(TESTS):
             calls[f"{Path(frame.f_code.co_filename).name}:{frame.f_code.co_qualname}"] += 1
 
     before = sys.getprofile()

@@ -44,6 +44,7 @@ from timeline.posts.reading.visibility import (
     unseen_by,
 )
 from timeline.relations.muted_words import Where
+from timeline.relations.relations import ACTED_ON
 
 # ---- What a card names beside the post itself.
 
@@ -86,7 +87,7 @@ CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
 def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Result[dict[int, Acted]]:
     """By id, what `me` has done with those of these posts (at least one) on which they have acted. Three commands."""
     members = [str(pid) for pid in pids]
-    asked = [pipe.zmscore(key(me), members) for key in (keys.likes, keys.reposts, keys.bookmarks)]
+    asked = [pipe.zmscore(relation.truth(me), members) for relation in ACTED_ON]
 
     def read() -> dict[int, Acted]:
         rows = zip(pids, *(scores.value for scores in asked), strict=True)
@@ -105,7 +106,7 @@ class LatestActed:
     liked: frozenset[str]  # ids as text
     reposted: frozenset[str]
     bookmarked: frozenset[str]
-    since: float  # unix seconds: later likes and bookmarks are all known
+    since: float  # unix seconds: all that the viewer has liked and bookmarked later is known
     since_id: float  # reposts with higher ids are all known
     hidden: LatestHidden  # whom the viewer has blocked and muted last, and muted words
 
@@ -126,9 +127,9 @@ class LatestActed:
     def on(self, pids: Iterable[int]) -> dict[int, Acted]:
         """By id, what the viewer has done with those of these posts on which they have acted."""
         texts = {str(pid): pid for pid in pids}
-        liked, reposted, bookmarked = (
+        liked, reposted, bookmarked = [
             those.intersection(texts) for those in (self.liked, self.reposted, self.bookmarked)
-        )
+        ]
         if not (liked or reposted or bookmarked):
             return {}
         return {
@@ -145,15 +146,15 @@ def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
     """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
     if me is None:
         return Result(lambda: NOTHING_READ)
-    of_each = (keys.likes, keys.reposts, keys.bookmarks)
-    asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in of_each]
+    asked = [pipe.zrevrange_withscores(relation.truth(me), 0, LATEST - 1) for relation in ACTED_ON]
     hidden = ask_latest_hidden(pipe, me, where)
 
     def read() -> LatestActed:
         rows = [reply.value for reply in asked]
-        likes, reposts, bookmarks = (each[-1][1] if len(each) >= LATEST else -inf for each in rows)
-        liked, reposted, bookmarked = (frozenset(map(_member, each)) for each in rows)
-        return LatestActed(liked, reposted, bookmarked, max(likes, bookmarks), reposts, hidden.value)
+        oldest_like, oldest_repost, oldest_bookmark = [each[-1][1] if len(each) >= LATEST else -inf for each in rows]
+        liked, reposted, bookmarked = [frozenset(map(_member, each)) for each in rows]
+        since = max(oldest_like, oldest_bookmark)
+        return LatestActed(liked, reposted, bookmarked, since, oldest_repost, hidden.value)
 
     return Result(read)
 
@@ -162,13 +163,33 @@ def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
 
 
 AskedFields = Mapping[int, Reply[list[str | None]]]  # by id, the FIELDS of posts
-NO_FIELDS: AskedFields = {}
 
 
-def ask_fields(pipe: Pipe, pids: Iterable[int]) -> Result[AskedFields]:
-    """What a `PostReader` of the same request need not read again."""
-    asked = {pid: pipe.hmget(keys.post(pid), FIELDS) for pid in pids}
-    return Result(lambda: asked)
+class Needed(NamedTuple):
+    """What a reader has read from the store for a page. The next visit most likely needs it again."""
+
+    own: tuple[int, ...] = ()  # the viewer's own posts, which are never cached
+    acted: tuple[int, ...] = ()  # posts of which the latest likes and reposts did not say all
+
+
+class Foreseen(NamedTuple):
+    """What `Needed` says, read in the first round trip of a page."""
+
+    fields: AskedFields
+    asked: frozenset[int]  # the posts of which all is known that the viewer has done
+    acted: Mapping[int, Acted]  # by id, what that is
+
+
+NOTHING_FORESEEN = Foreseen({}, frozenset(), {})
+
+
+def ask_foreseen(pipe: Pipe, me: int, needed: Needed) -> Result[Foreseen]:
+    """A command for each own post, and three for what the viewer has done; none for most."""
+    fields = {pid: pipe.hmget(keys.post(pid), FIELDS) for pid in needed.own}
+    if not needed.acted:
+        return Result(lambda: Foreseen(fields, frozenset(), {}))
+    acted = ask_acted(pipe, me, needed.acted)
+    return Result(lambda: Foreseen(fields, frozenset(needed.acted), acted.value))
 
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
@@ -187,12 +208,12 @@ class PostReader:
         fresh: Collection[int] = (),
         page_of: int | None = None,
         at_most: int | None = None,
-        fields: AskedFields = NO_FIELDS,
+        foreseen: Foreseen = NOTHING_FORESEEN,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
         `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
-        more posts are returned by all calls of `read` together. `fields`: from `ask_fields`, of posts that this request
-        has read."""
+        more posts are returned by all calls of `read` together. `foreseen`: what this request has read
+        because the last visit needed it."""
         self._store = store
         self.rules = rules
         self.people = keep_people(people)
@@ -206,8 +227,8 @@ class PostReader:
         self.fresh = fresh
         self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
-        self.fields = fields
-        self.own: list[int] = []  # ids of the viewer's own posts that were read
+        self.foreseen = foreseen
+        self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
         """The posts and the dead ids of `reading`, whose round trips it makes."""
@@ -342,7 +363,7 @@ class _Parts:
         self._records: dict[int, Record | None] = {}
         self._uids: set[int] = set()  # the people that were asked for
         self.people = reader.people.copy()
-        self.acted: dict[int, Acted] = {}
+        self.acted: dict[int, Acted] = dict(reader.foreseen.acted)
 
     def ask(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> None:
         """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
@@ -362,7 +383,7 @@ class _Parts:
                     uids.update(people_of(post.author.uid, post.links))
                     named += named_by(post.links)
                 else:
-                    self.fields[pid] = self._reader.fields.get(pid) or pipe.hmget(keys.post(pid), FIELDS)
+                    self.fields[pid] = self._reader.foreseen.fields.get(pid) or pipe.hmget(keys.post(pid), FIELDS)
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
@@ -376,18 +397,21 @@ class _Parts:
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
-        me = self._reader.me
+        self._unknown: Sequence[int] = ()
+        me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None:
             return None
-        unknown = self._reader.acted.unknown(pids, self._whole | self._cached)
+        self._unknown = self._reader.acted.unknown(pids, self._whole | self._cached)
+        unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
         new = {pid: record_from(pid, *self.fields[pid].value) for pid in self.fields.keys() - self._records.keys()}
         self._records |= new
-        me = self._reader.me
-        self._reader.own += [pid for pid, one in new.items() if one is not None and one.uid == me]
+        me, (own, acted) = self._reader.me, self._reader.needed
+        mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
+        self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
         self.people |= self._asked_people.value
         if self._asked_acted is not None:
             self.acted |= self._asked_acted.value

@@ -1,0 +1,44 @@
+"""How many Python functions a warm page calls: a budget that is the same on every machine."""
+
+from functools import partial
+
+import pytest
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
+from django.test import RequestFactory
+
+from tests.support.runs.python_calls import python_calls
+from tests.support.stored_posts import write_posts
+from timeline.relations.relations import Follows
+
+pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
+
+HOME, PROFILE, EVERYONE = 760, 1130, 740
+
+
+@pytest.fixture
+def warm_calls(store, raw, alice, bob):
+    """`warm_calls(path)`: the calls for a page that this process has just shown to alice, who follows bob."""
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 30))
+    cookies = f"{settings.AUTH_COOKIE}={alice.secret}; {settings.CSRF_COOKIE_NAME}={'a' * 32}"
+    factory = RequestFactory(headers={"host": "localhost", "accept-language": "en", "cookie": cookies})
+    site = WSGIHandler()
+
+    def answer(path):
+        response = site(factory.get(path).environ, lambda status, headers: None)
+        assert response.status_code == 200
+        return b"".join(response)
+
+    def calls(path):
+        for _ in range(3):
+            answer(path)
+        return python_calls(partial(answer, path))
+
+    return calls
+
+
+@pytest.mark.parametrize(("path", "most"), [("/", HOME), ("/@bob/", PROFILE), ("/timeline/", EVERYONE)])
+def test_a_warm_page_takes_few_python_calls(warm_calls, path, most):
+    calls = warm_calls(path)
+    assert calls.total() <= most, calls.most_common(50)
