@@ -85,7 +85,7 @@ def test_what_a_user_posts_is_at_home_after_logging_in_again(machine, alice):
 def test_the_worker_finishes_jobs(machine, alice):
     alice.write("something to find")
     wait_until(lambda: machine.raw.zcard("outbox") == 0, "an empty outbox")
-    wait_until(lambda: "something to find" in alice.open("/search/?q=find")[1], "the index")
+    wait_until(lambda: "something to <mark>find</mark>" in alice.open("/search/?q=find")[1], "the index")
 
 
 def test_the_worker_serves_what_the_web_processes_count(machine):

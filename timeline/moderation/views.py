@@ -19,7 +19,7 @@ from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import login_required, staff_required
-from accounts.signing_in.html import form_page, rendering
+from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
@@ -107,24 +107,24 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
     if person.uid == me.uid:
         messages.error(request, _("You cannot report yourself."))
         return redirect("profile", person.username)
-    form = ReportForm(request.POST if request.method == "POST" else None, rules=request.viewer.site.numbered_rules)
+    form = ReportForm(typed(request), rules=request.viewer.site.numbered_rules)
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
         cleaned = form.cleaned_data
         pid, body = (post.pid, post.body) if post is not None else (None, "")
         new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body)
         if Reports(connect()).make(me.uid, new):
-            messages.success(request, _("Thank you. You will be told what the moderators decide."))
+            said = _("Thank you. You will be told what the moderators decide.")
         else:
-            messages.success(request, _("You have reported this already. A moderator will look at it."))
-        return redirect("reported", person.username)
+            said = _("You have reported this already. A moderator will look at it.")
+        return done(request, said, "reported", person.username)
     address = (
         reverse("report_post", args=[person.username, post.pid])
         if post is not None
         else reverse("report_person", args=[person.username])
     )
     context = {"form": form, "person": person, "post": post, "address": address}
-    return form_page(request, "timeline/moderation/reporting/report.html", context, 422 if form.is_bound else 200)
+    return form_page(request, "timeline/moderation/reporting/report.html", context)
 
 
 @require_safe
@@ -186,8 +186,10 @@ class DecisionForm(SanctionForm):
 # ---- How the pages of staff are made.
 
 
-def staff_page(request: RetwisRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    """A page with the links to all pages of staff that this viewer may open."""
+def staff_page(
+    request: RetwisRequest, template: str, context: dict[str, Any], status: int | None = None
+) -> HttpResponse:
+    """A page with the links to all pages of staff that this viewer may open. `status`: as for `form_page`."""
     is_admin = request.viewer.checked.role is Role.ADMIN
     return form_page(request, f"timeline/moderation/staff/{template}", {**context, "is_admin": is_admin}, status)
 
@@ -221,8 +223,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     except NoSuchUser:
         raise Http404 from None
     act = request.POST.get("act", "")
-    data = request.POST if request.method == "POST" else None
-    form = ReasonForm(data) if act in NO_SANCTION else SanctionForm(data)
+    form = (ReasonForm if act in NO_SANCTION else SanctionForm)(typed(request))
     link = ""
     if form.is_valid():
         try:
@@ -232,16 +233,14 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             if not link:
-                messages.success(request, _("Done."))
-                return redirect("moderation_person", username)
+                return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
     state = in_words(record.standing.imposed.state) if record.standing is not None else ""
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
     context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
     context["invited"] = invited_by(store, record.user.uid)
-    status = 422 if form.is_bound and not link else 200
-    return staff_page(request, "person.html", context, status)
+    return staff_page(request, "person.html", context, 200 if link else None)
 
 
 def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
@@ -292,7 +291,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     found = Reports(store).read(rid)
     if found is None:
         raise Http404
-    form = DecisionForm(request.POST if request.method == "POST" else None)
+    form = DecisionForm(typed(request))
     if form.is_valid():
         action, reason = Action(form.cleaned_data["action"]), form.cleaned_data["reason"]
         try:
@@ -300,8 +299,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("Decided."))
-            return redirect("moderation")
+            return done(request, _("Decided."), "moderation")
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision}
@@ -309,7 +307,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
     context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
-    return staff_page(request, "report.html", context, 422 if form.is_bound else 200)
+    return staff_page(request, "report.html", context)
 
 
 @staff_required

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form, to_login
-from accounts.signing_in.html import form_page, rendering
+from accounts.signing_in.html import form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.repository import Users
@@ -165,7 +165,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
-    form = EditForm(request.POST if request.method == "POST" else None, initial={"body": post.body})
+    form = EditForm(typed(request), initial={"body": post.body})
     if form.is_valid():
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:
@@ -175,7 +175,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         except TooManyEdits as refused:
             form.add_error("body", str(refused.message))
     context = {"form": form, "uid": me.uid, "pid": pid, "address": address}
-    return form_page(request, "timeline/posts/edit.html", context, status=422 if form.is_bound else 200)
+    return form_page(request, "timeline/posts/edit.html", context)
 
 
 @require_safe

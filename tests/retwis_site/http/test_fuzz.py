@@ -63,8 +63,8 @@ def run_each(check, requests):
 
 @pytest.fixture
 def site(raw, store, sent, alice, bob, carol, settings):
-    settings.INSPECT = True  # then there are the pages of the key browser
     site = FuzzedSite(raw, store, sent, settings)
+    settings.INSPECT = True  # then there are the pages of the key browser, without the inspector below each page
 
     def note_exception(**signal):
         site.raised.append(sys.exc_info()[1])
