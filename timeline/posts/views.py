@@ -199,8 +199,9 @@ def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRes
         raise PermissionDenied(_("Only its author can delete a post."))
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
-    back = page_of_form(request)
-    return HttpResponseRedirect("/" if back.startswith(request.path.removesuffix("delete/")) else back)
+    back = _where_one_was(request)
+    is_about_it = resolve(unquote(back.partition("?")[0])).kwargs.get("pid") == pid
+    return HttpResponseRedirect("/" if is_about_it else back)
 
 
 urlpatterns = [

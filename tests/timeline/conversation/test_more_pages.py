@@ -110,10 +110,19 @@ def test_it_does_not_lead_back_to_a_page_like_itself(browser, alice, came_from):
     assert '<a href="/@bob/">Back</a>' in html(browser(alice), "/@bob/more/", came_from)
 
 
-def test_a_deleted_post_is_no_page_to_return_to(browser, bob):
+def test_a_deletion_leads_back_to_the_page_before(browser, bob):
+    assert browser(bob).post("/@bob/3/delete/", {"next": "/timeline/"})["Location"] == "/timeline/"
+    assert browser(bob).post("/@bob/2/delete/", {"next": "/@bob/3/"})["Location"] == "/@bob/3/"
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["/@bob/3/", "/@BOB/3/", "/%40bob/3/", "/@bob/3/?after=4", "/@BOB/3/likes/", "/compose/?quote=3"],
+)
+def test_a_deleted_post_is_no_page_to_return_to(browser, bob, page):
     client = browser(bob)
-    assert client.post("/@bob/3/delete/", {"next": "/timeline/"})["Location"] == "/timeline/"
-    assert client.post("/@bob/2/delete/", {"next": "/@bob/2/"})["Location"] == "/"
+    assert client.get(page).status_code == 200
+    assert client.post("/@bob/3/delete/", {"next": page})["Location"] == "/"
 
 
 @pytest.mark.parametrize(
