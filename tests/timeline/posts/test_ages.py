@@ -14,7 +14,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import age, phrases
+from timeline.posts.html.post_cards import age, holds_until, phrases
 from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
 from timeline.relations.relations import FOLLOW
@@ -66,6 +66,26 @@ def test_a_card_shows_a_short_age_and_after_a_day_the_date(seconds, short):
 @given(st.integers(-200_000, 10**7), st.integers(1, 60))
 def test_an_age_never_gets_smaller(seconds, later):
     assert in_seconds(age_of(seconds + later)) >= in_seconds(age_of(seconds))
+
+
+AGES = st.integers(-200, 200) | st.integers(-90_000, 400_000) | st.integers(0, 10**9)  # seconds, some in the future
+
+
+@given(st.integers(0, 4 * 10**9), AGES, st.lists(st.floats(0, 1), max_size=20))
+def test_an_age_stays_the_same_until_it_may_be_another(written, seconds, moments):
+    now = written + seconds
+    until = holds_until(written, now)
+    assert until > now
+    between = [now + int(moment * (until - 1 - now)) for moment in moments]
+    assert {age(written, moment, "en") for moment in (*between, until - 1)} == {age(written, now, "en")}
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 59, 60, 3599, 3600, 86399, 86400, 200_000])
+def test_it_is_another_at_the_latest_with_the_second_turn(seconds):
+    """A day after the writing, and each midnight, may change the words or the date."""
+    turn = holds_until(NOW, NOW + seconds)
+    second = holds_until(NOW, turn)
+    assert age(NOW, second, "en") != age(NOW, NOW + seconds, "en")
 
 
 def age_of(seconds):

@@ -1,0 +1,113 @@
+"""A card that is kept for many viewers: none gets what was made for another, also when threads share it."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import pytest
+
+from accounts.signing_in.html import Rendering
+from accounts.signing_in.viewer import VISITOR, Checked
+from accounts.users.entities import User
+from retwis_site.rendering.fragments import Html, Refillable
+from retwis_site.store.local_cache import Memory
+from timeline.posts.entities import Acted, Context, Counts, Links, Post
+from timeline.posts.html import post_cards
+from timeline.posts.html.post_cards import cards, cards_found
+
+ALICE, BOB, CAROL = User(1, "Alice"), User(2, "bob"), User(3, "carol")
+WRITTEN = 1_700_000_000  # unix seconds
+QUOTED = Post(1, CAROL, "what is quoted", WRITTEN)
+POST = Post(2, BOB, "a red cat", WRITTEN, Links(quote=1))
+SIGNED_IN = Rendering("en", Html("token"), Checked(ALICE))
+
+
+def as_seen(acted, quoted, reposted_by, muted, likes):
+    context = Context(acted, None, reposted_by, None, quoted, None, muted)
+    return POST._replace(context=context, counts=Counts(likes=likes))
+
+
+# The post as different viewers see it.
+SEEN = [
+    as_seen(Acted(*acted), quoted, reposted_by, muted, likes)
+    for acted in [(False, False, False), (True, False, False), (False, True, True)]
+    for quoted, reposted_by, muted, likes in product([None, QUOTED], [(), (CAROL,)], [None, "cat"], [0, 3])
+]
+
+
+class Clock:
+    now = WRITTEN
+
+    def time(self):
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(post_cards, "time", clock)
+    return clock
+
+
+def plain(post):
+    return cards([post], SIGNED_IN)
+
+
+def found(post):
+    return cards_found([post], SIGNED_IN, {post.pid: [(2, 5)]})
+
+
+def for_a_visitor(post):
+    return cards([post], Rendering("en", Html(""), VISITOR))
+
+
+WAYS = [plain, found, for_a_visitor]
+
+
+def made_anew(way, post):
+    Memory.clear_all()
+    return way(post)
+
+
+def test_each_viewer_gets_their_own_card_one_after_the_other():
+    expected = {(way, post): made_anew(way, post) for way in WAYS for post in SEEN}
+    Memory.clear_all()
+    for way, post in random.choices([*expected], k=1000):
+        assert way(post) == expected[way, post]
+
+
+@pytest.mark.parametrize("way", [plain, found])
+@pytest.mark.parametrize("mine", SEEN[::5])
+def test_threads_that_share_a_card_get_their_own(monkeypatch, way, mine):
+    """Another thread fills the card between the two steps of this one: it is filled, and its HTML is taken."""
+    fill = Refillable.fill
+    others = [post for post in SEEN[::4] if post != mine]
+    expected = {post: made_anew(way, post) for post in (mine, *others)}
+    in_between = []
+
+    def interrupted(card, *given):
+        filled = fill(card, *given)
+        with monkeypatch.context() as undisturbed, ThreadPoolExecutor(1) as other_thread:
+            undisturbed.setattr(Refillable, "fill", fill)
+            post = next(waiting)
+            in_between.append(other_thread.submit(way, post).result() == expected[post])
+        return filled
+
+    for other in others:
+        way(other)
+        waiting = iter([other])
+        with monkeypatch.context() as disturbed:
+            disturbed.setattr(Refillable, "fill", interrupted)
+            assert way(mine) == expected[mine]
+    assert in_between == [True] * len(others)
+
+
+@pytest.mark.parametrize("seconds", [1, -1, 60, 86400, -86400])
+def test_a_clock_that_leaps_or_steps_back_leads_to_the_age_of_that_moment(clock, seconds):
+    clock.now += 100_000
+    before = plain(SEEN[0])
+    clock.now += seconds
+    after = plain(SEEN[0])
+    assert after == made_anew(plain, SEEN[0])
+    clock.now -= seconds
+    assert plain(SEEN[0]) == before
