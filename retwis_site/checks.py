@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks.security import base, csrf
 from django.core.exceptions import ImproperlyConfigured
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
@@ -64,6 +65,22 @@ def sign_in_cookie_is_safe(**kwargs: Any) -> list[CheckMessage]:
         text = f"Another host of the domain can set the sign-in cookie `{settings.AUTH_COOKIE}`."
         messages.append(Error(text, hint=hint, id="retwis.E002"))
     return messages
+
+
+# Django warns of these settings only where MIDDLEWARE itself has the middleware that reads them.
+_OF_PARTS = {
+    "SECURE_HSTS_SECONDS": base.W004,
+    "SECURE_HSTS_INCLUDE_SUBDOMAINS": base.W005,
+    "SECURE_SSL_REDIRECT": base.W008,
+    "SECURE_HSTS_PRELOAD": base.W021,
+    "CSRF_COOKIE_SECURE": csrf.W016,
+}
+
+
+@register("security", deploy=True)
+def parts_of_the_middleware_are_strict(**kwargs: Any) -> list[CheckMessage]:
+    """A site of its own leaves on what HTTPS turns on. Without HTTPS, `sign_in_cookie_is_safe` warns."""
+    return [warning for name, warning in _OF_PARTS.items() if settings.HTTPS and not getattr(settings, name)]
 
 
 @register("store", deploy=True)

@@ -179,7 +179,7 @@ MIDDLEWARE = [
     "accounts.community.middleware.SanctionMiddleware",  # attaches the viewer
 ]
 # W002 is X-Frame-Options, which `security_headers` sets. W001 and W003 look for Django's middlewares in the list: they
-# are parts of SiteMiddleware. `retwis.E006` says when it is missing; without HTTPS retwis.W005 warns.
+# are parts of SiteMiddleware. `retwis.E006` says when it is missing; checks.py warns of lax settings.
 SILENCED_SYSTEM_CHECKS = ["security.W001", "security.W002", "security.W003"]
 ROOT_URLCONF = "retwis_site.urls"
 WSGI_APPLICATION = "retwis_site.wsgi.application"

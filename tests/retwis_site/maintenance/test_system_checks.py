@@ -121,6 +121,32 @@ def test_the_deploy_check_checks_the_sign_in_cookie(settings, https, cookie, exp
     assert [message.id for message in sign_in_cookie_is_safe()] == ([expected] if expected else [])
 
 
+STRICT = {
+    "SECURE_HSTS_SECONDS": "security.W004",
+    "SECURE_HSTS_INCLUDE_SUBDOMAINS": "security.W005",
+    "SECURE_SSL_REDIRECT": "security.W008",
+    "SECURE_HSTS_PRELOAD": "security.W021",
+    "CSRF_COOKIE_SECURE": "security.W016",
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_the_deploy_check_warns_of_a_site_that_turns_off_what_https_turns_on(settings, capsys, name):
+    settings.HTTPS, settings.AUTH_COOKIE = True, "__Host-auth"
+    for one in STRICT:
+        setattr(settings, one, 1)
+
+    def warned():
+        capsys.readouterr()
+        call_command("check", "--deploy", "--tag=security")
+        printed = capsys.readouterr().err
+        return [number for number in STRICT.values() if f"({number})" in printed]
+
+    assert warned() == []
+    setattr(settings, name, 0)
+    assert warned() == [STRICT[name]]
+
+
 @pytest.mark.one_server
 def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
     settings.REDIS_URL = ""
