@@ -79,12 +79,7 @@ class Shaped:
         filled = self._pieces.copy()
         for place, name in self._places:
             value = given[name]
-            kind = value.__class__
-            if kind is int:
-                value = str(value)
-            elif kind is not Html and (kind is not str or _needs_escaping(value)):
-                value = _escaped(value)
-            filled[place] = value
+            filled[place] = value if value.__class__ is Html else _escaped(value)
         return Html("".join(filled))
 
     def prepare(self, given: Mapping[str, Any]) -> "Sendable":
@@ -118,10 +113,7 @@ class Sendable:
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
-            if kind is not bytes:
-                is_html = kind is Html or (kind is str and not _needs_escaping(value))
-                value = (value if is_html else _escaped(value)).encode()
-            filled[place] = value
+            filled[place] = value if kind is bytes else (value if kind is Html else _escaped(value)).encode()
         return b"".join(filled)
 
     def shared(self) -> "Sendable":

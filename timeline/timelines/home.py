@@ -65,10 +65,10 @@ class Homes:
         )
         page = self._page(sources, listed, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
-        if before is None and newest:
-            self._write_seen(me, newest, seen)
         if before is None:
             _last_needed.put(me, reader.needed)
+            if newest:
+                self._write_seen(me, newest, seen)
         hidden = acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 

@@ -266,11 +266,10 @@ MUTED = Fragment("timeline/posts/_muted.html")
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
 CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer is signed in, and where it stands
-_Kept = tuple[object, Refillable]  # what of a post its card was made of, and the card
 NO_MARKS: Mapping[int, Marks] = {}
 
-# What of a card follows from the post alone, and what it was made of. Some 20 MB.
-_cards: Memory[CardKey, _Kept] = Memory(size=6000, seconds=3600)
+# What of a card follows from the post alone. Some 20 MB.
+_cards: Memory[CardKey, Refillable] = Memory(size=6000, seconds=3600)
 # A post in a card that quotes it, by id and language, and what it was made of. Some 2 MB.
 _quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
 
@@ -296,32 +295,37 @@ def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, marks: Mapping
     known = _cards.some(keys)
     html = []
     for key, post in zip(keys, posts, strict=True):
-        kept = known.get(key)
-        last = kept[1].filled if kept is not None else NEVER_FILLED
+        card = known.get(key)
+        last = card.filled if card is not None else NEVER_FILLED
         # To most viewers a post looks the same, and it is the same object, so the last HTML serves again.
-        if kept is None or not last.since <= now < last.until or last.state != post:
-            kept, last = _filled(key, post, by, int(now), kept)
-        card, muted = last.html, post.context.muted
+        if card is None or not last.since <= now < last.until or last.state != post:
+            card, last = _filled(key, post, by, int(now), card)
+        shown, muted = last.html, post.context.muted
         if post.pid in marks:
             text = html_with_marks(post.body, language, post.context.mentioned, marks[post.pid])
-            card = kept[1].filled_but(last, "text", text)
-        html.append(card if muted is None else MUTED.fill_as_sent(language, words=muted, post=card))
+            shown = card.filled_but(last, "text", text)
+        html.append(shown if muted is None else MUTED.fill_as_sent(language, words=muted, post=shown))
     return b"".join(html)
 
 
-def _filled(key: CardKey, post: Post, by: Rendering, now: int, kept: _Kept | None) -> tuple[_Kept, Filled]:
-    """The card of a post as it looks now: `kept`, or a new one when that was made of something else."""
-    made_of = (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
-    if kept is None or kept[0] != made_of:
+def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, Filled]:
+    """The card of a post as it looks now: `card`, or a new one when that was made of something else."""
+    last = card.filled.state if card is not None else None
+    if card is None or not isinstance(last, Post) or _made_of(last) != _made_of(post):
         _, _, can_act, place = key
-        kept = (made_of, _open(post, by.language, can_act, place))
+        card = _open(post, by.language, can_act, place)
         if not settings.DEBUG:  # then a changed template shows at once
-            _cards.put(key, kept)
+            _cards.put(key, card)
     quoted = post.context.quoted
     until = holds_until(post.time, now)
     if quoted is not None:
         until = min(until, holds_until(quoted.time, now))
-    return kept, kept[1].fill(post, (now, until), _differing(post, by, now))
+    return card, card.fill(post, (now, until), _differing(post, by, now))
+
+
+def _made_of(post: Post) -> tuple[object, ...]:
+    """What of a post its open card is made of."""
+    return (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
 
 
 def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:

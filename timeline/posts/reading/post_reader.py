@@ -409,9 +409,10 @@ class _Parts:
         """Note what the last round trip says."""
         new = {pid: record_from(pid, *self.fields[pid].value) for pid in self.fields.keys() - self._records.keys()}
         self._records |= new
-        me, (own, acted) = self._reader.me, self._reader.needed
-        mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
-        self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
+        if new or self._unknown:  # on most pages neither
+            me, (own, acted) = self._reader.me, self._reader.needed
+            mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
+            self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
         self.people |= self._asked_people.value
         if self._asked_acted is not None:
             self.acted |= self._asked_acted.value
