@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.community.roles import LastAdmin, Roles
 from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
-from accounts.signing_in.forms import LineField, NewPasswordForm, PresentPasswordForm
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
     begin_session,
     for_forms,
@@ -51,13 +51,13 @@ from retwis_site.store.rate_limits import RateLimits
 class ProfileForm(forms.Form):
     """The display name and the bio."""
 
-    name = LineField(
+    name = ShortTextField(
         LONGEST_DISPLAY_NAME,
         label=gettext_lazy("Display name"),
         help_text=gettext_lazy("Shown before your username. Leave it empty to show only your username."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
     )
-    bio = LineField(
+    bio = ShortTextField(
         LONGEST_BIO,
         label=gettext_lazy("About you"),
         help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),

@@ -25,7 +25,7 @@ valid_username = RegexValidator(
 )
 
 
-class LineField(forms.CharField):
+class ShortTextField(forms.CharField):
     """A text in one line, which may be empty. A validator checks the length, as in `PasswordField`."""
 
     def __init__(self, longest: int, **kwargs: Any) -> None:

@@ -119,7 +119,7 @@ ATTEMPTS = Limit(  # for each address, over all accounts: a right password costs
 def login_subject(name: str, address: str) -> str:
     """What LOGINS counts by: a hash of the typed name and the address, 32 hex digits for a name of any length.
 
-    The address is part of it, so that wrong passwords from elsewhere do not lock the owner of the account out.
+    The address is part of it, so that wrong passwords from other addresses do not lock out the owner of the account.
     """
     return hashlib.sha256(f"{name.lower()}\0{address}".encode(errors="replace")).hexdigest()[:32]
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.exceptions import Gone, NotFound
 
-OPERATOR = 0  # in place of a uid: whoever runs the site, by a command, or the site itself
+OPERATOR = 0  # instead of a uid: the operator, who runs a command, or the site itself
 
 
 class State(StrEnum):

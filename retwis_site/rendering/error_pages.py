@@ -99,8 +99,8 @@ def _fields(request: HttpRequest, start: bytes) -> QueryDict:
 
 
 def _is_readable(request: HttpRequest) -> bool:
-    """Whether Django can parse the form. The header may name an unknown encoding, one that is not for text, or a wrong
-    one; Django does not catch what Python raises then."""
+    """Whether Django can parse the form. The header may name an encoding that is unknown, wrong, or not for text.
+    Django does not catch what Python raises then."""
     try:
         return request.POST is not None
     except (LookupError, ValueError, UnreadablePostError):

@@ -14,11 +14,10 @@ from django.urls import path
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.signing_in.forms import LineField
-from accounts.signing_in.guards import login_required
+from accounts.signing_in.forms import ShortTextField
+from accounts.signing_in.guards import for_forms, login_required, never_store
 from accounts.signing_in.html import Page, Rendering, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
@@ -164,7 +163,7 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
 
 
 @require_safe
-@cache_control(private=True, no_store=True)
+@never_store
 def blocks(request: RetwisRequest) -> HttpResponse:
     found = hidden_people(connect(), request.viewer)
     return hidden_page(request, rendering(request), found)
@@ -186,7 +185,7 @@ WAYS = (
 class MutedWordForm(forms.Form):
     """A word or a phrase, where and how it is muted, and for how long."""
 
-    words = LineField(
+    words = ShortTextField(
         LONGEST_MUTED,
         label=gettext_lazy("Word or phrase"),
         help_text=format_lazy(
@@ -212,9 +211,9 @@ class MutedWordForm(forms.Form):
         return MutedWord(given["words"], Where(given["where"]), How(given["how"]), until)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @login_required
-@cache_control(private=True, no_store=True)
+@never_store
 def muted_words(request: RetwisRequest, me: User) -> HttpResponse:
     """A list of them, with the undo of each, and a form for another one."""
     if request.method != "POST":
