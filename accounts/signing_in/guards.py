@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, resolve, reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
@@ -114,7 +114,7 @@ def page_of_form(request: HttpRequest) -> str:
     named = request.POST.get("next", "")
     try:
         parts = urlsplit(named or request.META.get("HTTP_REFERER", ""))
-        view = resolve(unquote(parts.path)).func
+        view = match_of(parts.path).func
     except (Resolver404, ValueError):  # the header may hold anything
         return "/"
     if parts.netloc != ("" if named else request.get_host()):
@@ -122,6 +122,11 @@ def page_of_form(request: HttpRequest) -> str:
     if getattr(view, "is_change", False):
         return "/"
     return own_page(request, f"{parts.path}?{parts.query}" if parts.query else parts.path)
+
+
+def match_of(address: str) -> ResolverMatch:
+    """The view to which a path of this site leads, with or without a query. Raises Resolver404."""
+    return resolve(unquote(address.partition("?")[0]))
 
 
 def own_page(request: HttpRequest, address: str) -> str:

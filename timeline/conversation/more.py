@@ -1,13 +1,13 @@
 """All that a viewer can do with a post, and about a person. The script shows these pages as menus in place."""
 
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from django.http import HttpResponse
-from django.urls import resolve, reverse
-from django.utils.cache import patch_cache_control
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import page_of_form
+from accounts.signing_in.guards import match_of, page_of_form
 from accounts.signing_in.html import Page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
@@ -16,6 +16,7 @@ from retwis_site.rendering.fragments import NOTHING
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
+from timeline.conversation.repository import NOTHING_MUTED
 from timeline.posts.entities import NoSuchPost
 from timeline.posts.html.post_cards import about_post, beginning_of
 from timeline.posts.reading.one_post import OnePost
@@ -25,15 +26,15 @@ from timeline.timelines.profile import ask_pinned
 
 IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
 SHAPE = {"viewer": ("visitor", "other", "own")}
-# What is known without a question of a visitor, and of the viewer's own posts and page.
-MUTES_NO_THREAD: Result[frozenset[str]] = Result(frozenset)
-FOLLOWS_NOBODY: Result[set[int]] = Result(set)
+NOBODY_FOLLOWED: Result[set[int]] = Result(set)  # what is known of a visitor without a question
+never_fresh = cache_control(private=True, no_cache=True)  # `next` differs from visit to visit
 
 MORE = Page("timeline/conversation/more.html", here="more", shape=SHAPE)
 MORE_PERSON = Page("timeline/conversation/more_person.html", here="more_person", shape=SHAPE)
 
 
 @require_safe
+@never_fresh
 def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """All actions on a post, for those who see its page. One round trip with cached uids. Raises NoSuchUser,
     AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
@@ -42,7 +43,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
             ask_pinned(pipe, them),
-            MUTES_NO_THREAD if me is None else ask_muted_threads(pipe, me),
+            NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
             _ask_hiding(pipe, me, them),
         ),
     )
@@ -50,7 +51,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
     by = rendering(request)
-    response = MORE.response(
+    return MORE.response(
         request,
         by,
         **about_post(author, pid),
@@ -64,18 +65,17 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         after_login=quote(reverse("post", args=[author.username, pid])),
         next=_back(request, reverse("post", args=[author.username, pid])),
     )
-    patch_cache_control(response, private=True, no_cache=True)  # `next` differs from visit to visit
-    return response
 
 
 @require_safe
+@never_fresh
 def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     """All that the viewer can do about a person, for those who see their profile. One round trip with cached uids.
     Raises NoSuchUser, AccountDeleted, NotShown."""
     them, (hiding, followed) = request.viewer.ask_about(
         username,
         lambda pipe, me, them: trip(
-            _ask_hiding(pipe, me, them), FOLLOWS_NOBODY if me is None else ask_followed(pipe, me, [them])
+            _ask_hiding(pipe, me, them), NOBODY_FOLLOWED if me is None else ask_followed(pipe, me, [them])
         ),
     )
     if hiding.blocks.theirs:
@@ -84,7 +84,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     viewer, profile = _viewer(by.me, them.uid), reverse("profile", args=[them.username])
     back = _back(request, profile)
     is_other = viewer == "other"
-    response = MORE_PERSON.response(
+    return MORE_PERSON.response(
         request,
         by,
         **person(them, by.language),
@@ -96,14 +96,12 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
         after_login=quote(profile),
         next=back,
     )
-    patch_cache_control(response, private=True, no_cache=True)  # `next` differs from visit to visit
-    return response
 
 
 def _back(request: RetwisRequest, own: str) -> str:
     """The page that has led here; `own` when that is a page like this one, or the login."""
     page = page_of_form(request)
-    return own if resolve(unquote(page.partition("?")[0])).url_name in {"more", "more_person", "login"} else page
+    return own if match_of(page).url_name in {"more", "more_person", "login"} else page
 
 
 def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Result[Hiding]:

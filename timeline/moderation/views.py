@@ -11,14 +11,14 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import Records
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import login_required, staff_required
+from accounts.signing_in.guards import for_forms, login_required, staff_required
 from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
@@ -87,13 +87,13 @@ class ReportForm(forms.Form):
 # ---- A user reports a person or a post to the staff.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @login_required
 def report_person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return _report(request, me, request.viewer.find(username), None)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @login_required
 def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """Also a post that a block hides can be reported. Raises NoSuchPost, also for a repost, PostDeleted."""
@@ -213,7 +213,7 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 @staff_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
     `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
@@ -284,7 +284,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 @staff_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. Round trips of a POST: those of `Deciding.decide`, and four."""
     store = connect()

@@ -12,11 +12,10 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from accounts.settings.feature import EDITS
-from accounts.signing_in.guards import login_required, open_to_frozen
+from accounts.signing_in.guards import for_forms, login_required, never_store, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
@@ -202,9 +201,9 @@ def news(request: RetwisRequest) -> HttpResponse:
 
 
 @open_to_frozen
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @login_required
-@cache_control(private=True, no_store=True)
+@never_store
 def kinds(request: RetwisRequest, me: User) -> HttpResponse:
     """Which kinds of notices the user gets."""
     quiet = QuietKinds(connect())

@@ -1,16 +1,16 @@
 """Writing a post: the page of the composer, publishing, changing and deleting it, and discarding a draft."""
 
 from collections.abc import Sequence
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseRedirect
-from django.urls import path, resolve, reverse
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, login_required, page_of_form, to_login
+from accounts.signing_in.guards import change, for_forms, login_required, match_of, page_of_form, to_login
 from accounts.signing_in.html import form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
@@ -116,9 +116,9 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
     """The page that has the form. After a reply: the reply in the thread that is open, or on its own page."""
     if post.reply_to is None:
         return _where_one_was(request)
-    path = page_of_form(request).partition("?")[0]
-    if resolve(unquote(path)).url_name == "post":
-        return f"{path}#post-{pid}"
+    page = page_of_form(request)
+    if match_of(page).url_name == "post":
+        return f"{page.partition('?')[0]}#post-{pid}"
     return reverse("post", args=[me.username, pid])
 
 
@@ -151,7 +151,7 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
 # ---- Changing the text of a post, and its earlier texts.
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@for_forms
 @login_required
 def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """Round trips of a change: those of `Posts.edit`, one for the post and one for the rate limit. Raises NoSuchPost,
@@ -200,8 +200,7 @@ def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRes
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
     back = _where_one_was(request)
-    is_about_it = resolve(unquote(back.partition("?")[0])).kwargs.get("pid") == pid
-    return HttpResponseRedirect("/" if is_about_it else back)
+    return HttpResponseRedirect("/" if match_of(back).kwargs.get("pid") == pid else back)
 
 
 urlpatterns = [
