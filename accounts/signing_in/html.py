@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 from django.conf import settings
@@ -100,7 +100,7 @@ HERE = ("", "own_profile", "likes", "bookmarks", "tags", "settings")  # the page
 SESSION = Fragment("accounts/signing_in/_session.html", shape={"here": HERE, "staff": ("", "idle", "waited for")})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rendering:
     """What the HTML of one answer depends on, besides its content."""
 
@@ -109,7 +109,7 @@ class Rendering:
     viewer: Checked
     site: Site = DEFAULT
 
-    @property
+    @cached_property
     def me(self) -> int | None:
         """The viewer's uid; None for a visitor."""
         user = self.viewer.user

@@ -79,7 +79,8 @@ class Shaped:
         filled = self._pieces.copy()
         for place, name in self._places:
             value = given[name]
-            filled[place] = value if value.__class__ is Html else _escaped(value)
+            kind = value.__class__
+            filled[place] = value if kind is Html else str(value) if kind is int else _escaped(value)
         return Html("".join(filled))
 
     def prepare(self, given: Mapping[str, Any]) -> "Sendable":
@@ -210,15 +211,11 @@ class Fragment:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
         Raises FragmentError for a missing or an unknown name, and for a value that the shape does not have."""
-        shaped = self._shaped(language, given)
-        self._require_all(given)
-        return shaped.fill(given)
+        return self._shaped_to_fill(language, given).fill(given)
 
     def fill_as_sent(self, language: str, **given: Any) -> bytes:
         """Like `fill`, in bytes. A slot also takes bytes that `Sendable.fill` has made."""
-        shaped = self._shaped(language, given)
-        self._require_all(given)
-        return shaped.as_sent.fill(**given)
+        return self._shaped_to_fill(language, given).as_sent.fill(**given)
 
     def fill_empty(self, language: str, **shape: Hashable) -> Html:
         """The HTML of this fragment in a shape, with nothing in its slots."""
@@ -228,10 +225,13 @@ class Fragment:
         """The fragment with these slots filled. The others stay open."""
         return self._shaped(language, given).prepare(given)
 
-    def _require_all(self, given: Mapping[str, Any]) -> None:
+    def _shaped_to_fill(self, language: str, given: dict[str, Any]) -> Shaped:
+        """Like `_shaped`, and what is left in `given` must fill all slots."""
+        shaped = self._shaped(language, given)
         if given.keys() != self.names.to_fill:
             unlike = sorted(given.keys() ^ self.names.to_fill)
             raise FragmentError(f"{self.template}: {unlike} missing, or not in the template")
+        return shaped
 
     def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
         """The fragment in this shape, whose names are removed from `given`."""

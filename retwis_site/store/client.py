@@ -26,8 +26,8 @@ from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
 from retwis_site.store.connection.recorder import asked
-from retwis_site.store.connection.transport import Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import Batch, Reply
+from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
+from retwis_site.store.replies import Batch, Question, Reply
 from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
@@ -52,7 +52,11 @@ class Pipe(Commands):
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
         """Queue an LPUSHX for each of many lists; the new lengths. It takes a third of the time of single `lpushx`
         calls."""
-        return self._batch.add_each([("LPUSHX", key, value) for key in keys])
+        return self._batch.add_each([(("LPUSHX", key, value), AS_SENT) for key in keys], list)
+
+    def ask(self, question: Question[T], uid: int) -> Reply[T]:
+        """Queue the commands of a question about a user."""
+        return self._batch.add_each(question.about(uid), partial(question.read, uid))
 
     def execute(self) -> None:
         """Send the queued commands, and set the values of their handles. One round trip; none for an empty queue.
@@ -85,7 +89,11 @@ class _WatchedPipe(Pipe):
         return reply
 
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
-        return self._batch.add_each([asked(("LPUSHX", key, value)) for key in keys])
+        return self._batch.add_each([(asked(("LPUSHX", key, value)), AS_SENT) for key in keys], list)
+
+    def ask(self, question: Question[T], uid: int) -> Reply[T]:
+        queued = [(asked(command), options) for command, options in question.about(uid)]
+        return self._batch.add_each(queued, partial(question.read, uid))
 
 
 class Store(Commands):

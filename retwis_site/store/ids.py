@@ -16,6 +16,7 @@ NOT_UTF_8 = "\N{REPLACEMENT CHARACTER}"  # what the site reads for bytes that ar
 MOST_LOGGED = 1000  # bad values that a process logs, some 100 bytes each
 LONGEST_LOGGED = 40  # characters of a bad value
 
+_is_id = re.compile("[1-9][0-9]{0,15}").fullmatch
 _is_number = re.compile("0|[1-9][0-9]{0,15}").fullmatch
 
 logged: set[tuple[str, str]] = set()  # bad values that this process has logged, with their keys
@@ -29,7 +30,8 @@ def parse_number(text: str) -> int | None:
 
 def parse_id(text: str) -> int | None:
     """The id of a user or post, from 1 to LARGEST_ID; None for any other text."""
-    return parse_number(text) or None
+    number = int(text) if _is_id(text) else None
+    return number if number is None or number <= LARGEST_ID else None
 
 
 def integer(score: float) -> int:

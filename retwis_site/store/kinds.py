@@ -327,8 +327,13 @@ class One(Kind):
 class OfId(Kind):
     """A key for each user, post, report or year: `likes(uid)`."""
 
+    @cached_property
+    def beginning(self) -> str:
+        """What comes before the number in each name."""
+        return f"{PREFIX}{self.word}:"
+
     def __call__(self, number: int) -> str:
-        return f"{PREFIX}{self.word}:{number}"
+        return f"{self.beginning}{number}"
 
 
 class OfText(Kind):

@@ -43,16 +43,19 @@ class Memory(Generic[K, V]):
     def some(self, keys: Iterable[K]) -> dict[K, V]:
         """The valid entries of these keys; the others are missing from the result."""
         now, newer, older = time.monotonic(), self._newer, self._older
-        return {
-            key: entry[1] for key in keys if (entry := newer.get(key) or older.get(key)) is not None and entry[0] >= now
-        }
+        found = {}
+        for key in keys:
+            entry = newer.get(key) or older.get(key)
+            if entry is not None and entry[0] >= now:
+                found[key] = entry[1]
+        return found
 
     def everything(self) -> dict[K, V]:
         """All valid entries."""
         return self.some({**self._older, **self._newer})
 
     def put(self, key: K, value: V) -> None:
-        self.put_all({key: value})
+        self.put_until(key, value, time.monotonic() + self.seconds)
 
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
@@ -72,7 +75,7 @@ class Memory(Generic[K, V]):
     def until(self, keys: Iterable[K]) -> float:
         """When the first of these entries ends, in monotonic seconds; 0 when one is missing."""
         entries = [self._newer.get(key) or self._older.get(key) for key in keys]
-        return min((0.0 if entry is None else entry[0] for entry in entries), default=math.inf)
+        return min([0.0 if entry is None else entry[0] for entry in entries], default=math.inf)
 
     def forget(self, key: K) -> None:
         self._newer.pop(key, None)

@@ -79,15 +79,21 @@ def first_of(seconds: float) -> int:
     return min(max(milliseconds << NODE_BITS + SEQUENCE_BITS, SMALLEST), LARGEST_ID)
 
 
+def _highest() -> int:
+    """The highest id that is not ahead."""
+    milliseconds = int((time.time() + STEP - EPOCH) * 1000)
+    return max((milliseconds + 1 << NODE_BITS + SEQUENCE_BITS) - 1, SMALLEST - 1)
+
+
 def is_ahead(number: int) -> bool:
     """Whether an id is of a time more than STEP seconds from now: the clock of the process that made it was ahead."""
-    return number >= SMALLEST and (number >> NODE_BITS + SEQUENCE_BITS) > (time.time() + STEP - EPOCH) * 1000
+    return number > _highest()
 
 
 def newest(numbers: Iterable[int]) -> int:
     """The first of these ids that is not ahead, 0 without one. New posts get higher ids than this one. They get lower
     ones than an id that is ahead, until its time."""
-    return next((number for number in numbers if not is_ahead(number)), 0)
+    return next(filter(_highest().__ge__, numbers), 0)
 
 
 _process = Snowflakes(settings.NODE_ID)

@@ -10,7 +10,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Question, Reply, scored
 from timeline.language import joined, words
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge
@@ -83,10 +83,17 @@ class MutedWords:
         self._edges.unset(Edge(me, old.member))
 
 
-def ask_muted_words(pipe: Pipe, me: int) -> Result[tuple[MutedWord, ...]]:
+def _muted_words(me: int, replies: Sequence[list[str]]) -> tuple[MutedWord, ...]:
+    [found] = replies
+    return that_stand(keys.muted_words(me), scored(found)) if found else ()
+
+
+MUTED_WORDS = Question(("ZREVRANGE", keys.muted_words, 0, MOST_MUTED - 1, "WITHSCORES"), read=_muted_words)
+
+
+def ask_muted_words(pipe: Pipe, me: int) -> Reply[tuple[MutedWord, ...]]:
     """What `me` mutes now, what lasts longest first; at most MOST_MUTED. One command, of at most 50 KB."""
-    scored = pipe.zrevrange_withscores(keys.muted_words(me), 0, MOST_MUTED - 1)
-    return Result(lambda: that_stand(keys.muted_words(me), scored.value) if scored.value else ())
+    return pipe.ask(MUTED_WORDS, me)
 
 
 def that_stand(key: str, scored: Scored) -> tuple[MutedWord, ...]:

@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_ids, stored_time
 from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Question, Reply, Result
 from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.relation import (
@@ -217,10 +217,14 @@ class Follows:
         self._edges.unset(to_person(me, them))
 
 
-def ask_follow_counts(pipe: Pipe, uid: int) -> Result[FollowCounts]:
+_FOLLOW_COUNTS = Question(
+    ("ZCARD", keys.following), ("ZCARD", keys.followers), read=lambda uid, counts: FollowCounts(*counts)
+)
+
+
+def ask_follow_counts(pipe: Pipe, uid: int) -> Reply[FollowCounts]:
     """How many users a user follows, and how many followers they have. Two commands."""
-    following, followers = pipe.zcard(keys.following(uid)), pipe.zcard(keys.followers(uid))
-    return Result(lambda: FollowCounts(following.value, followers.value))
+    return pipe.ask(_FOLLOW_COUNTS, uid)
 
 
 def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
@@ -240,10 +244,17 @@ class LatestFollowed:
 NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
 
 
-def ask_latest_followed(pipe: Pipe, me: int) -> Result[LatestFollowed]:
+def _latest_followed(me: int, replies: Sequence[list[str]]) -> LatestFollowed:
+    [members] = replies
+    return LatestFollowed(frozenset(members), len(members) < LATEST)
+
+
+_LATEST_FOLLOWED = Question(("ZREVRANGE", keys.following, 0, LATEST - 1), read=_latest_followed)
+
+
+def ask_latest_followed(pipe: Pipe, me: int) -> Reply[LatestFollowed]:
     """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
-    members = pipe.zrevrange(keys.following(me), 0, LATEST - 1)
-    return Result(lambda: LatestFollowed(frozenset(members.value), len(members.value) < LATEST))
+    return pipe.ask(_LATEST_FOLLOWED, me)
 
 
 class FollowedPeople:

@@ -21,7 +21,7 @@ from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, Shown, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Shown, fill
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
@@ -55,15 +55,17 @@ class Homes:
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
-        sources = HomeSources(self._store, me, followed)
-        content = self.list_of(me).page(head, before, sources.newest)
+        sources, timeline = HomeSources(self._store, me, followed), self.list_of(me)
+        content = timeline.page(head, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
         rules = [PostsOfFollowed(me, sources.followed)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
         reader = PostReader(
             self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
         )
-        page = self._page(sources, listed, content.complete_down_to, before, reader.read)
+        filled = fill(listed, POSTS_A_PAGE, reader.read, SPARE)
+        timeline.remove_dead(filled.dead)
+        page = _page(sources, filled, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None:
             _last_needed.put(me, reader.needed)
@@ -108,18 +110,6 @@ class Homes:
     def list_of(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
 
-    def _page(
-        self, sources: "HomeSources", listed: list[int], complete_down_to: int, before: int | None, read: Shown
-    ) -> Page:
-        filled = fill(listed, POSTS_A_PAGE, read, SPARE)
-        self.list_of(sources.me).remove_dead(filled.dead)
-        if filled.older is not None or not complete_down_to:
-            return Page(filled.posts, filled.older)
-        below = filled.last if filled.last is not None else before
-        if len(filled.posts) == POSTS_A_PAGE:
-            return Page(filled.posts, below)
-        return _below_the_list(sources, filled.posts, below, read)
-
 
 # By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
 # Some 2 MB.
@@ -135,6 +125,15 @@ def _seen(me: int, text: str | None) -> int | None:
     """The highest id that the home has shown. None when it was written while the clock was ahead."""
     seen = stored_id(keys.user(me), text)
     return None if seen is not None and snowflake.is_ahead(seen) else seen
+
+
+def _page(sources: "HomeSources", filled: Filled, complete_down_to: int, before: int | None, read: Shown) -> Page:
+    if filled.older is not None or not complete_down_to:
+        return Page(filled.posts, filled.older)
+    below = filled.last if filled.last is not None else before
+    if len(filled.posts) == POSTS_A_PAGE:
+        return Page(filled.posts, below)
+    return _below_the_list(sources, filled.posts, below, read)
 
 
 def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None, read: Shown) -> Page:

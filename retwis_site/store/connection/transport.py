@@ -18,7 +18,7 @@ from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import Command, CountedSocket
 
 Queued = tuple[Command, dict[str, Any]]  # a command, and redis-py's options for reading the reply
-
+AS_SENT: dict[str, Any] = {}  # the options of a command whose reply redis-py does not convert
 
 _pack: Callable[[Any], bytes] = pack_command
 
@@ -125,9 +125,8 @@ class BorrowedConnection:
                     reply, redis.ConnectionError
                 ):  # redis-py raises it too: a proxied server loads its data
                     raise reply
-                convert = dict.get(
-                    self._callbacks, command[0]
-                )  # the object's own `get` would change each name to upper case
+                # The object's own `get` would change each name to upper case.
+                convert = None if options is AS_SENT else dict.get(self._callbacks, command[0])
                 if convert is not None and not isinstance(reply, redis.ResponseError):
                     reply = convert(reply, **options)
                 replies.append(reply)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from accounts.users.repository import cached_until, made_of_users
 from retwis_site.store.local_cache import Memory
-from timeline.posts.entities import NO_LINKS, Links, Post
+from timeline.posts.entities import Links, Post
 
 # An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
 _posts: Memory[int, Post] = Memory(size=5000, seconds=5)
@@ -32,17 +32,19 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
     """Those of these posts that are cached whole; a repost is followed by its original. Without the posts in `fresh`,
     those by the viewer `me`, and those that name such a post or the viewer: people see at once what they did. Without
     those that quote a post that was forgotten, such as a deleted one."""
-    found = {
-        pid: post
-        for pid, (post, people) in _whole.some(pids).items()
-        if me not in people and not (fresh and _names(post, fresh))
-    }
-    linked = {pid: post.links for pid, post in found.items() if post.links is not NO_LINKS}
-    quotes = {pid: links.quote for pid, links in linked.items() if links.quote is not None}
+    found, quotes, reposts = {}, {}, {}
+    for pid, (post, people) in _whole.some(pids).items():
+        if me in people or (fresh and _names(post, fresh)):
+            continue
+        found[pid] = post
+        links = post.links
+        if links.quote is not None:
+            quotes[pid] = links.quote
+        if links.repost_of is not None:
+            reposts[pid] = links.repost_of
     if quotes:
         known = _posts.some(quotes.values())
         found = {pid: post for pid, post in found.items() if pid not in quotes or quotes[pid] in known}
-    reposts = {pid: links.repost_of for pid, links in linked.items() if links.repost_of is not None}
     if not reposts:
         return found
     originals = cached_whole(reposts.values(), me, fresh)

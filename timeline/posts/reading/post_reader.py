@@ -9,8 +9,8 @@ on which they have acted a moment ago: people see at once what they did, on ever
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
-from operator import itemgetter
 from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
@@ -19,7 +19,7 @@ from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.reading import Reading, rest
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Question, Reply, Result
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
@@ -33,13 +33,14 @@ from timeline.posts.reading.records import (
     tombstone,
 )
 from timeline.posts.reading.visibility import (
+    LATEST_HIDDEN,
     MUTES_ASIDE,
     NO_HIDDEN_READ,
     NO_WORDS,
     LatestHidden,
     Rule,
-    ask_latest_hidden,
     hidden_among,
+    latest_hidden,
     rules_of,
     unseen_by,
 )
@@ -77,8 +78,6 @@ def _names_of(mentions: tuple[int, ...] | None, people: Mapping[int, User]) -> f
 
 # ---- What the viewer has done with the posts of a page: liked, reposted, bookmarked; and whom the viewer hides.
 
-
-_member = itemgetter(0)
 
 LATEST = 50  # entries of each kind that `LatestActed` has at most
 CLOCKS_DIFFER = 60  # seconds; the clocks of two servers never differ by so much
@@ -142,21 +141,30 @@ NOTHING_READ = LatestActed(frozenset(), frozenset(), frozenset(), inf, inf, NO_H
 NOTHING_READ_MUTES_ASIDE = replace(NOTHING_READ, hidden=MUTES_ASIDE)
 
 
-def ask_latest_acted(pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE) -> Result[LatestActed]:
+def _latest_acted(where: Where, me: int, replies: Sequence[list[str]]) -> LatestActed:
+    """`where`: as for `muted_texts`."""
+    rows, hidden = replies[: len(ACTED_ON)], replies[len(ACTED_ON) :]
+    oldest_like, oldest_repost, oldest_bookmark = [float(row[-1]) if len(row) >= 2 * LATEST else -inf for row in rows]
+    liked, reposted, bookmarked = [frozenset(row[::2]) for row in rows]
+    since = max(oldest_like, oldest_bookmark)
+    return LatestActed(liked, reposted, bookmarked, since, oldest_repost, latest_hidden(me, hidden, where))
+
+
+_LATEST_ACTED = {
+    where: Question(
+        *(("ZREVRANGE", relation.truth, 0, LATEST - 1, "WITHSCORES") for relation in ACTED_ON),
+        *LATEST_HIDDEN,
+        read=partial(_latest_acted, where),
+    )
+    for where in Where
+}
+
+
+def ask_latest_acted(
+    pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
+) -> Reply[LatestActed] | Result[LatestActed]:
     """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
-    if me is None:
-        return Result(lambda: NOTHING_READ)
-    asked = [pipe.zrevrange_withscores(relation.truth(me), 0, LATEST - 1) for relation in ACTED_ON]
-    hidden = ask_latest_hidden(pipe, me, where)
-
-    def read() -> LatestActed:
-        rows = [reply.value for reply in asked]
-        oldest_like, oldest_repost, oldest_bookmark = [each[-1][1] if len(each) >= LATEST else -inf for each in rows]
-        liked, reposted, bookmarked = [frozenset(map(_member, each)) for each in rows]
-        since = max(oldest_like, oldest_bookmark)
-        return LatestActed(liked, reposted, bookmarked, since, oldest_repost, hidden.value)
-
-    return Result(read)
+    return Result(lambda: NOTHING_READ) if me is None else pipe.ask(_LATEST_ACTED[where], me)
 
 
 # ---- Post reader
@@ -203,7 +211,7 @@ class PostReader:
         store: Store,
         viewer: User | Visitor,
         rules: Sequence[Rule] = (),
-        people: Iterable[User] = (),
+        people: Sequence[User] = (),
         acted: LatestActed = NOTHING_READ,
         fresh: Collection[int] = (),
         page_of: int | None = None,
@@ -216,7 +224,7 @@ class PostReader:
         because the last visit needed it."""
         self._store = store
         self.rules = rules
-        self.people = keep_people(people)
+        self.people = keep_people(people) if people else {}
         self.me: int | None = None
         if isinstance(viewer, User):
             self.me = viewer.uid
@@ -257,10 +265,11 @@ class PostReader:
             yield
             parts.note_replies()
         made = parts.put_together()
-        existing = made | whole
-        hidden_by_staff = hidden_among(post.author for post in made.values())  # no post is kept whole that names one
-        unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
-        seen = {pid: post for pid, post in existing.items() if post.author.uid not in unseen} if unseen else existing
+        existing = seen = made | whole
+        if made:  # no post is kept whole that names somebody whom staff has hidden
+            hidden_by_staff = hidden_among([post.author for post in made.values()])
+            unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
+            seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
@@ -392,7 +401,8 @@ class _Parts:
         known = {post.author.uid for post in self._whole.values()}
         known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
         self._reader.ask_rules(pipe, uids | known)
-        self._asked_people = ask_people(pipe, uids - self._reader.people.keys())
+        unknown = uids - self._reader.people.keys()
+        self._asked_people = ask_people(pipe, unknown) if unknown else None
         self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
@@ -407,13 +417,15 @@ class _Parts:
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
-        new = {pid: record_from(pid, *self.fields[pid].value) for pid in self.fields.keys() - self._records.keys()}
-        self._records |= new
-        if new or self._unknown:  # on most pages neither
+        unread = self.fields.keys() - self._records.keys()
+        if unread or self._unknown:  # on most pages neither
+            new = {pid: record_from(pid, *self.fields[pid].value) for pid in unread}
+            self._records |= new
             me, (own, acted) = self._reader.me, self._reader.needed
             mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
             self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
-        self.people |= self._asked_people.value
+        if self._asked_people is not None:
+            self.people |= self._asked_people.value
         if self._asked_acted is not None:
             self.acted |= self._asked_acted.value
 
@@ -430,10 +442,10 @@ class _Parts:
     def put_together(self) -> dict[int, Post]:
         """By id, all posts, also those that others name, whose authors have an account."""
         people = self.people
-        read = {
-            pid: one.by(people[one.uid]) for pid, one in self._records.items() if one is not None and one.uid in people
-        }
-        found = keep(read) if read else {}
+        found: dict[int, Post] = {}
+        if self._records:
+            known = [(pid, one) for pid, one in self._records.items() if one is not None and one.uid in people]
+            found = keep({pid: one.by(people[one.uid]) for pid, one in known})
         for pid, post in self._cached.items():
             author = people.get(post.author.uid)
             if author is not None:
@@ -443,7 +455,8 @@ class _Parts:
 
     def dead(self, pids: Sequence[int]) -> list[int]:
         """Those of these posts that do not exist."""
-        return [pid for pid in pids if pid in self._records and self._records[pid] is None]
+        records = self._records
+        return [pid for pid in pids if pid in records and records[pid] is None] if records else []
 
 
 def _by(author: User, post: Post) -> Post:

@@ -133,7 +133,7 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
 def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
     """What only some posts have."""
     edited, *counts = fields[len(LINKS) :]
-    numbers = Counts(*(parse_number(count or "") or 0 for count in counts))
+    numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts])
     return links_from(key, fields[: len(LINKS)]), numbers, None if edited is None else stored_time(key, edited)
 
 

@@ -6,7 +6,7 @@ is a rule of that page: it decides about the entries of the list. A repost is an
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -15,12 +15,13 @@ from accounts.users.repository import Users
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
+from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import AboutUser, Result, scored
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
-from timeline.relations.muted_words import How, MutedWord, Where, ask_muted_words
+from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
 from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_followed
 
 # ---- Which texts have words that a viewer mutes.
@@ -104,26 +105,30 @@ MUTES_ASIDE = LatestHidden((frozenset(),) * len(KINDS), (False, False, True, Tru
 NOBODY_HIDDEN = LatestHidden((frozenset(),) * len(KINDS), (True,) * len(KINDS))
 
 
-def ask_latest_hidden(pipe: Pipe, me: int, where: Where) -> Result[LatestHidden]:
-    """Five commands. `where`: as for `muted_texts`."""
-    asked = [pipe.zrevrange_withscores(key(me), 0, LATEST - 1) for key in KINDS]
-    words = ask_muted_words(pipe, me)
-
-    def read() -> LatestHidden:
-        rows = [reply.value for reply in asked]
-        muted = muted_texts(words.value, where)
-        if not any(rows) and muted is NO_WORDS:
-            return NOBODY_HIDDEN
-        people = (
-            frozenset(uid for member, score in some if score > _stands_above(key) and (uid := parse_id(member)))
-            for key, some in zip(KINDS, rows, strict=True)
-        )
-        return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
-
-    return Result(read)
+# Of each of the KINDS, and the muted words. `latest_hidden` reads the replies.
+LATEST_HIDDEN: tuple[AboutUser, ...] = (
+    *(("ZREVRANGE", key, 0, LATEST - 1, "WITHSCORES") for key in KINDS),
+    *MUTED_WORDS.commands,
+)
 
 
-def _stands_above(key: Callable[[int], str]) -> float:
+def latest_hidden(me: int, replies: Sequence[list[str]], where: Where) -> LatestHidden:
+    """What the replies to LATEST_HIDDEN say. `where`: as for `muted_texts`."""
+    if not any(replies):
+        return NOBODY_HIDDEN
+    *kinds, words = replies
+    rows = [*map(scored, kinds)]
+    muted = muted_texts(MUTED_WORDS.read(me, [words]), where)
+    if not any(rows) and muted is NO_WORDS:
+        return NOBODY_HIDDEN
+    people = (
+        frozenset(uid for member, score in some if score > _stands_above(key) and (uid := parse_id(member)))
+        for key, some in zip(KINDS, rows, strict=True)
+    )
+    return LatestHidden(tuple(people), tuple(len(some) < LATEST for some in rows), muted)
+
+
+def _stands_above(key: OfId) -> float:
     """Above which score an entry stands. The score of a block is since when, that of a mute until when."""
     return -1 if key in (keys.blocked, keys.blocked_by) else time.time()
 
