@@ -54,6 +54,10 @@ class Pipe(Commands):
         calls."""
         return self._batch.add_each([(("LPUSHX", key, value), AS_SENT) for key in keys], list)
 
+    def hmget_each(self, keys: Sequence[str], fields: Sequence[str]) -> Reply[list[list[str | None]]]:
+        """Queue an HMGET for each of many hashes; their values, in the order of the keys."""
+        return self._batch.add_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
+
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
         return self._batch.add_each(question.about(uid), partial(question.read, uid))
@@ -90,6 +94,9 @@ class _WatchedPipe(Pipe):
 
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
         return self._batch.add_each([(asked(("LPUSHX", key, value)), AS_SENT) for key in keys], list)
+
+    def hmget_each(self, keys: Sequence[str], fields: Sequence[str]) -> Reply[list[list[str | None]]]:
+        return self._batch.add_each([(asked(("HMGET", key, *fields)), AS_SENT) for key in keys], list)
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         queued = [(asked(command), options) for command, options in question.about(uid)]

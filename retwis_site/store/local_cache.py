@@ -55,21 +55,25 @@ class Memory(Generic[K, V]):
         return self.some({**self._older, **self._newer})
 
     def put(self, key: K, value: V) -> None:
-        self.put_until(key, value, time.monotonic() + self.seconds)
+        self._keep({key: value}, time.monotonic() + self.seconds)
 
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
         what is made of it need not be compared or made again."""
-        until = time.monotonic() + self.seconds
-        return {key: self.put_until(key, value, until) for key, value in values.items()}
+        return self._keep(values, time.monotonic() + self.seconds)
 
     def put_until(self, key: K, value: V, until: float) -> V:
         """Like `put_all`, for a value that is made of others: until the first of these ends, as `until` says."""
-        before = self._newer.get(key) or self._older.get(key)
-        kept = before[1] if before is not None and before[1] == value else value
-        if len(self._newer) >= self.size // 2:
-            self._newer, self._older = {}, self._newer
-        self._newer[key] = (until, kept)
+        return self._keep({key: value}, until)[key]
+
+    def _keep(self, values: Mapping[K, V], until: float) -> dict[K, V]:
+        kept = {}
+        for key, value in values.items():
+            before = self._newer.get(key) or self._older.get(key)
+            kept[key] = before[1] if before is not None and before[1] == value else value
+            if len(self._newer) >= self.size // 2:
+                self._newer, self._older = {}, self._newer
+            self._newer[key] = (until, kept[key])
         return kept
 
     def until(self, keys: Iterable[K]) -> float:

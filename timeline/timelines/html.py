@@ -165,7 +165,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     """A user's profile with their posts, or with their posts and replies."""
     by = rendering(request)
     pinned = [found.pinned] if found.pinned else []
-    others = [post for post in found.page.posts if post.pid not in {one.pid for one in pinned}]
+    others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     shown = listing(request, PostsPage(others, found.page.older), by)
     owner, relation, bio = found.person, found.relation, found.about.bio
     can_follow = by.me is not None and not relation.is_me

@@ -10,6 +10,7 @@ from retwis_site.inspector.changes import COMPLEXITY, recorded_steps, sent_comma
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import recording, watching
 from retwis_site.telemetry.redaction import HIDDEN
+from timeline.relations import relations
 
 
 class Repository:
@@ -58,6 +59,17 @@ def test_a_push_into_many_lists_is_many_commands(store):
         pipe.execute()
     assert lengths.value == [0, 0]
     assert shown(watch) == [["LPUSHX posts:1 7", "LPUSHX posts:2 7"]]
+
+
+def test_who_asks_a_question_is_who_has_asked_for_its_commands(store):
+    with watching() as watch:
+        pipe = store.pipeline()
+        relations.ask_follow_counts(pipe, 1)
+        pipe.hmget_each(["user:1", "user:2"], ["name"])
+        pipe.execute()
+    assert [command.asker for command in watch.commands] == ["relations.ask_follow_counts"] * 2 + [
+        "test_steps.test_who_asks_a_question_is_who_has_asked_for_its_commands"
+    ] * 2
 
 
 @pytest.mark.real_server

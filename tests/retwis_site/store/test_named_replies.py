@@ -1,13 +1,16 @@
 """A queued command returns a handle. After `execute()` the handle has the reply."""
 
 import inspect
+import math
 
 import pytest
 
 from retwis_site.exceptions import StoreError
+from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.commands import Commands
-from retwis_site.store.replies import NoReplyYet, Reply, Result
+from retwis_site.store.connection.recorder import keys_of, recording
+from retwis_site.store.replies import NoReplyYet, Question, Reply, Result, scored
 
 
 def test_each_handle_has_the_reply_to_its_own_command(store):
@@ -76,6 +79,55 @@ def test_a_push_to_many_lists_has_one_handle_with_all_lengths(store, raw):
     none = pipe.lpushx_each([], "6")
     pipe.execute()
     assert (before.value, lengths.value, after.value, none.value) == (None, [3, 0, 2], ["6", "4"], [])
+
+
+def test_many_hashes_have_one_handle_with_the_values_of_each(store, raw):
+    raw.hset("user:1", mapping={"username": "alice", "bio": "tea"})
+    pipe = store.pipeline()
+    values = pipe.hmget_each(["user:1", "user:2"], ["username", "bio"])
+    pipe.execute()
+    assert values.value == [["alice", "tea"], [None, None]]
+
+
+FOLLOWS = Question(
+    ("ZCARD", keys.following),
+    ("ZREVRANGE", keys.followers, 0, 1, "WITHSCORES"),
+    ("HGET", keys.user, "name"),
+    read=lambda uid, replies: (uid, *replies),
+)
+
+
+def test_a_question_is_asked_about_one_user_after_another(store, raw):
+    raw.zadd("following:1", {"2": 100, "3": 200})
+    raw.zadd("followers:2", {"1": 100, "3": 1.5, "4": 2})
+    raw.hset("user:2", "name", "Bob")
+    pipe = store.pipeline()
+    before = pipe.get("next_post_id")
+    alice, bob = pipe.ask(FOLLOWS, 1), pipe.ask(FOLLOWS, 2)
+    with pytest.raises(NoReplyYet):
+        _ = alice.value
+    with recording() as recorded:
+        pipe.execute()
+    assert before.value is None
+    assert alice.value == (1, 2, [], None)
+    uid, following, [first, since, second, score], name = bob.value
+    assert (uid, following, first, float(since), second, float(score), name) == (2, 0, "1", 100, "4", 2, "Bob")
+    assert [keys_of(command) for command in recorded.commands[1:4]] == [("following:1",), ("followers:1",), ("user:1",)]
+
+
+def test_scores_in_the_reply_of_a_question_are_numbers():
+    assert scored(["1", "100", "3", "1.5", "4", "inf"]) == [("1", 100.0), ("3", 1.5), ("4", math.inf)]
+    assert scored([]) == []
+
+
+def test_after_a_refused_command_a_question_has_no_value(store, raw):
+    raw.set("following:1", "a text")
+    pipe = store.pipeline()
+    alice = pipe.ask(FOLLOWS, 1)
+    with pytest.raises(StoreError):
+        pipe.execute()
+    with pytest.raises(NoReplyYet):
+        _ = alice.value
 
 
 def test_a_stream_yields_when_the_handles_of_a_pipe_have_their_values(store, raw):

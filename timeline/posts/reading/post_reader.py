@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
+from operator import is_not
 from typing import NamedTuple
 
 from accounts.users.entities import User, Visitor
@@ -24,12 +25,14 @@ from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Cont
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
     FIELDS,
+    Fields,
     Record,
     cached_answered,
     cached_author,
     cached_mentions,
     cached_named,
-    record_from,
+    cached_records,
+    records_of,
     tombstone,
 )
 from timeline.posts.reading.visibility import (
@@ -54,8 +57,6 @@ def made_whole(post: Post, seen: Mapping[int, Post], people: Mapping[int, User],
     """A post with what it names, as far as the viewer sees it. `seen`: the posts that the viewer sees, by id; `people`:
     by uid, also those who are `hidden` from the viewer."""
     links = post.links
-    if links is NO_LINKS:
-        return post
     answered = None if links.reply_to_user in hidden else people.get(links.reply_to_user or 0)
     quoted = _as_quoted(seen.get(links.quote) if links.quote else None, people)
     return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
@@ -170,9 +171,6 @@ def ask_latest_acted(
 # ---- Post reader
 
 
-AskedFields = Mapping[int, Reply[list[str | None]]]  # by id, the FIELDS of posts
-
-
 class Needed(NamedTuple):
     """What a reader has read from the store for a page. The next visit most likely needs it again."""
 
@@ -183,7 +181,7 @@ class Needed(NamedTuple):
 class Foreseen(NamedTuple):
     """What `Needed` says, read in the first round trip of a page."""
 
-    fields: AskedFields
+    fields: Mapping[int, Fields]  # FIELDS of the own posts, by id
     asked: frozenset[int]  # the posts of which all is known that the viewer has done
     acted: Mapping[int, Acted]  # by id, what that is
 
@@ -193,11 +191,18 @@ NOTHING_FORESEEN = Foreseen({}, frozenset(), {})
 
 def ask_foreseen(pipe: Pipe, me: int, needed: Needed) -> Result[Foreseen]:
     """A command for each own post, and three for what the viewer has done; none for most."""
-    fields = {pid: pipe.hmget(keys.post(pid), FIELDS) for pid in needed.own}
-    if not needed.acted:
-        return Result(lambda: Foreseen(fields, frozenset(), {}))
-    acted = ask_acted(pipe, me, needed.acted)
-    return Result(lambda: Foreseen(fields, frozenset(needed.acted), acted.value))
+    if not any(needed):
+        return Result(lambda: NOTHING_FORESEEN)
+    own = ask_fields(pipe, needed.own)
+    acted = ask_acted(pipe, me, needed.acted) if needed.acted else Result(dict[int, Acted])
+    return Result(lambda: Foreseen(own.value, frozenset(needed.acted), acted.value))
+
+
+def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
+    """By id, the FIELDS of posts. A command each."""
+    beginning = keys.post.beginning
+    asked = pipe.hmget_each([f"{beginning}{pid}" for pid in pids], FIELDS)
+    return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
@@ -257,7 +262,7 @@ class PostReader:
         parts.ask(pipe, [pid for pid in pids if pid not in whole], ())
         yield
         parts.note_replies()
-        for _ in range(STEPS if parts.fields else 0):  # of cached posts, all that they name was asked for
+        for _ in range(STEPS if parts.has_news else 0):  # of posts that are known, all that they name was asked for
             posts, people = parts.not_asked_for(pids)
             if not posts and not people:
                 break
@@ -274,8 +279,8 @@ class PostReader:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
             rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, parts)
-            if not self.rules_of_viewer and not hidden_by_staff:
-                keep_whole(rest_of_list.values())
+            if not self.rules_of_viewer and not hidden_by_staff:  # own posts are always read
+                keep_whole([post for post in rest_of_list.values() if post.author.uid != self.me])
             seen |= rest_of_list
         listed = [seen[pid] for pid in pids if pid in seen]
         for rule_of_page in self.rules:
@@ -307,7 +312,9 @@ class PostReader:
         originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
         hidden = self.hidden()
         posts = (*originals, *(seen[pid] for pid in pids))
-        return {post.pid: made_whole(post, seen, parts.people, hidden) for post in posts}
+        return {
+            post.pid: post if post.links is NO_LINKS else made_whole(post, seen, parts.people, hidden) for post in posts
+        }
 
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
@@ -351,13 +358,13 @@ class Found(NamedTuple):
     posts: list[Post]  # what the viewer sees
     dead: list[int]  # ids of posts that do not exist
     existing: Mapping[int, Post]  # also those that the viewer does not see
-    fields: AskedFields  # FIELDS of the posts that were read
+    fields: Mapping[int, Fields]  # FIELDS of the posts that were read
 
     def unavailable(self) -> list[Unavailable]:
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
         hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
-        deleted = [tombstone(pid, self.fields[pid].value) for pid in self.dead]
+        deleted = [tombstone(pid, self.fields[pid]) for pid in self.dead]
         return hidden + [one for one in deleted if one is not None]
 
 
@@ -368,8 +375,11 @@ class _Parts:
         self._reader = reader
         self._whole = whole
         self._cached: dict[int, Post] = {}
-        self.fields: dict[int, Reply[list[str | None]]] = {}  # of posts that are not cached
+        self.fields: dict[int, Fields] = {}  # of posts that are not cached
+        self._asked_fields: Result[dict[int, Fields]] | None = None
         self._records: dict[int, Record | None] = {}
+        self._read_before: dict[int, Record] = {}  # posts that are not cached, as this process has read them last
+        self.has_news = False  # whether one of the records is another than that
         self._uids: set[int] = set()  # the people that were asked for
         self.people = reader.people.copy()
         self.acted: dict[int, Acted] = dict(reader.foreseen.acted)
@@ -377,25 +387,33 @@ class _Parts:
     def ask(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> None:
         """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
         me, fresh = self._reader.me, self._reader.fresh
-        uids, asked = set(people), []
+        uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
-            pids = [pid for pid in dict.fromkeys(pids) if pid not in self._cached and pid not in self.fields]
+            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.fields]
             if not pids:
                 break
-            asked += pids
+            asked.update(pids)
             of_others = {pid: post for pid, post in cached(pids).items() if post.author.uid != me and pid not in fresh}
             self._cached |= of_others
+            others = [pid for pid in dict.fromkeys(pids) if pid not in of_others]
+            to_read += others
+            read_before = cached_records(others)
+            self._read_before |= read_before
+            facts = [(post.author.uid, post.links) for post in of_others.values()]
+            facts += [(record.uid, record.links) for record in read_before.values()]
             named: list[int] = []
-            for pid in pids:
-                if pid in of_others:
-                    post = of_others[pid]
-                    uids.update(people_of(post.author.uid, post.links))
-                    named += named_by(post.links)
-                else:
-                    self.fields[pid] = self._reader.foreseen.fields.get(pid) or pipe.hmget(keys.post(pid), FIELDS)
+            for author, links in facts:
+                if links is NO_LINKS:
+                    uids.add(author)
+                    continue
+                uids.update(people_of(author, links))
+                named += named_by(links)
+            for pid in others:
+                if pid not in read_before:
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
+        self._ask_fields(pipe, to_read)
         uids -= self._uids
         self._uids |= uids
         known = {post.author.uid for post in self._whole.values()}
@@ -404,6 +422,13 @@ class _Parts:
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
         self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
+
+    def _ask_fields(self, pipe: Pipe, pids: Sequence[int]) -> None:
+        foreseen = self._reader.foreseen.fields
+        if foreseen:
+            self.fields |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
+            pids = [pid for pid in pids if pid not in foreseen]
+        self._asked_fields = ask_fields(pipe, pids) if pids else None
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
@@ -417,10 +442,13 @@ class _Parts:
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
+        if self._asked_fields is not None:
+            self.fields |= self._asked_fields.value
         unread = self.fields.keys() - self._records.keys()
         if unread or self._unknown:  # on most pages neither
-            new = {pid: record_from(pid, *self.fields[pid].value) for pid in unread}
+            new = records_of({pid: self.fields[pid] for pid in unread})
             self._records |= new
+            self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
             me, (own, acted) = self._reader.me, self._reader.needed
             mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
             self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))

@@ -1,6 +1,6 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from accounts.users.entities import User
@@ -69,6 +69,9 @@ _answered_by_pid: Hints[int] = Hints(1 << 16)
 _mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
 
 
+Fields = Sequence[str | None]
+
+
 class Record(NamedTuple):
     """A post as stored: its author is a uid."""
 
@@ -110,6 +113,30 @@ def record_from(
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+
+
+# pid -> the fields of a post as they were read last, and what they say. 4 MB.
+_as_read: Memory[int, tuple[Fields, Record | None]] = Memory(size=6000, seconds=3600)
+
+
+def records_of(read: Mapping[int, Fields]) -> dict[int, Record | None]:
+    """Posts by id, from their fields FIELDS, as `record_from`. A post that was not changed since it was read last is
+    the same object as then."""
+    before, new = _as_read.some(read), {}
+    found: dict[int, Record | None] = {}
+    for pid, fields in read.items():
+        kept = before.get(pid)
+        if kept is None or kept[0] != fields:
+            kept = new[pid] = fields, record_from(pid, *fields)
+        found[pid] = kept[1]
+    if new:
+        _as_read.put_all(new)
+    return found
+
+
+def cached_records(pids: Iterable[int]) -> dict[int, Record]:
+    """Those of these posts that this process has read, as they were then."""
+    return {pid: one for pid, (_, one) in _as_read.some(pids).items() if one is not None}
 
 
 def tombstone(pid: int, fields: Sequence[str | None]) -> Unavailable | None:

@@ -41,6 +41,19 @@ def test_a_page_of_whole_posts_asks_nothing_and_shows_the_same(store, posts, rou
     assert all(again[pid] is first[pid] for pid in (2, 3, 4, 5, 6))  # so their cards need not be compared
 
 
+def test_a_post_that_is_read_again_and_has_not_changed_is_the_same_object(store, posts, raw, alice, clock):
+    me = User(3, "carol", "")
+    first = read(store, ALL, me)
+    clock.sleep(6)
+    again = read(store, ALL, me)
+    assert all(again[pid] is first[pid] for pid in (2, 6))  # carol's own posts are read each time
+    raw.hset("post:6", "likes", 5)
+    raw.hset("post:5", "deleted", 1_800_000_000)
+    changed = read(store, ALL, me)
+    assert changed[6].counts.likes == 5
+    assert 5 not in changed
+
+
 @pytest.mark.parametrize(
     ("pid", "uid", "shown"),
     [
