@@ -16,10 +16,11 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   // ---- the counter of the characters left
 
   /** The text as the server stores it: at most two line breaks in a row, and no spaces at the ends of lines. */
+  const seen = /(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]/u; // as in visible_text.py
   const normalised = (text) =>
     text
       .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
-      .map((line) => (/^[\p{C}\p{Z}\s]*$/u.test(line) ? "" : line.trimEnd()))
+      .map((line) => (seen.test(line) ? line.trimEnd() : ""))
       .join("\n")
       .replace(/\n{3,}/g, "\n\n")
       .trim();
