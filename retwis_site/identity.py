@@ -16,6 +16,7 @@ from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_number
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
+from retwis_site.visible_text import is_visible
 
 logger = logging.getLogger("retwis.store")
 
@@ -43,8 +44,8 @@ class Site(NamedTuple):
 
     @property
     def numbered_rules(self) -> list[str]:
-        """The rules, without empty lines. Rule 1 is the first."""
-        return [line.strip() for line in self.rules.splitlines() if line.strip()]
+        """The rules, without lines that nobody can see. Rule 1 is the first."""
+        return [line.strip() for line in self.rules.splitlines() if is_visible(line)]
 
     @property
     def shown_tagline(self) -> str:

@@ -37,7 +37,7 @@ from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
 from accounts.users.entities import NotSignedIn, Refused, Role, User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
-from retwis_site.http.form_fields import MaxLength
+from retwis_site.http.form_fields import TextField
 from retwis_site.identity import COLOURS, stored_site
 from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
@@ -80,12 +80,12 @@ LONGEST_APPEAL = 1000  # characters
 class AppealForm(forms.Form):
     """What a person says about what is imposed on them."""
 
-    text = forms.CharField(
+    text = TextField(
+        LONGEST_APPEAL,
         label=gettext_lazy("Your appeal"),
         help_text=format_lazy(
             gettext_lazy("Say why this should be undone. Up to {number} characters."), number=LONGEST_APPEAL
         ),
-        validators=[MaxLength(LONGEST_APPEAL)],
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
     )
 
@@ -185,7 +185,7 @@ class AnswerForm(forms.Form):
     username = forms.CharField()
     at = forms.IntegerField()  # when the application was made
     answer = forms.ChoiceField(choices=[("approve", ""), ("refuse", "")])
-    reason = forms.CharField(required=False, validators=[MaxLength(500)])
+    reason = TextField(500, required=False)
 
 
 @never_store
@@ -253,16 +253,16 @@ LONGEST_TEXT = 10_000
 MOST_INVITES = 1000
 
 
-class OneLine(forms.CharField):
+class OneLine(TextField):
     def __init__(self, longest: int, **kwargs: Any) -> None:
         no_breaks = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", gettext_lazy("Write it in one line."))
-        super().__init__(required=False, validators=[MaxLength(longest), no_breaks], **kwargs)
+        super().__init__(longest, required=False, validators=[no_breaks], **kwargs)
 
 
-class Paragraphs(forms.CharField):
+class Paragraphs(TextField):
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.Textarea(attrs={"rows": 6, "dir": "auto"})
-        super().__init__(required=False, validators=[MaxLength(LONGEST_TEXT)], widget=widget, **kwargs)
+        super().__init__(LONGEST_TEXT, required=False, widget=widget, **kwargs)
 
 
 class SiteForm(forms.Form):

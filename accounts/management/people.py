@@ -5,11 +5,13 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.urls import reverse
 
+from accounts.community.log import LONGEST_REASON
 from accounts.community.records import Record, Records
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
 from retwis_site.management.base import read_password
 from retwis_site.store.client import Store
+from retwis_site.visible_text import is_visible
 
 
 def address_of(view: str, *arguments: object) -> str:
@@ -41,3 +43,11 @@ def new_password(username: str) -> str:
     except ValidationError as error:
         raise CommandError(" ".join(error.messages)) from error
     return password
+
+
+def checked_reason(text: str) -> str:
+    """A reason as it is stored. Raises CommandError for one that nobody can see, or that is too long."""
+    reason = text.strip()
+    if not is_visible(reason) or len(reason) > LONGEST_REASON:
+        raise CommandError(f"The reason has 1 to {LONGEST_REASON} characters, and somebody can see them.")
+    return reason

@@ -14,7 +14,7 @@ from accounts.joining.applications import LONGEST_WHY, NotYetMember
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
 from accounts.users.entities import Verified
 from accounts.users.names import in_one_line
-from retwis_site.http.form_fields import MaxLength
+from retwis_site.http.form_fields import MaxLength, TextField
 
 LONGEST_USERNAME = 30
 USERNAME = rf"[A-Za-z0-9_]{{1,{LONGEST_USERNAME}}}"
@@ -90,10 +90,10 @@ class RegisterForm(NewPasswordForm):
 class ApplicationForm(RegisterForm):
     """A registration that staff has to approve."""
 
-    why = forms.CharField(
+    why = TextField(
+        LONGEST_WHY,
         label=_("Why do you want to join?"),
         help_text=_("One or two sentences for the people who run this site."),
-        validators=[MaxLength(LONGEST_WHY)],
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 

@@ -20,6 +20,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id
+from retwis_site.visible_text import is_visible
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160
@@ -44,11 +45,12 @@ FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # Characters that begin or end a change of the writing direction.
 _DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _JOINERS = "\u200c\u200d"  # invisible, but Persian words and some emoji need them
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # letters and symbols without a visible shape
+_MARKS = regex.compile(r"\p{M}+")
 
 
 def in_one_line(text: str) -> str:
-    """A name or a bio as it is stored: empty when no character is visible.
+    """A name or a bio as it is stored: empty when nothing of it is visible. Combining marks alone do not suffice: they
+    would be drawn on the text beside them.
 
     Each run of spaces and line breaks becomes one space. Invisible characters are removed: controls, and marks that
     change the writing direction of the text beside them.
@@ -57,15 +59,11 @@ def in_one_line(text: str) -> str:
         return " ".join(text.split())
     kept = "".join(char for char in text if char in _JOINERS or char.isspace() or not _is_invisible(char))
     line = unicodedata.normalize("NFC", " ".join(kept.split()))
-    return line if any(_is_visible(char) for char in line) else ""
+    return line if is_visible(_MARKS.sub("", line)) else ""
 
 
 def _is_invisible(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cf", "Cs"}
-
-
-def _is_visible(char: str) -> bool:
-    return unicodedata.category(char)[0] not in "CMZ" and char not in _BLANK
 
 
 def isolated(person: User) -> str:

@@ -1,12 +1,15 @@
-"""The fields of a form that a feature declares."""
+"""The fields of a form that a feature declares, and those that several forms share."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxLengthValidator
+from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.utils.functional import Promise
 from django.utils.translation import gettext_noop, ngettext_lazy
+
+from retwis_site.visible_text import is_visible
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class FormField:
     label: str | Promise = ""
 
 
-# ---- Validators that several forms share.
+# ---- What several forms share.
 
 
 class MaxLength(MaxLengthValidator):
@@ -33,6 +36,21 @@ class MaxLength(MaxLengthValidator):
         too_many = self.clean(value) - self.limit_value
         if too_many > 0:
             raise ValidationError(self.message, code=self.code, params={"number": too_many})
+
+
+_without_nulls = ProhibitNullCharactersValidator()
+
+
+class TextField(forms.CharField):
+    """A text that people read; empty when nobody can see it. A validator checks the length."""
+
+    def __init__(self, longest: int, **kwargs: Any) -> None:
+        super().__init__(validators=[MaxLength(longest), *kwargs.pop("validators", ())], **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        text = str(super().to_python(value))
+        _without_nulls(text)  # before a text of them alone becomes empty
+        return text if is_visible(text) else ""
 
 
 # ---- Django's sentences that the site's forms show. `make messages` finds them here and adds them to the site's

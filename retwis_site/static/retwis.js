@@ -16,10 +16,11 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   // ---- the counter of the characters left
 
   /** The text as the server stores it: at most two line breaks in a row, and no spaces at the ends of lines. */
+  const seen = /(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]/u; // as in visible_text.py
   const normalised = (text) =>
     text
       .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)
-      .map((line) => (/^[\p{C}\p{Z}\s]*$/u.test(line) ? "" : line.trimEnd()))
+      .map((line) => (seen.test(line) ? line.trimEnd() : ""))
       .join("\n")
       .replace(/\n{3,}/g, "\n\n")
       .trim();
@@ -394,8 +395,9 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 // While a post is typed, `@` and `#` are completed with people and tags.
 (() => {
   const PAUSE = 150; // milliseconds without typing before the site is asked
-  // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address.
-  const TOKEN = /(?<![\p{L}\p{N}\p{M}_@#＃﹟&/])[@#＃﹟][\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
+  // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address. A username
+  // is Latin, so it may follow a letter of another script.
+  const TOKEN = /((?<![@＠﹫/]|[\p{sc=Latin}0-9_]\p{M}*)[@＠﹫]|(?<![\p{L}\p{N}\p{M}_@＠﹫#＃﹟&/])[#＃﹟])[\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
   const TEXTS = "textarea[name=body]";
 
   let open = null; // what is shown now: the text field, its list, and the text that it completes

@@ -21,6 +21,7 @@ from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
 from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store.client import Store
+from retwis_site.visible_text import is_visible
 from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
@@ -81,6 +82,7 @@ FIELDS = {
     "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
     "pin": {"id": ID},
 }
+UNSEEN = "posts with a text that nobody can see"
 TOO_LONG = f"posts with more than {LONGEST_POST} characters"
 TOO_MANY_TEXTS = f"posts with more than {MOST_TEXTS} texts"
 FROM_LATER = "posts with a date in the future"
@@ -111,8 +113,8 @@ class Download:
         self.file.seek(place)
         line = parsed(0, self.file.readline())
         texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
-        body = texts[-1].text if texts else line["text"]
-        return OldPost(line["id"], seconds(line, "time"), body, _named(line, "reply_to"), _named(line, "quote"), texts)
+        reply_to, quote = _named(line, "reply_to"), _named(line, "quote")
+        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts)
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""
@@ -135,8 +137,15 @@ def _named(post: Line, field_name: str) -> Named | None:
     return None if pid is None else named(pid, address if isinstance(address, str) else "")
 
 
+def _body(post: Line) -> str:
+    texts = post.get("texts", ())
+    return str(texts[-1]["text"] if texts else post["text"])
+
+
 def _left_out(post: Line) -> str:
     texts = post.get("texts", ())
+    if not is_visible(_body(post)):
+        return UNSEEN
     if any(len(text) > LONGEST_POST for text in (post["text"], *(one["text"] for one in texts))):
         return TOO_LONG
     if len(texts) > MOST_TEXTS:

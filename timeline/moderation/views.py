@@ -23,7 +23,7 @@ from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
-from retwis_site.http.form_fields import MaxLength
+from retwis_site.http.form_fields import TextField
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
@@ -57,12 +57,12 @@ class ReportForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these reasons.")),
     )
-    note = forms.CharField(
+    note = TextField(
+        LONGEST_NOTE,
         required=False,
         label=gettext_lazy("What should the moderators know?"),
         help_text=gettext_lazy("Only the moderators of this site read it."),
         widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
-        validators=[MaxLength(LONGEST_NOTE)],
     )
 
     def __init__(self, *args: Any, rules: Sequence[str], **kwargs: Any) -> None:
@@ -156,11 +156,11 @@ FOR_DAYS = (
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
+    reason = TextField(
+        LONGEST_REASON,
         label=gettext_lazy("Why?"),
         help_text=gettext_lazy("The log has it, and the person whom it concerns reads it."),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        validators=[MaxLength(LONGEST_REASON)],
     )
 
 

@@ -4,21 +4,21 @@ import base64
 import binascii
 import re
 import secrets
-import unicodedata
 from dataclasses import dataclass
 from typing import Any, Self
 
 from django import forms
 from django.conf import settings
-from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
+from django.core.validators import RegexValidator
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http import cookies
-from retwis_site.http.form_fields import MaxLength
+from retwis_site.http.form_fields import TextField
 from retwis_site.store.ids import parse_id
+from retwis_site.visible_text import is_visible
 from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
 
 # ---- The line breaks of a typed text.
@@ -30,33 +30,24 @@ _more_than_two = re.compile("\n{3,}")
 def normalised(text: str) -> str:
     """The text with `\\n` for each kind of line break, at most two in a row. Spaces at the ends of lines go, and so do
     lines of spaces and invisible characters alone. Empty when the text has nothing visible."""
-    lines = (line.rstrip() if _is_visible(line) else "" for line in text.splitlines())
+    lines = (line.rstrip() if is_visible(line) else "" for line in text.splitlines())
     return _more_than_two.sub("\n\n", "\n".join(lines)).strip()
-
-
-def _is_visible(text: str) -> bool:
-    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
 # ---- Forms
 
 
-_without_nulls = ProhibitNullCharactersValidator()
-
-
-class PostField(forms.CharField):
+class PostField(TextField):
     """A post's text. Its line breaks are normalised before its characters are counted.
 
     A validator checks the length. With `max_length` the browser would cut pasted text without a word.
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(validators=[MaxLength(LONGEST_POST)], **kwargs)
+        super().__init__(LONGEST_POST, **kwargs)
 
     def to_python(self, value: Any) -> str:
-        text = str(super().to_python(value))
-        _without_nulls(text)  # before a line of them alone goes, as an empty one
-        return normalised(text)
+        return normalised(super().to_python(value))
 
 
 class PostIdField(forms.CharField):

@@ -10,6 +10,7 @@ from accounts.community.views import checked
 from retwis_site.identity import FIELDS, stored_site
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
+from retwis_site.visible_text import is_visible
 
 
 class Command(StoreCommand):
@@ -31,6 +32,8 @@ def _field(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or name not in FIELDS:
         raise CommandError(f"{text!r}: write KEY=VALUE, where KEY is one of {', '.join(FIELDS)}.")
+    if value and not is_visible(value):
+        raise CommandError(f"{name}: nobody can see this text. An empty value sets the default.")
     try:
         return name, checked(name, value)
     except ValidationError as error:

@@ -11,11 +11,11 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.community.log import LONGEST_REASON, Act, Log
+from accounts.community.log import Act, Log
 from accounts.community.records import Record
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
-from accounts.management.people import address_of, new_password, record_of, uid_of
+from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import LOGINS, login_subject
@@ -120,9 +120,7 @@ class Sanction(UserCommand):
         parser.add_argument("--days", type=int, help="it ends by itself after so many days")
 
     def run(self, store: Store, **options: Any) -> None:
-        username, reason, days = options["username"], options["reason"].strip(), options["days"]
-        if not 0 < len(reason) <= LONGEST_REASON:
-            raise CommandError(f"The reason has 1 to {LONGEST_REASON} characters.")
+        username, reason, days = options["username"], checked_reason(options["reason"]), options["days"]
         if days is not None and not 0 < days <= MOST_DAYS:
             raise CommandError(f"--days is a number from 1 to {MOST_DAYS}.")
         uid = uid_of(store, username)

@@ -6,7 +6,6 @@ A run sends some thousand requests; `make fuzz` goes on until a test fails.
 import logging
 import os
 import sys
-import unicodedata
 from urllib.parse import unquote_to_bytes
 
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import settings as profiles
 from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
+from retwis_site.visible_text import is_visible
 from tests.support.http import hostile_requests, hostile_values
 from tests.support.http.answers import Page
 from tests.support.http.fuzzed_site import FuzzedSite
@@ -207,10 +207,6 @@ def normalised(text):
     # Of empty lines in a row one stays.
     body = "\n".join(line for before, line in zip(["", *lines], lines, strict=False) if before or line).strip()
     return body if body and len(body) <= 280 and "\0" not in text else None
-
-
-def is_visible(text):
-    return any(unicodedata.category(char)[0] not in "CZ" for char in text)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_of)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.log import LONGEST_REASON
+from accounts.management.people import checked_reason
 from accounts.users.entities import OPERATOR
 from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import iso
@@ -27,13 +27,12 @@ class Command(StoreCommand):
         pid = parse_id(options["id"])
         if pid is None:
             raise CommandError(f"{options['id']!r} is no id of a post.")
-        if len(options["reason"]) > LONGEST_REASON:
-            raise CommandError(f"The reason has at most {LONGEST_REASON} characters.")
+        reason = checked_reason(options["reason"]) if options["reason"] else ""
         if not options["delete"]:
             self._print(store, pid)
             return
         try:
-            delete_by_staff(store, pid, OPERATOR, options["reason"])
+            delete_by_staff(store, pid, OPERATOR, reason)
         except NoSuchPost as error:
             raise CommandError(f"There is no post {pid}.") from error
         except PostDeleted as error:
