@@ -311,7 +311,7 @@ LONGEST_QUERY = 300  # characters
 # Phones and word processors type other quotes and another minus than a keyboard.
 _AS_ON_KEYBOARDS = str.maketrans({**dict.fromkeys("“”„‟＂", '"'), **dict.fromkeys("−－", "-"), "：": ":"})
 _TOKEN = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<plain>[^\s"]+))')
-_OPERATOR = re.compile(r"(from|to|has|is|before|after):(.+)", re.IGNORECASE)
+_OPERATOR = re.compile(r"(from|to|has|is|before|after):(?!@$)(.+)", re.IGNORECASE)  # `from:@` names nobody yet
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
