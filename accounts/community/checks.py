@@ -32,7 +32,6 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
-    answers,
     check_of,
     confirmed,
     entries,
@@ -41,7 +40,7 @@ from retwis_site.maintenance.checks import (
     names_in,
 )
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 

@@ -21,7 +21,6 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
-    answers,
     check_of,
     confirmed,
     fields,
@@ -32,6 +31,7 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
@@ -360,10 +360,9 @@ class DeletedAccountChecks:
 
     def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
         """The data left of those users that are deleted. Two round trips."""
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["username", "deleted"]), uids)
+        names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
         pipe = self._store.pipeline()
-        stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
-        pipe.execute()
-        names = {uid: name or "" for uid, one in stored.items() for name, deleted in [one.value] if is_deleted(deleted)}
         # The first members of each set; several, because a job may be at work on some of them.
         asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
         listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]

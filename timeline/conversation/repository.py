@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import rest, trip
@@ -308,14 +309,12 @@ class ActedBy:
             lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
         )
         shown = stored_rows(key, found[:PEOPLE_A_PAGE])
-        pipe = self._store.pipeline()
-        people = ask_listed(pipe, viewer.uid, [uid for uid, _ in shown])
-        pipe.execute()
+        people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         older = None
         if shown and len(found) > PEOPLE_A_PAGE:
             uid, score = shown[-1]
             older = str(Cursor(score, str(uid)))
-        return ActedByPage(author, pid, [*people.value.values()], older)
+        return ActedByPage(author, pid, [*people.values()], older)
 
 
 # ---- A user's own lists of posts: those that they like, and those that they keep.

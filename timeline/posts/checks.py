@@ -21,6 +21,7 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
@@ -97,18 +98,14 @@ class PostChecks:
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
         for a post without an author. Two round trips."""
-        pipe = self._store.pipeline()
-        stored = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
-        pipe.execute()
+        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
         written = [
             (pid, stored_id(keys.post(pid), author) or 0)
-            for pid, fields in stored.items()
-            for author, deleted in [fields.value]
+            for pid, (author, deleted) in stored.items()
             if deleted is None
         ]
-        entries = [(one, pipe.zscore(keys.updates(one[1]), str(one[0]))) for one in written]
-        pipe.execute()
-        return [one for one, score in entries if score.value is None]
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one[1]), str(one[0])), written)
+        return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post, or another lost post of its author, is in a timeline; or whether `updates:` has a bad entry
@@ -127,10 +124,8 @@ class PostChecks:
     @cached_property
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
-        pipe = self._store.pipeline()
-        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timeline.all()]
-        pipe.execute()
-        listed = [pid for key, entries in timelines for pid in parse_whole(key, entries.value).ids]
+        timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
+        listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
@@ -257,10 +252,8 @@ class CountChecks:
         of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
         edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
         pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
-        pipe = self._store.pipeline()
-        named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
-        pipe.execute()
-        others = [stored_id(keys.post(pid), text) for pid, fields in named for text in fields.value]
+        named = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["reply_to", "quote"]), pids)
+        others = [stored_id(keys.post(pid), text) for pid, fields in named.items() for text in fields]
         return (
             {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
         )

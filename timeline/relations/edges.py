@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import emptied, heads
+from retwis_site.store.chunks import answers, emptied, heads
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.replies import Reply, Result
@@ -262,10 +262,8 @@ def edges_of(store: Store, relation: Relation, pairs: Sequence[tuple[int, str]])
     edges = [Edge(who, target, int(target) if relation.target.is_person else 0) for who, target in pairs]
     if not relation.target.has_author:
         return edges
-    pipe = store.pipeline()
-    asked = [(edge, pipe.hget(keys.post(int(edge.target)), "user_id")) for edge in edges]
-    pipe.execute()
-    return [replace(edge, owner=stored_id(keys.post(int(edge.target)), author.value) or 0) for edge, author in asked]
+    authors = answers(store, lambda pipe, edge: pipe.hget(keys.post(int(edge.target)), "user_id"), edges)
+    return [replace(edge, owner=stored_id(keys.post(int(edge.target)), uid) or 0) for edge, uid in authors.items()]
 
 
 def _remove_bad(store: Store, key: str, members: Sequence[str]) -> None:

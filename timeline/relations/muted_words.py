@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from retwis_site.maintenance.checks import Check, check_of, rows
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
@@ -65,10 +66,7 @@ class MutedWords:
 
     def of(self, me: int) -> tuple[MutedWord, ...]:
         """What `me` mutes now, as `ask_muted_words`. One round trip."""
-        pipe = self._store.pipeline()
-        found = ask_muted_words(pipe, me)
-        pipe.execute()
-        return found.value
+        return answer(self._store, ask_muted_words, me)
 
     def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
         """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for

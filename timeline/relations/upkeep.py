@@ -26,7 +26,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
@@ -82,10 +82,8 @@ def _write_reposts(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _times(store: Store, reposts: Sequence[int]) -> dict[int, str]:
     """The times of reposts, by their ids. One round trip."""
-    pipe = store.pipeline()
-    asked = {own: pipe.hget(keys.post(own), "time") for own in reposts}
-    pipe.execute()
-    return {own: iso(stored_time(keys.post(own), when.value)) for own, when in asked.items()}
+    times = answers(store, lambda pipe, own: pipe.hget(keys.post(own), "time"), reposts)
+    return {own: iso(stored_time(keys.post(own), when)) for own, when in times.items()}
 
 
 REPOSTS = SiteLines(
@@ -249,21 +247,20 @@ class RankingChecks:
 
     def _look(self, uids: Iterable[int]) -> list[Place]:
         """The users that are miscounted now. One round trip."""
-        pipe = self._store.pipeline()
-        asked = [self._ask_place(pipe, uid) for uid in uids]
-        pipe.execute()
-        return [place for answer in asked if (place := answer.value).ranked != place.followers]
+        places = answers(self._store, _ask_place, uids)
+        return [place for place in places.values() if place.ranked != place.followers]
 
-    def _ask_place(self, pipe: Pipe, uid: int) -> Result[Place]:
-        ranked = pipe.zscore(keys.users_by_followers(), str(uid))
-        followers = pipe.zcard(keys.followers(uid))
-        exists = pipe.hexists(keys.user(uid), "username")
 
-        def read() -> Place:
-            is_ranked = followers.value and exists.value
-            return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+def _ask_place(pipe: Pipe, uid: int) -> Result[Place]:
+    ranked = pipe.zscore(keys.users_by_followers(), str(uid))
+    followers = pipe.zcard(keys.followers(uid))
+    exists = pipe.hexists(keys.user(uid), "username")
 
-        return Result(read)
+    def read() -> Place:
+        is_ranked = followers.value and exists.value
+        return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+
+    return Result(read)
 
 
 def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:

@@ -16,7 +16,7 @@ from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
 from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import AT_ONCE, batches
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number, stored_id
 from retwis_site.store.snowflake import SMALLEST
@@ -81,10 +81,8 @@ class Rebuilding:
         self._pids = self._all_posts()
         if last == LARGEST_ID:
             self._divide()
-        pipe = self._store.pipeline()
-        ranges = ask_ranges(pipe)
-        pipe.execute()
-        self._left = [within for within in self._ranges(ranges.value) if within.first < last]
+        ranges = answer(self._store, ask_ranges)
+        self._left = [within for within in self._ranges(ranges) if within.first < last]
 
     def _ranges(self, ranges: Ranges) -> list[Range]:
         """The ranges that have posts, the highest ids first."""
@@ -205,11 +203,9 @@ def _starts(timed: Sequence[int]) -> list[int]:
 def stray_postings(store: Store) -> Iterator[list[str]]:
     """The keys of ranges that are none any more. A round trip for each 500 keys of the store, and as many again."""
     for names in store.scan_keys(kinds.matching("postings:*"), AT_ONCE):
-        pipe = store.pipeline()
-        ranges = ask_ranges(pipe)
-        pipe.execute()
+        ranges = answer(store, ask_ranges)
         known = [(name, int(name.split(":")[-2])) for name in names if kinds.kind_of(name)]
-        yield [name for name, first in known if ranges.value.of(first).first != first]
+        yield [name for name, first in known if ranges.of(first).first != first]
 
 
 # ---- Checks: the search must find the posts. Only a sample is looked up: to look up all takes as long as `reindex`.
@@ -290,13 +286,10 @@ class IndexChecks:
 
     def _published(self, pids: Sequence[int]) -> list[int]:
         """Those that stand among the posts of their authors. The others may be on their way, or never come."""
-        pipe = self._store.pipeline()
-        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in pids]
-        pipe.execute()
-        uids = [(pid, stored_id(keys.post(pid), author.value)) for pid, author in authors]
-        listed = [(pid, pipe.zscore(keys.updates(uid or 0), str(pid))) for pid, uid in uids]
-        pipe.execute()
-        return [pid for pid, score in listed if score.value is not None]
+        authors = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
+        uids = {pid: stored_id(keys.post(pid), author) or 0 for pid, author in authors.items()}
+        scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(uids[pid]), str(pid)), uids)
+        return [pid for pid, score in scores.items() if score is not None]
 
     def strays(self) -> Chunks:
         """The keys of ranges that are none any more."""

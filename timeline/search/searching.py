@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.reading import trip
@@ -138,10 +139,8 @@ class AmongSaved:
         self._me = me
 
     def some(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        acted = ask_acted(pipe, self._me, pids)
-        pipe.execute()
-        saved = {pid for pid, what in acted.value.items() if what.liked or what.bookmarked}
+        acted = answer(self._store, ask_acted, self._me, pids)
+        saved = {pid for pid, what in acted.items() if what.liked or what.bookmarked}
         return [pid for pid in pids if pid in saved]
 
 
@@ -155,17 +154,12 @@ class AmongFollowed:
         self._me = me
 
     def some(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        authors = ask_authors(pipe, pids)
-        pipe.execute()
-        authors_by_pid = authors.value
-        people = sorted({*authors_by_pid.values()})
+        authors = answer(self._store, ask_authors, pids)
+        people = sorted({*authors.values()})
         if not people:
             return []
-        followed = ask_followed(pipe, self._me, people)
-        pipe.execute()
-        read = followed.value
-        return [pid for pid in pids if authors_by_pid.get(pid) in read]
+        followed = answer(self._store, ask_followed, self._me, people)
+        return [pid for pid in pids if authors.get(pid) in followed]
 
 
 def among(scope: Scope, store: Store, me: int | None) -> Among:

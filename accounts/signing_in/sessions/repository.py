@@ -27,9 +27,10 @@ from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, answers, check_of
+from retwis_site.maintenance.checks import Check, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.reading import trip
