@@ -31,15 +31,18 @@ def shown_key(key: str) -> str:
     """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job, and the
     address of a client."""
     kind = kind_of(key)
+    if kind is None:
+        return HIDDEN
+    end = unprefixed(key).removeprefix(kind.start)
+    begin = key.removesuffix(end)
     if kind in {lease, idem}:
-        first, _, rest = key.partition(":")
-        return f"{first}:{shown_job(rest)}"
+        return f"{begin}{shown_job(end)}"
     if kind in {reset, inspected}:
-        return f"{key.rpartition(':')[0]}:{HIDDEN}"
+        return f"{begin}{HIDDEN}"
     if kind is throttle:
-        limit, _, who = key.partition(":")[2].partition(":")
-        return f"throttle:{limit}:{who if parse_id(who) is not None else HIDDEN}"
-    return key if kind is not None else HIDDEN
+        limit, _, who = end.partition(":")
+        return f"{begin}{limit}:{who if parse_id(who) is not None else HIDDEN}"
+    return key
 
 
 def shown_job(name: str) -> str:
