@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store, connect_exactly
@@ -28,11 +28,8 @@ class Named(NamedTuple):
     uid: int
 
 
-class AccountAdoption:
+class AccountAdoption(Searcher):
     """Searches the accounts of an official database."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def checks(self) -> list[Check]:
         """In this order: a new name must not be the lower-case form of another one."""

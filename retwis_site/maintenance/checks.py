@@ -274,6 +274,14 @@ def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
     return of.explained_by(owner, str(more[0] if more else owner))
 
 
+class Searcher:
+    """Finds what is wrong about one thing. The methods are its checks, or what they look at."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._check_of = partial(check_of, store)
+
+
 def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""
 

@@ -9,11 +9,11 @@ from django.conf import settings
 from redis.client import NEVER_DECODE
 
 from retwis_site.features import features
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, fields, keep, looking, move_away
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, fields, keep, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import KINDS, Anything, Kind, id_in, may_be
@@ -23,11 +23,8 @@ from retwis_site.store.schema import ADOPTING
 COUNTERS = "counters below the largest id"
 
 
-class KeyChecks:
+class KeyChecks(Searcher):
     """Searches over all keys of the site."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def types(self) -> Check:
         """Keys whose type is not that of the key table. The store refuses every command on them."""

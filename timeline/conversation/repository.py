@@ -20,13 +20,7 @@ from timeline.relations.relation import Relation
 from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_latest_followed, ask_muted_threads
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
-# ---- Threads: a post, what it replies to, and the replies to it.
-#
-# The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
-# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
-
-
-# The replies to a post are branches: what stands below what on the page of a thread. This asks nothing of the store.
+# ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
 
 
 DEEPEST = 3  # indents; a branch that forks more often continues on the page of its last post
@@ -96,7 +90,10 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
     return Branch(posts, [_branch(reply, below, known, level + 1) for reply in replies], has_more)
 
 
-# ---- The page of a thread.
+# ---- The page of a thread: a post, what it replies to, and the replies to it.
+#
+# The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
+# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +105,6 @@ class ThreadPage:
     replies: list[Branch]
     after: int | None  # the cursor of the next page of replies; None on the last page
     is_muted: bool = False  # by the viewer: they get no notices of the thread
-
-
-# ---- Threads
 
 
 A_PAGE = 100  # replies to the post itself that a page has

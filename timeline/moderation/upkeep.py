@@ -8,7 +8,7 @@ from accounts.community.log import read_act
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, entries, ids
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -140,11 +140,8 @@ def at_work_by(uid: int, member: str) -> set[str]:
 UNDER_WAY = 60  # seconds
 
 
-class ReportChecks:
+class ReportChecks(Searcher):
     """Searches `report:`, `reports`, `reports_about:` and `reports_by:`."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -155,8 +152,7 @@ class ReportChecks:
     def orphans(self) -> list[Check]:
         gone = "entries about reports that are gone"
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "reports that were never sent",
                 keys.report,
                 self._never_sent,

@@ -10,8 +10,8 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
+    Searcher,
     ask_damaged,
-    check_of,
     confirmed,
     entries,
     ids,
@@ -41,17 +41,16 @@ Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member,
 Written = tuple[int, int]  # pid, uid of the author
 
 
-class PostChecks:
+class PostChecks(Searcher):
     """Searches the posts. A repair relies on the checks before it."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._posts = Posts(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "entries of updates: that do not match a post",
                 keys.updates,
                 looking(self._store, _ask_wrong),
@@ -160,11 +159,11 @@ def _is_time(text: str | None) -> bool:
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
 
 
-class PostAdoption:
+class PostAdoption(Searcher):
     """Searches the posts of an official database."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._checks = PostChecks(store)
 
     def checks(self) -> list[Check]:
@@ -200,17 +199,13 @@ class Miscount(NamedTuple):
     right: int
 
 
-class CountChecks:
+class CountChecks(Searcher):
     """Searches the numbers of posts, all in one walk. A repair relies on the checks of edges and listings, which run
     before."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "wrong numbers in post:",
                 keys.post,
                 self._look,
@@ -267,17 +262,16 @@ LISTINGS = (keys.thread, keys.replies_to, keys.quotes_of, keys.tag)
 Entry = tuple[str, int]  # the key of a listing, and a post in it
 
 
-class ListingChecks:
+class ListingChecks(Searcher):
     """Searches the listings. A repair relies on the checks of `updates:`, which run before."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._settling = Settling(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "posts that are missing from a listing, or expire while they have replies",
                 keys.post,
                 self._wrong_posts,
@@ -290,11 +284,11 @@ class ListingChecks:
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
         label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
-        return check_of(self._store, label, kind, look, "{0} has {1}", self._remove, read=_listed)
+        return self._check_of(label, kind, look, "{0} has {1}", self._remove, read=_listed)
 
     def orphans(self) -> list[Check]:
         label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
-        return [check_of(self._store, label, keys.edits, look)]
+        return [self._check_of(label, keys.edits, look)]
 
     # ---- from the posts to their listings
 
@@ -361,19 +355,18 @@ def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
 # ---- Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them.
 
 
-class PostOrphans:
+class PostOrphans(Searcher):
     """Searches the `post:` hashes."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._checks = PostChecks(store)
         self._all_recent: list[int] = []
 
     def orphans(self) -> list[Check]:
         return [
             Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
-            check_of(
-                self._store,
+            self._check_of(
                 "deleted posts without replies and without an expiry",
                 keys.post,
                 looking(self._store, _ask_lasting),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
-from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids, ids_of
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches
@@ -236,11 +236,11 @@ def _has_index(store: Store) -> bool:
     return any(store.scan_keys(kinds.matching("posting_bits:*"), AT_ONCE))
 
 
-class IndexChecks:
+class IndexChecks(Searcher):
     """Searches the index. A repair relies on the checks of posts, which run before."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._indexing = Indexing(store)
         self._found = array("Q")
 

@@ -93,7 +93,7 @@ class Proposals(NamedTuple):
 def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Proposals]:
     """Ask which posts stand under these terms, at least one. One command for each range and term."""
     asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
-    return Result(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
+    return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
 def terms(query: Query, scope: Scope, known: Known) -> list[str]:
@@ -307,7 +307,7 @@ def begin(
     viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
     below = LARGEST_ID + 1 if before is None else before
     ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
-    answer, acted, uids, newest = viewer.ask(
+    asked_beside, acted, uids, newest = viewer.ask(
         lambda pipe, me: trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
@@ -328,7 +328,7 @@ def begin(
     within = bounds(store, query, below, max((each.after for each in ranges), default=0))
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
-    return Search(store, asked, ranges, newest, within, searched, reader), answer
+    return Search(store, asked, ranges, newest, within, searched, reader), asked_beside
 
 
 NO_UIDS: Result[dict[str, int]] = Result(dict)

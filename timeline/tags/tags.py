@@ -10,7 +10,7 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, check_of, looking, names_alone, names_in
+from retwis_site.maintenance.checks import Check, Searcher, check_of, looking, names_alone, names_in
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
@@ -231,11 +231,8 @@ def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
 # ---- Checks of tags: each has a spelling and can be found. `ListingChecks` compare their listings with the posts.
 
 
-class TagChecks:
+class TagChecks(Searcher):
     """Searches the tags. A repair relies on the checks of posts, which run before."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         check = partial(check_of, self._store)

@@ -27,7 +27,7 @@ from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, check_of
+from retwis_site.maintenance.checks import Check, Searcher, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -206,11 +206,11 @@ def finish_auth(store: Store, claim: Claim) -> None:
 Owned = tuple[int, str]  # a uid, and the secret of a session
 
 
-class SessionChecks:
+class SessionChecks(Searcher):
     """Checks of sessions. They rely on AccountChecks, which come first."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
