@@ -89,6 +89,14 @@ def emptied(store: Store, key: str) -> Iterator[list[str]]:
         yield members
 
 
+def remove_members(store: Store, key: str, members: Iterable[str]) -> None:
+    """Remove these from a sorted set. One round trip; none without any."""
+    pipe = store.pipeline()
+    for member in members:
+        pipe.zrem(key, member)
+    pipe.execute()
+
+
 def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:
     """The first members of many sorted sets, named by ids: at most AT_ONCE rows (id, member) together. Two round trips;
     one when all sets are empty."""

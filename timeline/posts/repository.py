@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, emptied
+from retwis_site.store.chunks import AT_ONCE, emptied, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
@@ -458,7 +458,5 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
         pipe.execute()
         PostNotices(store).remove([cause_of(pid, uid, links[pid], 0) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
-        for member in members:
-            pipe.zrem(key, member)
-        pipe.execute()
+        remove_members(store, key, members)
         yield

@@ -335,10 +335,7 @@ class Settling:
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
         """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
         self._outbox.add_all(new)
-        pipe = self._store.pipeline()
-        for job in jobs:
-            self._outbox.queue_done(pipe, job)
-        pipe.execute()
+        self._outbox.all_done(jobs)
         return new
 
 
