@@ -477,7 +477,8 @@ OWN_KEYS = ("schema", "users_by_name", "outbox")  # no other Retwis has them
 
 def refuse_own(source: Source) -> None:
     """Raises CannotImport for a database of this site, also for one that is half adopted. One round trip."""
-    found = [name for name, exists in zip(OWN_KEYS, _exists(source, OWN_KEYS), strict=True) if exists]
+    types = answers(source, lambda pipe, key: pipe.type(key), OWN_KEYS)
+    found = [name for name, type_ in types.items() if type_ != "none"]
     if found:
         raise CannotImport(
             f"--from names a database of this site, or one that `manage.py adopt` has begun with: it has the key "
@@ -505,16 +506,9 @@ def detect(source: Source) -> type[Layout]:
 def _marked(source: Source) -> Iterator[bool]:
     """Whether the source has the mark of each layout, in their order."""
     plain = [layout.mark for layout in LAYOUTS.values() if "*" not in layout.mark]
-    existing = dict(zip(plain, _exists(source, plain), strict=True))
+    types = answers(source, lambda pipe, key: pipe.type(key), plain)
     for layout in LAYOUTS.values():
-        yield existing[layout.mark] if layout.mark in existing else _any_key(source, layout.mark)
-
-
-def _exists(source: Store, names: Sequence[str]) -> list[bool]:
-    pipe = source.pipeline()
-    types = [pipe.type(name) for name in names]
-    pipe.execute()
-    return [found.value != "none" for found in types]
+        yield types[layout.mark] != "none" if layout.mark in types else _any_key(source, layout.mark)
 
 
 def _any_key(source: Store, pattern: str) -> bool:

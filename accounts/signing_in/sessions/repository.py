@@ -271,10 +271,12 @@ class SessionChecks(Searcher):
     def _stale(self, entries: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Entries of `auths` that open nothing: neither the user's official secret nor one of a session, be it ended,
         since its field goes first. A login under way has such an entry for a moment, so it is looked at twice."""
-        pipe = self._store.pipeline()
-        asked = [(one, pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"])) for one in entries]
-        pipe.execute()
-        return [one for one, found in asked if found.value[0] != one[0] and found.value[1] is None]
+        found = answers(
+            self._store,
+            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"]),
+            entries,
+        )
+        return [one for one, (auth, session) in found.items() if auth != one[0] and session is None]
 
     def _with_ended(self, uids: Sequence[int]) -> list[int]:
         """Sessions of an earlier generation, and hours of use without a session. `AccountOrphans` finds the fields of
