@@ -4,7 +4,8 @@ A `Store` sends a command at once, in one round trip, and returns the reply. A `
 `Reply`: `followers = pipe.zcard(key)`, and after `pipe.execute()` the number is `followers.value`.
 
 When options change what a command does, each used form has its own method: `zadd` and `zadd_nx`.
-Ids, names and bodies are text in both directions; scores are unix seconds or ids.
+Ids, names and bodies are text in both directions; scores are unix seconds or ids. FACTS, at the end, has what else is
+known of each command.
 """
 
 from abc import ABC, abstractmethod
