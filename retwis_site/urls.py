@@ -1,4 +1,4 @@
-"""The URLs of the site. Each feature has its own `urls.py`."""
+"""The URLs of the site. `Feature.urls` names the module that has those of a feature."""
 
 from importlib import import_module
 

@@ -32,7 +32,7 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
-    answers,
+    Searcher,
     check_of,
     confirmed,
     entries,
@@ -41,7 +41,7 @@ from retwis_site.maintenance.checks import (
     names_in,
 )
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
@@ -105,11 +105,11 @@ class Wrong:
     detail: str = ""  # an id of an act, or the bad value
 
 
-class CommunityChecks:
+class CommunityChecks(Searcher):
     """The checks of the community."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._roles = Roles(store)
         self._sanctions = Sanctions(store)
 
@@ -117,8 +117,7 @@ class CommunityChecks:
         """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
         return [
             Check("roles and sanctions that do not fit together", (keys.user,), self.users),
-            check_of(
-                self._store,
+            self._check_of(
                 "changes of roles that nothing finishes",
                 keys.staff,
                 self._unfinished,
@@ -130,7 +129,7 @@ class CommunityChecks:
 
     def orphans(self) -> list[Check]:
         label = "appeals against what is no longer imposed"
-        return [check_of(self._store, label, keys.appeals, self._stale, "appeals has {0!r}")]
+        return [self._check_of(label, keys.appeals, self._stale, "appeals has {0!r}")]
 
     # ---- users
 
@@ -234,11 +233,8 @@ Use = tuple[str, str, float]  # the key `uses:<digest>`, a uid in it, and when
 StoredInvitation = tuple[str, str, str]  # the key, a code in it, and how many people it lets in
 
 
-class JoiningChecks:
+class JoiningChecks(Searcher):
     """The checks of applications and invitations."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         check = partial(check_of, self._store)

@@ -12,6 +12,7 @@ from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector.one_key import Cell, address_of
 from retwis_site.rendering.dates import moment
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import What
@@ -76,8 +77,6 @@ class Links:
 
 def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
     """The authors of these posts by pid, without deleted and unknown posts. One round trip; none without posts."""
-    pipe = store.pipeline()
-    asked = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
-    pipe.execute()
-    authors = {pid: parse_id(fields.value[0] or "") for pid, fields in asked.items() if fields.value[1] is None}
+    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
+    authors = {pid: parse_id(author or "") for pid, (author, deleted) in stored.items() if deleted is None}
     return {pid: uid for pid, uid in authors.items() if uid is not None}

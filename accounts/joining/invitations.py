@@ -20,6 +20,7 @@ from accounts.users.registration import Registration
 from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 
@@ -112,16 +113,14 @@ class Invitations:
 
     def all(self, by: Sequence[int]) -> list[Invitation]:
         """The same, with those that are not open any more."""
-        pipe = self._store.pipeline()
-        stored = [pipe.hgetall(keys.invites(uid)) for uid in by]
-        pipe.execute()
+        stored = answers(self._store, lambda pipe, uid: pipe.hgetall(keys.invites(uid)), by)
         found = [
-            sorted(filter(None, (read(code, uses) for code, uses in of_one.value.items())), key=_by_end)
-            for of_one in stored
+            one
+            for of_one in stored.values()
+            for one in sorted(filter(None, (read(code, uses) for code, uses in of_one.items())), key=_by_end)
         ]
-        asked = [(one, pipe.zcard(uses_of(one.code))) for of_one in found for one in of_one]
-        pipe.execute()
-        return [replace(one, used=used.value) for one, used in asked]
+        used = answers(self._store, lambda pipe, one: pipe.zcard(uses_of(one.code)), found)
+        return [replace(one, used=number) for one, number in used.items()]
 
     def find(self, code: str) -> Invitation:
         """The open invitation with this code; none of a user who is suspended or whose account is deleted. One round

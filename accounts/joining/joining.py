@@ -18,6 +18,7 @@ from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity import Mode
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number, stored_names
 
@@ -52,12 +53,9 @@ def _inviters(store: Store, number: int) -> dict[str, int]:
     names = stored_names(keys.users_by_time(), store.zrevrange(keys.users_by_time(), 0, number - 1))
     if not names:
         return {}
-    pipe = store.pipeline()
-    owners = ask_owners(pipe, names)
-    pipe.execute()
-    asked = {name: pipe.hget(keys.user(uid), "invited_by") for name, uid in owners.value.items()}
-    pipe.execute()
-    return {name: parse_number(field.value) or 0 for name, field in asked.items() if field.value is not None}
+    uids = answer(store, ask_owners, names)
+    by = answers(store, lambda pipe, name: pipe.hget(keys.user(uids[name]), "invited_by"), uids)
+    return {name: parse_number(field) or 0 for name, field in by.items() if field is not None}
 
 
 # ---- Names that nobody may register: words of the site, and words that staff has blocked; also what looks like them.

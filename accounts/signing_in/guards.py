@@ -101,8 +101,10 @@ def log_in_first(request: HttpRequest) -> HttpResponseRedirect:
 
 
 def to_login(after: str) -> HttpResponseRedirect:
-    """A redirect to the login page, which leads on to `after`."""
-    return HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': after})}")
+    """A redirect to the login page, which leads on to `after`. No cache stores it, as it stores no page of these."""
+    response = HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': after})}")
+    patch_cache_control(response, private=True, no_store=True)
+    return response
 
 
 def page_of_form(request: HttpRequest) -> str:

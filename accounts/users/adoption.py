@@ -5,13 +5,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, ids
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.ids import NOT_UTF_8, integer, nonce, parse_id
 from retwis_site.store.schema import is_hash
@@ -27,11 +28,8 @@ class Named(NamedTuple):
     uid: int
 
 
-class AccountAdoption:
+class AccountAdoption(Searcher):
     """Searches the accounts of an official database."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def checks(self) -> list[Check]:
         """In this order: a new name must not be the lower-case form of another one."""
@@ -46,10 +44,9 @@ class AccountAdoption:
     def without_lower_case(self, names: list[str]) -> Chunks:
         """Names that are only in `users` as they were typed. This site compares names in lower case."""
         for chunk in _names(self._store):
-            pipe = self._store.pipeline()
-            asked = [(one, pipe.hget(keys.users(), one.name.lower())) for one in chunk if one.name != one.name.lower()]
-            pipe.execute()
-            lacking = [one for one, owner in asked if owner.value is None]
+            typed = [one for one in chunk if one.name != one.name.lower()]
+            owners = answers(self._store, lambda pipe, one: pipe.hget(keys.users(), one.name.lower()), typed)
+            lacking = [one for one, owner in owners.items() if owner is None]
             if lacking:
                 what = f"{lacking[0].name!r}, and {len(lacking) - 1} more names"
                 yield [Finding(what, partial(self._add_lower_case, lacking), len(lacking))]
@@ -78,12 +75,8 @@ class AccountAdoption:
 
     def _by_registration(self, wanted: Sequence[Named]) -> list[Named]:
         """The first registration first; those without a date last, by uid."""
-        pipe = self._store.pipeline()
-        dates = [(one, pipe.zscore(keys.users_by_time(), one.name)) for one in wanted]
-        pipe.execute()
-        undated = float("inf")
-        ordered = sorted(dates, key=lambda pair: (undated if pair[1].value is None else pair[1].value, pair[0].uid))
-        return [one for one, _ in ordered]
+        dates = answers(self._store, lambda pipe, one: pipe.zscore(keys.users_by_time(), one.name), wanted)
+        return sorted(wanted, key=lambda one: (inf if (date := dates[one]) is None else date, one.uid))
 
     def _new_name(self, account: Named) -> str:
         """A name that no other account has. One round trip, one more for each try after the first."""
@@ -110,10 +103,8 @@ class AccountAdoption:
     def readable_passwords(self, names: list[str]) -> Chunks:
         """Passwords as they were typed. The repair hashes them, so people keep theirs."""
         for uids in ids(self._store, names):
-            pipe = self._store.pipeline()
-            stored = {uid: pipe.hget(keys.user(uid), "password") for uid in uids}
-            pipe.execute()
-            readable = {uid: text.value for uid, text in stored.items() if text.value and not is_hash(text.value)}
+            stored = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "password"), uids)
+            readable = {uid: text for uid, text in stored.items() if text and not is_hash(text)}
             yield [
                 Finding(f"of user {min(some)}, and {len(some) - 1} more users", partial(self._hash, some), len(some))
                 for some in map(dict, batches(readable.items(), HASHED_AT_ONCE))

@@ -21,7 +21,7 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
-    answers,
+    Searcher,
     check_of,
     confirmed,
     fields,
@@ -32,6 +32,7 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, nonce, parse_id, stored_id
@@ -102,11 +103,8 @@ def usernames_of(store: Store, uids: Iterable[int]) -> dict[int, str]:
     return {uid: name for uid, name in stored.items() if name}
 
 
-class AccountChecks:
+class AccountChecks(Searcher):
     """Checks of accounts. Their order matters: a repair relies on the checks before it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         check = partial(check_of, self._store)
@@ -266,11 +264,11 @@ class AccountChecks:
 # ---- Checks: orphans of accounts, which killed processes leave behind. They are harmless; `cleanup` removes them.
 
 
-class AccountOrphans:
+class AccountOrphans(Searcher):
     """Checks for `cleanup`."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._accounts = AccountChecks(store)
 
     def orphans(self) -> list[Check]:
@@ -330,14 +328,14 @@ class LeftData(NamedTuple):
     explained_by: frozenset[str]  # the beginnings of the jobs that may be about to remove it
 
 
-class DeletedAccountChecks:
+class DeletedAccountChecks(Searcher):
     """The check of deleted accounts. It leaves their places in the ranking to `RankingChecks`.
 
     Home timelines that a page has just rebuilt are orphans, and so are fields that were written late to a hash.
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._sets: list[AccountSet] = account_sets()
 
     def inconsistencies(self) -> list[Check]:
@@ -360,10 +358,9 @@ class DeletedAccountChecks:
 
     def _read(self, uids: Sequence[int]) -> Iterator[LeftData]:
         """The data left of those users that are deleted. Two round trips."""
+        stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["username", "deleted"]), uids)
+        names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
         pipe = self._store.pipeline()
-        stored = {uid: pipe.hmget(keys.user(uid), ["username", "deleted"]) for uid in uids}
-        pipe.execute()
-        names = {uid: name or "" for uid, one in stored.items() for name, deleted in [one.value] if is_deleted(deleted)}
         # The first members of each set; several, because a job may be at work on some of them.
         asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
         listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
@@ -388,17 +385,16 @@ class DeletedAccountChecks:
 OwnedEntry = tuple[str, int]  # an entry, and the uid that it leads to
 
 
-class NameIndexChecks:
+class NameIndexChecks(Searcher):
     """Checks of the index of names. They rely on AccountChecks, which come first and repair names and uids."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._index = NameIndex(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "names that users_by_name lacks",
                 keys.users,
                 self._lacking,
@@ -409,8 +405,7 @@ class NameIndexChecks:
                 subject=lambda one: one[1],
                 built=Built(keys.users_by_name(), self._index_all),
             ),
-            check_of(
-                self._store,
+            self._check_of(
                 "scores in users_by_name that are not 0",
                 keys.users_by_name,
                 _scored,
@@ -422,8 +417,7 @@ class NameIndexChecks:
 
     def orphans(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "stale entries in users_by_name",
                 keys.users_by_name,
                 self._stale,
@@ -483,19 +477,15 @@ def _as_typed_or_lower(stored: Stored) -> set[str]:
 Entry = tuple[str, str]  # a field of `skeletons`: the skeleton, and the uid that it leads to
 
 
-class SkeletonChecks:
+class SkeletonChecks(Searcher):
     """Checks of `skeletons`. They rely on AccountChecks, which come first and repair names and uids."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         return [Check("names that skeletons lacks", at_end=self.lacking)]
 
     def orphans(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "stale entries in skeletons",
                 keys.skeletons,
                 self._wrong,

@@ -1,15 +1,7 @@
 """Users: names, hashes, and what a deletion removes."""
 
+from accounts.users import checks
 from accounts.users.adoption import AccountAdoption
-from accounts.users.checks import (
-    AccountChecks,
-    AccountOrphans,
-    DeletedAccountChecks,
-    NameIndexChecks,
-    SkeletonChecks,
-    left_by_users,
-    sets_of_unknown_users,
-)
 from accounts.users.deletion import finish_deletion, remove_user
 from accounts.users.names import finish_name
 from accounts.users.registration import finish_user
@@ -20,13 +12,13 @@ from retwis_site.store.client import Store
 
 
 def _inconsistencies(store: Store) -> list[Check]:
-    searches = (AccountChecks(store), NameIndexChecks(store), SkeletonChecks(store), DeletedAccountChecks(store))
-    return [*(check for search in searches for check in search.inconsistencies()), *sets_of_unknown_users(store)]
+    some = (checks.AccountChecks, checks.NameIndexChecks, checks.SkeletonChecks, checks.DeletedAccountChecks)
+    return [*(check for each in some for check in each(store).inconsistencies()), *checks.sets_of_unknown_users(store)]
 
 
 def _orphans(store: Store) -> list[Check]:
-    searches = (AccountOrphans(store), NameIndexChecks(store), SkeletonChecks(store))
-    return [*(check for search in searches for check in search.orphans()), *left_by_users(store)]
+    some = (checks.AccountOrphans, checks.NameIndexChecks, checks.SkeletonChecks)
+    return [*(check for each in some for check in each(store).orphans()), *checks.left_by_users(store)]
 
 
 FEATURE = Feature(

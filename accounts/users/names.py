@@ -18,6 +18,7 @@ from accounts.users.repository import Users, forget
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.visible_text import is_visible
@@ -219,10 +220,8 @@ class NameIndex:
 
     def stored(self, uids: Collection[int]) -> dict[int, Stored]:
         """What the hashes of these users say, by uid. One round trip."""
-        pipe = self._store.pipeline()
-        asked = {uid: pipe.hmget(keys.user(uid), Stored._fields) for uid in uids}
-        pipe.execute()
-        return {uid: Stored(*fields.value) for uid, fields in asked.items()}
+        found = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), Stored._fields), uids)
+        return {uid: Stored(*fields) for uid, fields in found.items()}
 
 
 def finish_name(store: Store, claim: Claim) -> None:

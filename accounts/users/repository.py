@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
 from retwis_site.store.local_cache import Memory
@@ -34,10 +35,7 @@ class Users:
 
     def find(self, name: str) -> int | None:
         """The uid of a username, as typed or in lower case; None when no user has it. One round trip."""
-        pipe = self._store.pipeline()
-        owner = ask_owner(pipe, name)
-        pipe.execute()
-        return owner.value
+        return answer(self._store, ask_owner, name)
 
     def how_many(self) -> int:
         """The number of users. One round trip."""
@@ -52,10 +50,7 @@ class Users:
     def people(self, uids: Collection[int]) -> dict[int, User]:
         """Users by uid, without unknown uids, deleted and suspended accounts. At most one round trip; none while all
         are cached."""
-        pipe = self._store.pipeline()
-        people = ask_people(pipe, uids)
-        pipe.execute()
-        return people.value
+        return answer(self._store, ask_people, uids)
 
     def choose_language(self, uid: int, code: str) -> None:
         """Keep the language that a user reads after each login. One round trip."""

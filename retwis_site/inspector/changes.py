@@ -19,28 +19,9 @@ from django.core.signing import BadSignature, Signer
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys, kinds
 from retwis_site.store.client import Store
+from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, Recording, Watch, watching
 from retwis_site.telemetry.redaction import shown_command
-
-# ---- The time complexity of each command that the site sends, as Redis documents it.
-#
-# N: how many keys, fields or members the command names, or how many the key holds; M: how many it returns, removes or
-# looks through; S: how far the start of a range is from the nearer end. UNLINK: for one key. SCAN: for one step.
-
-
-_COMMANDS_OF = {
-    "O(1)": "GET SET APPEND SETBIT INCR INCRBY EXPIRE PEXPIRE PERSIST TTL PTTL TYPE UNLINK HGET HSETNX HINCRBY HEXISTS "
-    "HLEN HSCAN ZCARD ZSCORE ZSCAN SISMEMBER SSCAN PING SCAN DBSIZE INFO LLEN STRLEN OBJECT",
-    "O(N)": "HMGET HGETALL HSET HDEL ZMSCORE LPUSH LPUSHX RPUSH RPUSHX LPOS LTRIM LINSERT CONFIG SYNC MEMORY",
-    "O(log(N))": "ZADD ZCOUNT ZREVRANK",
-    "O(log(N)+M)": "ZREMRANGEBYSCORE ZREMRANGEBYRANK ZRANGE ZREVRANGE ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX",
-    "O(M*log(N))": "ZREM",
-    "O(N+M)": "LREM",
-    "O(S+N)": "LRANGE",
-    "O(1)+O(N*M)": "DUMP RESTORE",
-}
-COMPLEXITY = {command: complexity for complexity, commands in _COMMANDS_OF.items() for command in commands.split()}
-
 
 # ---- Round trips as steps, as people may read them: without secrets.
 
@@ -56,7 +37,8 @@ class SentCommand(NamedTuple):
     @property
     def complexity(self) -> str:
         """As Redis documents it, such as `O(log(N))`."""
-        return COMPLEXITY.get(self.name.partition(" ")[0], "")
+        facts = FACTS.get(self.name.partition(" ")[0])
+        return facts.complexity if facts else ""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.name, self.key, *self.arguments)))

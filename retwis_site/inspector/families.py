@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.inspector.one_key import NO_KEY, ask_memory, asked_about_keys, line_of, scan
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.kinds import KINDS
@@ -134,19 +135,14 @@ class Families:
     def _alone(self) -> dict[str, list[str]]:
         """The keys of the families that are one key, by pattern; an empty list without the key. One round trip."""
         names = {pattern: kind.only_key for pattern, kind in KINDS.items() if not kind.parts}
-        pipe = self._store.pipeline()
-        types = {pattern: pipe.type(key) for pattern, key in names.items()}
-        pipe.execute()
-        return {pattern: [key] if types[pattern].value != NO_KEY else [] for pattern, key in names.items()}
+        types = answers(self._store, lambda pipe, key: pipe.type(key), names.values())
+        return {pattern: [key] if types[key] != NO_KEY else [] for pattern, key in names.items()}
 
     def _memory(self, of: Sequence[str]) -> dict[str, int]:
         """The bytes of each of these keys that is there."""
         known: dict[str, int] = {}
         for store in asked_about_keys(self._store):
-            pipe = store.pipeline()
-            asked = {key: ask_memory(pipe, key) for key in of}
-            pipe.execute()
-            known |= {key: size.value for key, size in asked.items() if size.value is not None}
+            known |= {key: size for key, size in answers(store, ask_memory, of).items() if size is not None}
         return known
 
 

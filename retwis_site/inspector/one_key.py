@@ -11,13 +11,13 @@ from django.urls import reverse
 
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import keys_of
 from retwis_site.store.connection.transport import Preceded, Queued
 from retwis_site.store.ids import parse_id, parse_number
 from retwis_site.store.keys import damaged, postings, throttle
 from retwis_site.store.kinds import EVERYONE, OWNER, Kind, What, id_in, is_ours, kind_of, unprefixed
 from retwis_site.store.replies import Reply, Result
-from retwis_site.store.schema import READS
 from retwis_site.telemetry.redaction import HIDDEN, shown_field, shown_job
 from retwis_site.telemetry.redaction import shown_key as key_without_secret
 

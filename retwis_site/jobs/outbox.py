@@ -150,6 +150,13 @@ class Outbox:
         """Remove a job. One round trip."""
         self._store.zrem(keys.outbox(name), name)
 
+    def all_done(self, names: Sequence[str]) -> None:
+        """Remove many jobs. One round trip; none without any."""
+        pipe = self._store.pipeline()
+        for name in names:
+            self.queue_done(pipe, name)
+        pipe.execute()
+
     def queue_done(self, pipe: Pipe, name: str) -> None:
         """Remove one of many jobs."""
         pipe.zrem(keys.outbox(name), name)

@@ -13,7 +13,7 @@ from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
 from retwis_site.jobs.outbox import LEASE, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, looking, names_in
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
@@ -215,11 +215,11 @@ def worker_advice(store: Store) -> list[Advice]:
     return [Advice("retwis.W018", f"{text[0].upper()}{text[1:]}.", hint)]
 
 
-class OutboxChecks:
+class OutboxChecks(Searcher):
     """Searches the outbox and the dead letters."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._outbox = Outbox(store)
 
     def inconsistencies(self) -> list[Check]:

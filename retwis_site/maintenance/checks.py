@@ -13,16 +13,14 @@ from typing import Any, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
-from retwis_site.store.reading import Handle
 from retwis_site.store.replies import Result
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 AT_ONCE = 500  # keys, fields or members that are read in one round trip
 SCANNED_AT_ONCE = 2000  # names of keys, without what they hold
@@ -276,18 +274,18 @@ def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
     return of.explained_by(owner, str(more[0] if more else owner))
 
 
+class Searcher:
+    """Finds what is wrong about one thing. The methods are its checks, or what they look at."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._check_of = partial(check_of, store)
+
+
 def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""
 
     return lambda some: [one for one, is_wrong in answers(store, ask, some).items() if is_wrong]
-
-
-def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
-    """What `ask` asks of each of them. One round trip; none without any."""
-    pipe = store.pipeline()
-    asked = {one: ask(pipe, one) for one in some}
-    pipe.execute()
-    return {one: answer.value for one, answer in asked.items()}
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.

@@ -16,7 +16,7 @@ from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
@@ -136,12 +136,11 @@ class Census:
     def _owners(self, chunk: list[tuple[str, str]]) -> list[int]:
         """The uids of a chunk of `users`, and notes twins. The site keeps names in lower case, so only names of another
         Retwis are asked for. An adopted database has them in lower case too: then they count once."""
-        pipe = self.store.pipeline()
-        capitals = {name: pipe.hget(keys.users(), name.lower()) for name, _ in chunk if name != name.lower()}
-        pipe.execute()
+        others = [name for name, _ in chunk if name != name.lower()]
+        capitals = answers(self.store, lambda pipe, name: pipe.hget(keys.users(), name.lower()), others)
         owners = []
         for name, number in chunk:
-            lower = capitals[name].value if name in capitals else None
+            lower = capitals.get(name)
             if lower == number:
                 continue
             if name in capitals and (lower is not None or self._spelled.setdefault(name.lower(), number) != number):
@@ -152,10 +151,7 @@ class Census:
     def _finish(self) -> None:
         if not self.posts:
             self._estimate_posts()
-        pipe = self.store.pipeline()
-        jobs = [pipe.zcard(key) for key in keys.outbox.all()]
-        pipe.execute()
-        self.jobs = sum(number.value for number in jobs)
+        self.jobs = sum(answers(self.store, lambda pipe, key: pipe.zcard(key), keys.outbox.all()).values())
 
     def _estimate_posts(self) -> None:
         """By the counter: the official Retwis removes no post."""

@@ -9,11 +9,11 @@ from django.conf import settings
 from redis.client import NEVER_DECODE
 
 from retwis_site.features import features
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, fields, keep, looking, move_away
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, fields, keep, looking, move_away
 from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
-from retwis_site.store.chunks import SETS_AT_ONCE, batches
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
 from retwis_site.store.keys import user
 from retwis_site.store.kinds import KINDS, Anything, Kind, id_in, may_be
@@ -23,24 +23,18 @@ from retwis_site.store.schema import ADOPTING
 COUNTERS = "counters below the largest id"
 
 
-class KeyChecks:
+class KeyChecks(Searcher):
     """Searches over all keys of the site."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def types(self) -> Check:
         """Keys whose type is not that of the key table. The store refuses every command on them."""
 
         def find(names: list[str]) -> Chunks:
             wanted = _kind_of_all(names).type
-            pipe = self._store.pipeline()
-            asked = [(key, pipe.type(key)) for key in names]
-            pipe.execute()
             yield [
-                Finding(f"{key} is a {found.value}, expected a {wanted}", partial(move_away, self._store, key))
-                for key, found in asked
-                if found.value not in {wanted, "none"}
+                Finding(f"{key} is a {found}, expected a {wanted}", partial(move_away, self._store, key))
+                for key, found in answers(self._store, lambda pipe, key: pipe.type(key), names).items()
+                if found not in {wanted, "none"}
             ]
 
         return Check("keys of the wrong type", _kinds(), find)
@@ -120,10 +114,8 @@ class KeyChecks:
         One round trip reads SETS_AT_ONCE keys. A long key takes one more for each further AT_ONCE values."""
         kind = _kind_of_all(names)
         for some in batches(names, SETS_AT_ONCE):
-            pipe = self._store.pipeline()
-            asked = [(key, pipe.send(*_first_read(key, kind), **AS_BYTES)) for key in some]
-            pipe.execute()
-            found = chain.from_iterable(self._findings(key, kind, reply.value) for key, reply in asked)
+            read = answers(self._store, lambda pipe, key: pipe.send(*_first_read(key, kind), **AS_BYTES), some)
+            found = chain.from_iterable(self._findings(key, kind, reply) for key, reply in read.items())
             yield from batches(found, AT_ONCE)
 
     def _findings(self, key: str, kind: Kind, reply: Any) -> Iterator[Finding]:

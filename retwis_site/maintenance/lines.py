@@ -14,7 +14,7 @@ from typing import Any
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first_of_each
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first_of_each
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, note_bad, stored_id, stored_ids, stored_numbers, stored_score, stored_time
 from retwis_site.store.kinds import NUMBER as NUMBER_OF_KEY
@@ -89,10 +89,7 @@ def rows_of_users(store: Store, kind: OfId) -> Iterator[tuple[int, str, float]]:
 def fields_of_users(store: Store, names: Sequence[str]) -> Iterator[list[tuple[int, list[str | None]]]]:
     """These fields of all users, by uid, AT_ONCE users in a chunk. One round trip a chunk."""
     for uids in uids_in_order(store):
-        pipe = store.pipeline()
-        asked = [(uid, pipe.hmget(keys.user(uid), names)) for uid in uids]
-        pipe.execute()
-        yield [(uid, fields.value) for uid, fields in asked]
+        yield [*answers(store, lambda pipe, uid: pipe.hmget(keys.user(uid), names), uids).items()]
 
 
 # ---- The lines of which the key table tells.
@@ -192,10 +189,8 @@ def _rows(store: Store, told: Told) -> Iterator[tuple[Any, ...]]:
 def _all_fields(store: Store) -> Iterator[tuple[int, Mapping[str, str]]]:
     """All fields of each user, without deleted accounts. One round trip for AT_ONCE users."""
     for uids in uids_in_order(store):
-        pipe = store.pipeline()
-        asked = [(uid, pipe.hgetall(keys.user(uid))) for uid in uids]
-        pipe.execute()
-        yield from ((uid, fields.value) for uid, fields in asked if "deleted" not in fields.value)
+        found = answers(store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
+        yield from ((uid, fields) for uid, fields in found.items() if "deleted" not in fields)
 
 
 def _write(writes: Writes, told: Told, values: Sequence[Any]) -> None:

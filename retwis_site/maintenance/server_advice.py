@@ -12,6 +12,7 @@ from django.conf import settings
 
 from retwis_site.exceptions import StoreRefused, WrongClock
 from retwis_site.store import keys, snowflake
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
@@ -152,10 +153,8 @@ def ids_ahead(store: Store) -> list[Advice]:
     """Whether the newest posts are of a time that has not come. One round trip; none with counted ids."""
     if settings.POST_IDS != "snowflake":
         return []
-    pipe = store.pipeline()
-    asked = [pipe.zrevrange(key, 0, 0) for key in keys.recent.whatever_shards()]
-    pipe.execute()
-    newest = [pid for members in asked for text in members.value if (pid := parse_id(text)) is not None]
+    highest = answers(store, lambda pipe, key: pipe.zrevrange(key, 0, 0), keys.recent.whatever_shards())
+    newest = [pid for members in highest.values() for text in members if (pid := parse_id(text)) is not None]
     ahead = [pid for pid in newest if snowflake.is_ahead(pid)]
     if not ahead:
         return []

@@ -1,17 +1,36 @@
-"""Much at once: large sorted sets, a chunk at a time, and writes that are collected."""
+"""Much at once: questions of one round trip, large sorted sets, a chunk at a time, and writes that are collected."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.reading import Handle
 from retwis_site.store.replies import Reply
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each
 
+P = ParamSpec("P")
 T = TypeVar("T")
+V = TypeVar("V")
+
+
+def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: P.args, **kwargs: P.kwargs) -> V:
+    """What `ask` asks, such as `ask_people`, of these arguments. One round trip; none when it asks nothing."""
+    pipe = store.pipeline()
+    asked = ask(pipe, *args, **kwargs)
+    pipe.execute()
+    return asked.value
+
+
+def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
+    """What `ask` asks of each of them, all different. One round trip; none without any."""
+    pipe = store.pipeline()
+    asked = {one: ask(pipe, one) for one in some}
+    pipe.execute()
+    return {one: answer.value for one, answer in asked.items()}
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -68,6 +87,14 @@ def emptied(store: Store, key: str) -> Iterator[list[str]]:
     trip a chunk."""
     while members := store.zrange(key, 0, AT_ONCE - 1):
         yield members
+
+
+def remove_members(store: Store, key: str, members: Iterable[str]) -> None:
+    """Remove these from a sorted set. One round trip; none without any."""
+    pipe = store.pipeline()
+    for member in members:
+        pipe.zrem(key, member)
+    pipe.execute()
 
 
 def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:

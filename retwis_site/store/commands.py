@@ -4,12 +4,14 @@ A `Store` sends a command at once, in one round trip, and returns the reply. A `
 `Reply`: `followers = pipe.zcard(key)`, and after `pipe.execute()` the number is `followers.value`.
 
 When options change what a command does, each used form has its own method: `zadd` and `zadd_nx`.
-Ids, names and bodies are text in both directions; scores are unix seconds or ids.
+Ids, names and bodies are text in both directions; scores are unix seconds or ids. FACTS, at the end, has what else is
+known of each command.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from enum import Enum, auto
+from typing import Any, Literal, NamedTuple
 
 from redis.client import NEVER_DECODE
 
@@ -290,6 +292,59 @@ class Commands(ABC):
     def linsert_after(self, key: str, pivot: str, value: str) -> int:
         """The new length of the list; -1 without the pivot, 0 without the list."""
         return self.send("LINSERT", key, "AFTER", pivot, value)
+
+
+# ---- What is known of each command.
+
+
+class Names(Enum):
+    """What the arguments after the key are."""
+
+    OTHER = auto()
+    FIELDS = auto()
+    PAIRS = auto()  # each second one is a field, and a value stands behind it
+    MEMBERS = auto()  # of ZADD, each behind its score
+    RANKS = auto()
+
+
+class Facts(NamedTuple):
+    """`complexity`: as Redis documents it. N: how many keys, fields or members the command names, or how many the key
+    holds; M: how many it returns, removes or looks through; S: how far the start of a range is from the nearer end.
+    UNLINK: for one key. SCAN: for one step. `reads`: it asks about keys, and changes none."""
+
+    complexity: str
+    reads: bool = False
+    names: Names = Names.OTHER
+
+
+_OF_EACH = (
+    (Facts("O(1)", reads=True), "GET TYPE TTL PTTL HLEN HSCAN ZCARD ZSCAN SISMEMBER SSCAN LLEN STRLEN OBJECT"),
+    (Facts("O(1)", reads=True), "SCAN DBSIZE INFO"),
+    (Facts("O(1)", reads=True, names=Names.FIELDS), "HGET HEXISTS"),
+    (Facts("O(1)", reads=True, names=Names.MEMBERS), "ZSCORE"),
+    (Facts("O(1)"), "SET APPEND SETBIT INCR INCRBY EXPIRE PEXPIRE PERSIST UNLINK PING"),
+    (Facts("O(1)", names=Names.PAIRS), "HSETNX HINCRBY"),
+    (Facts("O(N)", reads=True), "HGETALL LPOS MEMORY"),
+    (Facts("O(N)", reads=True, names=Names.FIELDS), "HMGET"),
+    (Facts("O(N)", reads=True, names=Names.MEMBERS), "ZMSCORE"),
+    (Facts("O(N)"), "LPUSH LPUSHX RPUSH RPUSHX LTRIM LINSERT CONFIG SYNC"),
+    (Facts("O(N)", names=Names.FIELDS), "HDEL"),
+    (Facts("O(N)", names=Names.PAIRS), "HSET"),
+    (Facts("O(log(N))", reads=True), "ZCOUNT"),
+    (Facts("O(log(N))", reads=True, names=Names.MEMBERS), "ZREVRANK"),
+    (Facts("O(log(N))", names=Names.MEMBERS), "ZADD"),
+    (Facts("O(log(N)+M)", reads=True), "ZRANGEBYSCORE ZREVRANGEBYSCORE ZRANGEBYLEX"),
+    (Facts("O(log(N)+M)", reads=True, names=Names.RANKS), "ZRANGE ZREVRANGE"),
+    (Facts("O(log(N)+M)"), "ZREMRANGEBYSCORE"),
+    (Facts("O(log(N)+M)", names=Names.RANKS), "ZREMRANGEBYRANK"),
+    (Facts("O(M*log(N))", names=Names.MEMBERS), "ZREM"),
+    (Facts("O(N+M)"), "LREM"),
+    (Facts("O(S+N)", reads=True), "LRANGE"),
+    (Facts("O(1)+O(N*M)", reads=True), "DUMP"),
+    (Facts("O(1)+O(N*M)"), "RESTORE"),
+)
+FACTS = {name: facts for facts, names in _OF_EACH for name in names.split()}
+READS = {name for name, facts in FACTS.items() if facts.reads}
 
 
 def _flat(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -15,6 +15,7 @@ from django.utils.functional import Promise
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce
 from retwis_site.store.replies import Result
@@ -78,10 +79,7 @@ class RateLimits:
 
         Call it before the action, so that simultaneous actions cannot all pass. A failed action can be taken back.
         """
-        pipe = self._store.pipeline()
-        counted = self.ask_count(pipe, limit, who)
-        pipe.execute()
-        return counted.value
+        return answer(self._store, self.ask_count, limit, who)
 
     def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Result[CountedTime]:
         """As `count`, in the round trip of other reads: its value must be read before they are used, and raises

@@ -19,6 +19,7 @@ from django.contrib.auth.hashers import (
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
+from retwis_site.store.commands import READS
 from retwis_site.store.ids import parse_number, stored_id, stored_ids
 
 if TYPE_CHECKING:
@@ -29,12 +30,6 @@ ADOPTING = "adopting"  # instead of a version while `adopt` is under way
 UNFINISHED = "copying"  # instead of the number of `next_user_id` until an import, copy or restore has ended
 SHORTEST_HASH = 31  # characters: bcrypt's; MD5 has 32
 SAMPLE = 20  # names whose accounts are looked at; the server returns a small hash as a whole
-
-READS = {
-    *("GET", "TYPE", "TTL", "PTTL", "DUMP", "HGET", "HMGET", "HGETALL", "HEXISTS", "HLEN", "HSCAN", "LRANGE", "LPOS"),
-    *("ZCARD", "ZCOUNT", "ZSCORE", "ZMSCORE", "ZREVRANK", "ZSCAN", "ZRANGE", "ZREVRANGE", "ZRANGEBYSCORE"),
-    *("ZREVRANGEBYSCORE", "ZRANGEBYLEX", "SCAN", "DBSIZE", "INFO", "LLEN", "STRLEN", "MEMORY", "OBJECT"),
-}
 
 _UNUSABLE = re.compile(f"{UNUSABLE_PASSWORD_PREFIX}[A-Za-z0-9]{{{UNUSABLE_PASSWORD_SUFFIX_LENGTH}}}")
 

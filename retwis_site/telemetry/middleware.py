@@ -25,7 +25,7 @@ class Observation(NamedTuple):
     """One request and its answer. Only names of routes, no addresses of pages: these may have secrets in them."""
 
     method: str  # as the client sent it
-    route: str  # the name of the address in urls.py, such as `home`; empty for a static file and an unknown address
+    route: str  # the name of the address, such as `home`; empty for a static file and an unknown address
     status: int
     size: int  # bytes of the answer's body
     seconds: float

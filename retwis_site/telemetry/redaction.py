@@ -7,6 +7,7 @@ the log of staff, `blocked:`). Of jobs the kind and the ids are shown.
 import re
 from collections.abc import Iterator, Sequence
 
+from retwis_site.store.commands import FACTS, Names
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
 from retwis_site.store.keys import idem, inspected, lease, reset, staff, throttle
@@ -16,10 +17,7 @@ HIDDEN = "•••"
 LONGEST = 60  # characters of one argument
 MOST_ARGUMENTS = 30
 
-_NAMED_IN_FIELDS = {"HGET": 1, "HMGET": 1, "HDEL": 1, "HEXISTS": 1, "HINCRBY": 2, "HSET": 2, "HSETNX": 2}
-# The commands that name members. Of the others numbers are ranks, limits and scores.
-_NAME_MEMBERS = {"ZADD", "ZREM", "ZSCORE", "ZMSCORE", "ZREVRANK"}
-_NAME_RANKS = {"ZRANGE", "ZREVRANGE", "ZREMRANGEBYRANK"}
+_EACH = {Names.FIELDS: 1, Names.PAIRS: 2}  # which of the arguments are names of fields: all, or each second one
 _FLAGS = {"NX", "XX", "GT", "LT", "CH", "INCR"}  # of ZADD, before the first score
 
 _PLAIN_FIELD = re.compile(r"[a-z_]{1,20}")
@@ -33,15 +31,18 @@ def shown_key(key: str) -> str:
     """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job, and the
     address of a client."""
     kind = kind_of(key)
+    if kind is None:
+        return HIDDEN
+    end = unprefixed(key).removeprefix(kind.start)
+    begin = key.removesuffix(end)
     if kind in {lease, idem}:
-        first, _, rest = key.partition(":")
-        return f"{first}:{shown_job(rest)}"
+        return f"{begin}{shown_job(end)}"
     if kind in {reset, inspected}:
-        return f"{key.rpartition(':')[0]}:{HIDDEN}"
+        return f"{begin}{HIDDEN}"
     if kind is throttle:
-        limit, _, who = key.partition(":")[2].partition(":")
-        return f"throttle:{limit}:{who if parse_id(who) is not None else HIDDEN}"
-    return key if kind is not None else HIDDEN
+        limit, _, who = end.partition(":")
+        return f"{begin}{limit}:{who if parse_id(who) is not None else HIDDEN}"
+    return key
 
 
 def shown_job(name: str) -> str:
@@ -64,7 +65,7 @@ def logged_command(command: Command) -> str:
     fields. No text that anybody has typed."""
     name, key, arguments = shown_command(command)
     kind = kind_of(key)
-    step = _NAMED_IN_FIELDS.get(name, 0) if kind and kind.fields and kind.shown >= COMMANDS else 0
+    step = _EACH.get(_named_in(name), 0) if kind and kind.fields and kind.shown >= COMMANDS else 0
     logged = [
         text if _HARMLESS.fullmatch(text) or (step and place % step == 0) else HIDDEN
         for place, text in enumerate(arguments)
@@ -102,7 +103,7 @@ def _is_open(kind: Kind | None) -> bool:
 
 def _shown(name: str, kind: Kind | None, arguments: Sequence[object]) -> Iterator[str]:
     texts = [_text(argument) for argument in arguments]
-    step = _NAMED_IN_FIELDS.get(name)
+    step = _EACH.get(_named_in(name))
     if kind is not None and kind.named.of_job:
         return (text if _HARMLESS.fullmatch(text) else shown_job(text) for text in texts)
     if _is_open(kind):
@@ -121,14 +122,19 @@ def _shown(name: str, kind: Kind | None, arguments: Sequence[object]) -> Iterato
 def _is_member(name: str, kind: Kind | None, place: int, texts: Sequence[str]) -> bool:
     """Whether an argument is a member of a sorted set that is hidden, such as the id of somebody who is blocked, or a
     score that is the member."""
-    if kind is None or kind.type != "zset" or name in _NAME_RANKS:
+    named = _named_in(name)
+    if kind is None or kind.type != "zset" or named is Names.RANKS:
         return False
     if kind.score.rule == "member":
         return texts[place][-1].isdigit()
     if name != "ZADD":
-        return name in _NAME_MEMBERS
+        return named is Names.MEMBERS  # of the others, numbers are ranks, limits and scores
     flags = sum(text in _FLAGS for text in texts[:6])
     return place >= flags and (place - flags) % 2 == 1
+
+
+def _named_in(command: str) -> Names:
+    return FACTS[command].names if command in FACTS else Names.OTHER
 
 
 def _text(argument: object) -> str:

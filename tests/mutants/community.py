@@ -124,13 +124,11 @@ MUTANTS = [
         f"report: {EARLY}",
         "timeline/moderation/reports.py",
         """        self.list_open(rid, whom)
-        pipe = self._store.pipeline()
-        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
-        pipe.execute()
+        people = [uid for uid in (who, whom) if uid is not None]
+        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
 """,
-        """        pipe = self._store.pipeline()
-        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
-        pipe.execute()
+        """        people = [uid for uid in (who, whom) if uid is not None]
+        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
         self.list_open(rid, whom)
 """,
         REPORTS,

@@ -20,7 +20,7 @@ from tests.support.stores.indexed_posts import posts_under
 from tests.support.stores.seam import before_part
 from timeline.posts.entities import NO_LINKS, PostDeleted
 from timeline.posts.repository import Posts
-from timeline.search import index, rebuilding
+from timeline.search import index
 from timeline.search.index import Indexing, terms_of
 from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
 
@@ -46,7 +46,7 @@ def first(raw, store, request, settings, monkeypatch):
     if request.param == "timed":
         settings.POST_IDS = "snowflake"
         monkeypatch.setattr(index, "MOST_POSTS", 2)
-        monkeypatch.setattr(rebuilding, "MOST_POSTS", 2)
+        monkeypatch.setattr(index, "MOST_POSTS", 2)
     return begin
 
 

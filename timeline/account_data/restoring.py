@@ -302,7 +302,7 @@ class Restoring:
         self._write_hashes(leased, missing, claimed)
         if not self._list(leased, list(claimed)):
             raise StoreError("the account was deleted meanwhile; name another one")
-        self._remove_jobs(leased, [*self._post_jobs, *self._lists_jobs[:-1]])
+        Outbox(leased).all_done([*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
         del self._lists_jobs[:-1]
         return len(claimed)
@@ -311,7 +311,7 @@ class Restoring:
         """Drop the lists that lack the posts: their next read finds them. One round trip for each 2048 followers, and
         two more."""
         drop_lists(self._store, self._uid)
-        self._remove_jobs(self._store, self._lists_jobs)
+        self._outbox.all_done(self._lists_jobs)
 
     def list_left(self, job: str) -> bool:
         """List a post that a killed run has left. Returns False when its text was not written. Its job stays. At most
@@ -412,12 +412,6 @@ class Restoring:
             return False
         Settling(leased).settle(pids)
         return True
-
-    def _remove_jobs(self, store: Store, jobs: Sequence[str]) -> None:
-        pipe = store.pipeline()
-        for job in jobs:
-            self._outbox.queue_done(pipe, job)
-        pipe.execute()
 
 
 def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> list[OldPost]:

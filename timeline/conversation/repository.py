@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import rest, trip
@@ -19,13 +20,7 @@ from timeline.relations.relation import Relation
 from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_latest_followed, ask_muted_threads
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
-# ---- Threads: a post, what it replies to, and the replies to it.
-#
-# The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
-# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
-
-
-# The replies to a post are branches: what stands below what on the page of a thread. This asks nothing of the store.
+# ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
 
 
 DEEPEST = 3  # indents; a branch that forks more often continues on the page of its last post
@@ -95,7 +90,10 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
     return Branch(posts, [_branch(reply, below, known, level + 1) for reply in replies], has_more)
 
 
-# ---- The page of a thread.
+# ---- The page of a thread: a post, what it replies to, and the replies to it.
+#
+# The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
+# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +105,6 @@ class ThreadPage:
     replies: list[Branch]
     after: int | None  # the cursor of the next page of replies; None on the last page
     is_muted: bool = False  # by the viewer: they get no notices of the thread
-
-
-# ---- Threads
 
 
 A_PAGE = 100  # replies to the post itself that a page has
@@ -308,14 +303,12 @@ class ActedBy:
             lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
         )
         shown = stored_rows(key, found[:PEOPLE_A_PAGE])
-        pipe = self._store.pipeline()
-        people = ask_listed(pipe, viewer.uid, [uid for uid, _ in shown])
-        pipe.execute()
+        people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         older = None
         if shown and len(found) > PEOPLE_A_PAGE:
             uid, score = shown[-1]
             older = str(Cursor(score, str(uid)))
-        return ActedByPage(author, pid, [*people.value.values()], older)
+        return ActedByPage(author, pid, [*people.values()], older)
 
 
 # ---- A user's own lists of posts: those that they like, and those that they keep.

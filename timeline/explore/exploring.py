@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
@@ -238,11 +239,9 @@ def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequenc
 
 def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
     """Uids of the authors, by post, without posts by people whom not everyone sees. At most two round trips."""
-    pipe = store.pipeline()
-    asked = ask_authors(pipe, [*pids])
-    pipe.execute()
-    seen = seen_by_all(store, {*asked.value.values()})
-    return {pid: uid for pid, uid in asked.value.items() if uid in seen}
+    authors = answer(store, ask_authors, [*pids])
+    seen = seen_by_all(store, {*authors.values()})
+    return {pid: uid for pid, uid in authors.items() if uid in seen}
 
 
 # ---- Exploring

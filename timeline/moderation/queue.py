@@ -15,6 +15,7 @@ from retwis_site.http.language import listed
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
 from timeline.moderation.reports import PREFIX, RULE, Action, Reason, Report, Reports
@@ -45,10 +46,8 @@ def queue(store: Store, before: int | None) -> Queue:
 
 def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
     """Usernames by uid, also of suspended and deleted accounts. One round trip."""
-    pipe = store.pipeline()
-    asked = {uid: pipe.hget(keys.user(uid), "username") for uid in uids}
-    pipe.execute()
-    return {uid: name.value or "" for uid, name in asked.items()}
+    names = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), uids)
+    return {uid: name or "" for uid, name in names.items()}
 
 
 def _grouped(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:

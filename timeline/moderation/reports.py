@@ -21,7 +21,7 @@ from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, S
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids
 from retwis_site.store.replies import Result
@@ -153,10 +153,9 @@ class Reports:
         """List a report. When an account was deleted it goes again, since a worker may have looked for its reports
         before this one was there; then returns False. Four round trips."""
         self.list_open(rid, whom)
-        pipe = self._store.pipeline()
-        deleted = [pipe.hget(keys.user(uid), "deleted") for uid in (who, whom) if uid is not None]
-        pipe.execute()
-        if any(is_deleted(field.value) for field in deleted):
+        people = [uid for uid in (who, whom) if uid is not None]
+        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+        if any(map(is_deleted, deleted.values())):
             forget(self._store, rid, whom, who)
             return False
         return True
@@ -175,10 +174,7 @@ class Reports:
 
     def some(self, rids: Collection[int]) -> dict[int, Report]:
         """The reports that exist, by id. One round trip; none without ids."""
-        pipe = self._store.pipeline()
-        found = ask_reports(pipe, rids)
-        pipe.execute()
-        return found.value
+        return answer(self._store, ask_reports, rids)
 
     def open(self, before: int | None, number: int) -> list[Report]:
         """Open reports, newest first, below this id. Two round trips."""

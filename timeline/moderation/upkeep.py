@@ -8,11 +8,11 @@ from accounts.community.log import read_act
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, entries, ids
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
@@ -105,7 +105,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     for members in emptied(store, key):
         for report in Reports(store).some(stored_ids(key, members)).values():
             forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
-        _remove_members(store, key, members)
+        remove_members(store, key, members)
         yield
     key = keys.reports_by(uid)
     for members in emptied(store, key):
@@ -115,15 +115,8 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
             for field in ("who", "note"):
                 pipe.hdel(keys.report(rid), field)
         pipe.execute()
-        _remove_members(store, key, members)
+        remove_members(store, key, members)
         yield
-
-
-def _remove_members(store: Store, key: str, members: list[str]) -> None:
-    pipe = store.pipeline()
-    for member in members:
-        pipe.zrem(key, member)
-    pipe.execute()
 
 
 def at_work_by(uid: int, member: str) -> set[str]:
@@ -140,11 +133,8 @@ def at_work_by(uid: int, member: str) -> set[str]:
 UNDER_WAY = 60  # seconds
 
 
-class ReportChecks:
+class ReportChecks(Searcher):
     """Searches `report:`, `reports`, `reports_about:` and `reports_by:`."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -155,8 +145,7 @@ class ReportChecks:
     def orphans(self) -> list[Check]:
         gone = "entries about reports that are gone"
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "reports that were never sent",
                 keys.report,
                 self._never_sent,

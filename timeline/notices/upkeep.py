@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.checks import Check, check_of, looking, rows
+from retwis_site.maintenance.checks import Check, Searcher, looking, rows
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -166,17 +166,13 @@ SAYS = "{key} has {1:.40}"
 Entry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
 
 
-class NoticeChecks:
+class NoticeChecks(Searcher):
     """Searches `notices:`. It relies on the checks of accounts, posts and relations, which run before."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
-            check(
+            self._check_of("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
+            self._check_of(
                 "marks of read notices that differ from user:",
                 keys.notices,
                 looking(self._store, _ask_wrong_mark),
@@ -189,8 +185,7 @@ class NoticeChecks:
         """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports that are
         gone."""
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "notices whose cause is gone",
                 keys.notices,
                 looking(self._store, _ask_causeless),

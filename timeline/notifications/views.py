@@ -6,9 +6,7 @@ from enum import StrEnum
 from typing import Literal, get_args
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -16,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.settings.feature import EDITS
 from accounts.signing_in.guards import for_forms, login_required, never_store, open_to_frozen
-from accounts.signing_in.html import Page, Rendering, form_page, news_number, rendering, shown_number
+from accounts.signing_in.html import Page, Rendering, done, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from accounts.users.html import at, avatar, first_two
@@ -214,8 +212,7 @@ def kinds(request: RetwisRequest, me: User) -> HttpResponse:
     form = KindsForm(request.POST)
     form.full_clean()  # boxes cannot be filled wrongly
     quiet.want(me.uid, [kind for kind, wanted in form.cleaned_data.items() if wanted])
-    messages.success(request, _("Saved."))
-    return redirect("notification_settings")
+    return done(request, _("Saved."), "notification_settings")
 
 
 # ---- Addresses

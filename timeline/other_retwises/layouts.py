@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.reading import Handle
@@ -97,10 +97,8 @@ class Layout:
 
     def _records(self, key: str, ids: Sequence[int], fields: Sequence[str]) -> list[tuple[int, Record]]:
         """One round trip."""
-        pipe = self._source.pipeline()
-        asked = [(number, self._ask_record(pipe, f"{key}{number}", fields)) for number in ids]
-        pipe.execute()
-        return [(number, record.value) for number, record in asked]
+        records = answers(self._source, lambda pipe, number: self._ask_record(pipe, f"{key}{number}", fields), ids)
+        return [*records.items()]
 
     def _ask_record(self, pipe: Pipe, key: str, fields: Sequence[str]) -> Handle[Record]:
         return pipe.hmget(key, fields)
@@ -304,15 +302,15 @@ class Php(Layout):
         found: dict[int, str] = {}
         for ending in NAME_ENDINGS:
             for names in self._source.scan_keys(f"{NAMED}*{ending}", AT_ONCE):
-                pipe = self._source.pipeline()
-                asked = [(name[len(NAMED) : -len(ending)], pipe.get(name)) for name in names]
-                pipe.execute()
-                found |= {uid: name for name, reply in asked if (uid := parse_id(reply.value or "")) is not None}
+                owners = answers(self._source, lambda pipe, key: pipe.get(key), names)
+                found |= {
+                    uid: key[len(NAMED) : -len(ending)]
+                    for key, owner in owners.items()
+                    if (uid := parse_id(owner or "")) is not None
+                }
         for uids in numbers(self._source, "uid:", ":username"):
-            pipe = self._source.pipeline()
-            own = [(uid, pipe.get(f"uid:{uid}:username")) for uid in uids]
-            pipe.execute()
-            found |= {uid: reply.value for uid, reply in own if reply.value}
+            own = answers(self._source, lambda pipe, uid: pipe.get(f"uid:{uid}:username"), uids)
+            found |= {uid: name for uid, name in own.items() if name}
         return found
 
     @cached_property
@@ -321,16 +319,12 @@ class Php(Layout):
 
     def accounts(self) -> Iterator[list[Account]]:
         for uids in batches(sorted(self._usernames), AT_ONCE):
-            pipe = self._source.pipeline()
-            asked = [(uid, pipe.get(f"uid:{uid}:password")) for uid in uids]
-            pipe.execute()
-            yield [Account(uid, self._usernames[uid], clear_text(password.value)) for uid, password in asked]
+            stored = answers(self._source, lambda pipe, uid: pipe.get(f"uid:{uid}:password"), uids)
+            yield [Account(uid, self._usernames[uid], clear_text(password)) for uid, password in stored.items()]
 
     def _some_posts(self, pids: Sequence[int]) -> list[SourcePost]:
-        pipe = self._source.pipeline()
-        asked = [(pid, pipe.get(f"{self.post}{pid}")) for pid in pids]
-        pipe.execute()
-        posts = (self._post(pid, reply.value) for pid, reply in asked if reply.value is not None)
+        stored = answers(self._source, lambda pipe, pid: pipe.get(f"{self.post}{pid}"), pids)
+        posts = (self._post(pid, text) for pid, text in stored.items() if text is not None)
         return [post for post in posts if post is not None]
 
     def _post(self, pid: int, stored: str) -> SourcePost | None:
@@ -427,22 +421,17 @@ class Twtr(Layout):
         for some in batches(list(ranges(self._pids())), RANGES_AT_ONCE):
             strays = self._strays({pids.start // AT_ONCE for pids in some} & self._with_strays)
             for pids in some:
-                pipe = self._source.pipeline()
-                asked = [(pid, pipe.get(f"{OWNER}{pid}")) for pid in pids]
-                pipe.execute()
-                yield self._read([(pid, name) for pid, owner in asked if (name := owner.value or strays.get(pid))])
+                owners = answers(self._source, lambda pipe, pid: pipe.get(f"{OWNER}{pid}"), pids)
+                yield self._read([(pid, name) for pid, owner in owners.items() if (name := owner or strays.get(pid))])
 
     def _pids(self) -> Iterator[list[int]]:
         """The ids of all posts. Afterwards it is known which ranges have strays."""
         yield from numbers(self._source, OWNER)
         for keys in self._source.scan_keys("twtr:*:post:*", AT_ONCE):
-            found = [(match[1], pid) for key in keys if (match := _POST.match(key)) and (pid := parse_id(match[2]))]
-            pipe = self._source.pipeline()
-            owners = [pipe.get(f"{OWNER}{pid}") for _, pid in found]
-            pipe.execute()
-            strays = [pid for (_, pid), owner in zip(found, owners, strict=True) if not owner.value]
-            self._with_strays |= {pid // AT_ONCE for pid in strays}
-            yield [pid for _, pid in found]
+            pids = [pid for key in keys if (match := _POST.match(key)) and (pid := parse_id(match[2]))]
+            owners = answers(self._source, lambda pipe, pid: pipe.get(f"{OWNER}{pid}"), pids)
+            self._with_strays |= {pid // AT_ONCE for pid, owner in owners.items() if not owner}
+            yield pids
 
     def _strays(self, parts: set[int]) -> dict[int, str]:
         """The names in the keys of all posts of these ranges. It reads every key of a post."""
@@ -488,7 +477,8 @@ OWN_KEYS = ("schema", "users_by_name", "outbox")  # no other Retwis has them
 
 def refuse_own(source: Source) -> None:
     """Raises CannotImport for a database of this site, also for one that is half adopted. One round trip."""
-    found = [name for name, exists in zip(OWN_KEYS, _exists(source, OWN_KEYS), strict=True) if exists]
+    types = answers(source, lambda pipe, key: pipe.type(key), OWN_KEYS)
+    found = [name for name, type_ in types.items() if type_ != "none"]
     if found:
         raise CannotImport(
             f"--from names a database of this site, or one that `manage.py adopt` has begun with: it has the key "
@@ -516,16 +506,9 @@ def detect(source: Source) -> type[Layout]:
 def _marked(source: Source) -> Iterator[bool]:
     """Whether the source has the mark of each layout, in their order."""
     plain = [layout.mark for layout in LAYOUTS.values() if "*" not in layout.mark]
-    existing = dict(zip(plain, _exists(source, plain), strict=True))
+    types = answers(source, lambda pipe, key: pipe.type(key), plain)
     for layout in LAYOUTS.values():
-        yield existing[layout.mark] if layout.mark in existing else _any_key(source, layout.mark)
-
-
-def _exists(source: Store, names: Sequence[str]) -> list[bool]:
-    pipe = source.pipeline()
-    types = [pipe.type(name) for name in names]
-    pipe.execute()
-    return [found.value != "none" for found in types]
+        yield types[layout.mark] != "none" if layout.mark in types else _any_key(source, layout.mark)
 
 
 def _any_key(source: Store, pattern: str) -> bool:

@@ -13,9 +13,9 @@ from typing import Any, TypeGuard, TypeVar
 import redis
 
 from retwis_site.maintenance.filling import connect_source, source_errors
-from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store
+from retwis_site.store.commands import READS
 from retwis_site.store.connection.failures import raise_refusals
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
@@ -129,8 +129,6 @@ def _shown(text: str) -> str:
 AT_ONCE = 500  # keys that are read in one round trip, and about the number of members of each
 MOST_NOTED = 10_000  # keys of the wrong type that are held; further ones may be counted twice
 SETS_AT_ONCE = 50  # each may have AT_ONCE members
-
-READS = schema.READS | {"SSCAN", "SISMEMBER"}
 
 _ABSENT: dict[str, Any] = {"SSCAN": (0, []), "ZSCAN": (0, []), "SISMEMBER": 0}  # replies for no key; else None
 _NUMBER = re.compile(r"[+-]?\d+\Z")

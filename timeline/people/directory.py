@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from math import inf
@@ -14,6 +14,7 @@ from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_l
 from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
@@ -25,7 +26,6 @@ from timeline.people.lists import (
     AskLeftOut,
     Cursor,
     FollowRow,
-    ListedPerson,
     PeopleList,
     PeoplePage,
     SearchResult,
@@ -173,7 +173,7 @@ class People:
         rows = self._rows(viewer, keys.users_by_time(), before)
         shown = [(name, stored_score(keys.users_by_time(), name, when)) for name, when in rows[:PEOPLE_A_PAGE]]
         uids = self._uids_of([name for name, _ in shown])
-        listed = self._listed(viewer, uids.values())
+        listed = answer(self._store, ask_listed, viewer.uid, uids.values())
         people = []
         for name, when in shown:
             person = listed.get(uids.get(name, 0))
@@ -187,8 +187,8 @@ class People:
         uids, three for a later page; one more while the join dates are not cached."""
         rows = self._rows(viewer, keys.users_by_followers(), before)
         shown = stored_rows(keys.users_by_followers(), rows[:PEOPLE_A_PAGE])
-        listed = self._listed(viewer, [uid for uid, _ in shown])
-        dates = self._join_dates([person.user for person in listed.values()])
+        listed = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
+        dates = answer(self._store, ask_join_dates, [person.user for person in listed.values()])
         people = [replace(listed[uid], joined=dates.get(uid)) for uid, _ in shown if uid in listed]
         older = str(Cursor(shown[-1][1], str(shown[-1][0]))) if shown and len(rows) > PEOPLE_A_PAGE else None
         return PeopleList(people, older)
@@ -203,18 +203,8 @@ class People:
         uids = _uids.some(names)
         missing = [name for name in names if name not in uids]
         if missing:
-            pipe = self._store.pipeline()
-            owners = ask_owners(pipe, missing)
-            pipe.execute()
-            uids |= owners.value
+            uids |= answer(self._store, ask_owners, missing)
         return uids
-
-    def _join_dates(self, people: Sequence[User]) -> dict[int, int]:
-        """Join dates (unix seconds) by uid. At most one round trip; none while all are cached."""
-        pipe = self._store.pipeline()
-        dates = ask_join_dates(pipe, people)
-        pipe.execute()
-        return dates.value
 
     # ---- search
 
@@ -227,20 +217,7 @@ class People:
         are compared.
         """
         [candidates] = viewer.ask(lambda pipe, me: trip(ask_candidates(pipe, query)))
-        pipe = self._store.pipeline()
-        found = candidates.ask(pipe, viewer.uid)
-        pipe.execute()
-        return found.value
-
-    # ---- both
-
-    def _listed(self, viewer: Viewer, uids: Collection[int]) -> dict[int, ListedPerson]:
-        """People by uid, in the order of `uids`, without unknown uids and deleted accounts. `joined` is None. At most
-        one round trip; none without uids."""
-        pipe = self._store.pipeline()
-        listed = ask_listed(pipe, viewer.uid, uids)
-        pipe.execute()
-        return listed.value
+        return answer(self._store, candidates.ask, viewer.uid)
 
 
 class ShownNames:
@@ -409,11 +386,9 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
-    pipe = store.pipeline()
-    people = ask_people(pipe, {uid for rows in found.values() for uid in rows})
-    pipe.execute()
+    people = answer(store, ask_people, {uid for rows in found.values() for uid in rows})
     return {
-        kind: [HiddenPerson(people.value[uid], until) for uid, until in rows.items() if uid in people.value]
+        kind: [HiddenPerson(people[uid], until) for uid, until in rows.items() if uid in people]
         for kind, rows in found.items()
     }
 

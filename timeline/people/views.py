@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.signing_in.forms import ShortTextField
 from accounts.signing_in.guards import for_forms, login_required, never_store
-from accounts.signing_in.html import Page, Rendering, form_page, rendering
+from accounts.signing_in.html import Page, Rendering, done, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from accounts.users.html import person, titled
@@ -231,17 +230,16 @@ def _mute(me: User, form: MutedWordForm, request: RetwisRequest) -> HttpResponse
         text = _("You can mute up to %(number)d words and phrases. Unmute one first.")
         form.add_error("words", text % {"number": MOST_MUTED})
     if not form.is_valid():
-        return _words_page(request, form, present, status=422)
+        return _words_page(request, form, present)
     muted.mute(me.uid, form.muted(), present)
-    messages.success(request, _("Muted: %(words)s") % {"words": form.muted().words})
-    return redirect("muted_words")
+    return done(request, _("Muted: %(words)s") % {"words": form.muted().words}, "muted_words")
 
 
 def _unmute(me: User, old: MutedWord | None, request: RetwisRequest) -> HttpResponse:
-    if old is not None:
-        MutedWords(connect()).unmute(me.uid, old)
-        messages.success(request, _("No longer muted: %(words)s") % {"words": old.words})
-    return redirect("muted_words")
+    if old is None:
+        return redirect("muted_words")
+    MutedWords(connect()).unmute(me.uid, old)
+    return done(request, _("No longer muted: %(words)s") % {"words": old.words}, "muted_words")
 
 
 class _Row(NamedTuple):
@@ -249,12 +247,10 @@ class _Row(NamedTuple):
     until: tuple[str, str, str] | None  # for a machine, exactly, and the day; None: without an end
 
 
-def _words_page(
-    request: RetwisRequest, form: MutedWordForm, present: Sequence[MutedWord], status: int = 200
-) -> HttpResponse:
+def _words_page(request: RetwisRequest, form: MutedWordForm, present: Sequence[MutedWord]) -> HttpResponse:
     language = active_language()
     rows = [_Row(muted, None if muted.until == inf else _until(int(muted.until), language)) for muted in present]
-    return form_page(request, "timeline/people/words/words.html", {"form": form, "rows": rows}, status)
+    return form_page(request, "timeline/people/words/words.html", {"form": form, "rows": rows})
 
 
 def _until(seconds: int, language: str) -> tuple[str, str, str]:

@@ -10,8 +10,8 @@ from retwis_site.maintenance.checks import (
     Check,
     Chunks,
     Finding,
+    Searcher,
     ask_damaged,
-    check_of,
     confirmed,
     entries,
     ids,
@@ -21,6 +21,7 @@ from retwis_site.maintenance.checks import (
 )
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
@@ -40,17 +41,16 @@ Listed = tuple[int, int, float]  # of an `updates:`: the uid of the set, member,
 Written = tuple[int, int]  # pid, uid of the author
 
 
-class PostChecks:
+class PostChecks(Searcher):
     """Searches the posts. A repair relies on the checks before it."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._posts = Posts(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "entries of updates: that do not match a post",
                 keys.updates,
                 looking(self._store, _ask_wrong),
@@ -97,18 +97,14 @@ class PostChecks:
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
         for a post without an author. Two round trips."""
-        pipe = self._store.pipeline()
-        stored = {pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]) for pid in pids}
-        pipe.execute()
+        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
         written = [
             (pid, stored_id(keys.post(pid), author) or 0)
-            for pid, fields in stored.items()
-            for author, deleted in [fields.value]
+            for pid, (author, deleted) in stored.items()
             if deleted is None
         ]
-        entries = [(one, pipe.zscore(keys.updates(one[1]), str(one[0]))) for one in written]
-        pipe.execute()
-        return [one for one, score in entries if score.value is None]
+        scores = answers(self._store, lambda pipe, one: pipe.zscore(keys.updates(one[1]), str(one[0])), written)
+        return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post, or another lost post of its author, is in a timeline; or whether `updates:` has a bad entry
@@ -127,10 +123,8 @@ class PostChecks:
     @cached_property
     def _authors_with_losses(self) -> set[int]:
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
-        pipe = self._store.pipeline()
-        timelines = [(key, pipe.lrange(key, 0, -1)) for key in keys.timeline.all()]
-        pipe.execute()
-        listed = [pid for key, entries in timelines for pid in parse_whole(key, entries.value).ids]
+        timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
+        listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
         return {author for _, author in self._lost(self.unlisted(listed))}
 
     def _put_back(self, pid: int) -> None:
@@ -165,11 +159,11 @@ def _is_time(text: str | None) -> bool:
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
 
 
-class PostAdoption:
+class PostAdoption(Searcher):
     """Searches the posts of an official database."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._checks = PostChecks(store)
 
     def checks(self) -> list[Check]:
@@ -205,17 +199,13 @@ class Miscount(NamedTuple):
     right: int
 
 
-class CountChecks:
+class CountChecks(Searcher):
     """Searches the numbers of posts, all in one walk. A repair relies on the checks of edges and listings, which run
     before."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "wrong numbers in post:",
                 keys.post,
                 self._look,
@@ -257,10 +247,8 @@ class CountChecks:
         of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
         edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
         pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}
-        pipe = self._store.pipeline()
-        named = [(pid, pipe.hmget(keys.post(pid), ["reply_to", "quote"])) for pid in pids]
-        pipe.execute()
-        others = [stored_id(keys.post(pid), text) for pid, fields in named for text in fields.value]
+        named = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["reply_to", "quote"]), pids)
+        others = [stored_id(keys.post(pid), text) for pid, fields in named.items() for text in fields]
         return (
             {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
         )
@@ -274,17 +262,16 @@ LISTINGS = (keys.thread, keys.replies_to, keys.quotes_of, keys.tag)
 Entry = tuple[str, int]  # the key of a listing, and a post in it
 
 
-class ListingChecks:
+class ListingChecks(Searcher):
     """Searches the listings. A repair relies on the checks of `updates:`, which run before."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._settling = Settling(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "posts that are missing from a listing, or expire while they have replies",
                 keys.post,
                 self._wrong_posts,
@@ -297,11 +284,11 @@ class ListingChecks:
     def _entries(self, kind: Kind) -> Check:
         """From the listings to the posts: entries of posts that must not stand there."""
         label, look = f"entries of {kind.word}: that no post explains", looking(self._store, _ask_unexplained)
-        return check_of(self._store, label, kind, look, "{0} has {1}", self._remove, read=_listed)
+        return self._check_of(label, kind, look, "{0} has {1}", self._remove, read=_listed)
 
     def orphans(self) -> list[Check]:
         label, look = "texts of posts that are deleted or do not exist", looking(self._store, _ask_hidden_texts)
-        return [check_of(self._store, label, keys.edits, look)]
+        return [self._check_of(label, keys.edits, look)]
 
     # ---- from the posts to their listings
 
@@ -368,19 +355,18 @@ def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
 # ---- Orphans: what killed processes leave of posts. No page shows them; `cleanup` removes them.
 
 
-class PostOrphans:
+class PostOrphans(Searcher):
     """Searches the `post:` hashes."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._checks = PostChecks(store)
         self._all_recent: list[int] = []
 
     def orphans(self) -> list[Check]:
         return [
             Check("orphaned post: hashes", (keys.post,), self.orphaned_posts, self._orphaned_late),
-            check_of(
-                self._store,
+            self._check_of(
                 "deleted posts without replies and without an expiry",
                 keys.post,
                 looking(self._store, _ask_lasting),

@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, emptied
+from retwis_site.store.chunks import AT_ONCE, answers, emptied, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
@@ -101,13 +101,10 @@ def links_of(store: Store, uid: int, new: NewPost) -> Links:
 
 def _read(store: Store, pids: Collection[int]) -> dict[int, Target]:
     """The posts that exist, also deleted ones. One round trip; none without posts."""
-    pipe = store.pipeline()
-    asked = {pid: pipe.hmget(keys.post(pid), _FIELDS) for pid in pids}
-    pipe.execute()
     found: dict[int, Target] = {}
-    for pid, fields in asked.items():
+    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), _FIELDS), pids)
+    for pid, (author, deleted, root, above, repost_of) in stored.items():
         key = keys.post(pid)
-        author, deleted, root, above, repost_of = fields.value
         uid = stored_id(key, author)
         if uid is not None:
             ancestors = tuple(stored_ids(key, (above or "").split()))
@@ -430,6 +427,9 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
 # ---- The posts of a deleted account, removed by a worker a chunk at a time.
 
 
+OF_AUTHOR = ("user_id", *LINKS)  # what is read of each
+
+
 def remove_posts(store: Store, uid: int) -> Iterator[None]:
     """Delete all posts of a user with their likes, in chunks. Each chunk leaves `updates:` last, since `updates:` leads
     to the posts.
@@ -442,23 +442,17 @@ def remove_posts(store: Store, uid: int) -> Iterator[None]:
     to two more with notices, and those of `Settling.settle` and `remove_edges_to_posts`."""
     key = keys.updates(uid)
     for members in emptied(store, key):
-        pipe = store.pipeline()
-        asked = [(pid, pipe.hmget(keys.post(pid), ["user_id", *LINKS])) for pid in stored_ids(key, members)]
-        pipe.execute()
+        stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), OF_AUTHOR), stored_ids(key, members))
         links = {
-            pid: links_from(keys.post(pid), fields.value[1:]) for pid, fields in asked if fields.value[0] == str(uid)
+            pid: links_from(keys.post(pid), named) for pid, (author, *named) in stored.items() if author == str(uid)
         }
         own = [pid for pid, named in links.items() if named.repost_of is None]
         jobs = [f"settle:{pid}:{nonce()}" for pid in own]
         leased = Outbox(store).add_all(jobs)
         mark_deleted(leased, own)
         Settling(leased).settle(own)
-        for job in jobs:
-            Outbox(leased).queue_done(pipe, job)
-        pipe.execute()
+        Outbox(store).all_done(jobs)
         PostNotices(store).remove([cause_of(pid, uid, links[pid], 0) for pid in own])
         yield from remove_edges_to_posts(store, dict.fromkeys(own, uid))
-        for member in members:
-            pipe.zrem(key, member)
-        pipe.execute()
+        remove_members(store, key, members)
         yield

@@ -20,6 +20,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
@@ -41,10 +42,7 @@ def mentioned(store: Store, body: str) -> tuple[int, ...] | None:
     names = names_in(body)
     if not names:
         return None
-    pipe = store.pipeline()
-    owners = ask_owners(pipe, names)
-    pipe.execute()
-    return tuple(dict.fromkeys(owners.value.values()))
+    return tuple(dict.fromkeys(answer(store, ask_owners, names).values()))
 
 
 # ---- The sorted sets in which a post stands because of what its hash says: the thread, the replies to a post, its
@@ -337,10 +335,7 @@ class Settling:
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
         """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
         self._outbox.add_all(new)
-        pipe = self._store.pipeline()
-        for job in jobs:
-            self._outbox.queue_done(pipe, job)
-        pipe.execute()
+        self._outbox.all_done(jobs)
         return new
 
 
@@ -443,10 +438,9 @@ class PostNotices:
 
     def _authors(self, posts: Collection[Cause]) -> dict[int, int]:
         """The authors of the quoted posts, without those that are gone. One round trip; none without a quote."""
-        pipe = self._store.pipeline()
-        asked = {post.quote: pipe.hget(keys.post(post.quote), "user_id") for post in posts if post.quote}
-        pipe.execute()
-        authors = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
+        quotes = [post.quote for post in posts if post.quote]
+        stored = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), quotes)
+        authors = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
         return {pid: author for pid, author in authors.items() if author}
 
     def _look(self, post: Cause, notices: Mapping[int, Notice]) -> Concerned:

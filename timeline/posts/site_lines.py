@@ -13,7 +13,7 @@ from retwis_site.maintenance.checks import ids_of, members_of
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
@@ -137,20 +137,18 @@ def finish_posts(store: Store) -> None:
 
 def _write_above(store: Store, parents: Mapping[int, int]) -> None:
     """`parents`: the post answered, by reply."""
-    pipe = store.pipeline()
-    stored = {pid: pipe.hget(keys.post(pid), "above") for pid in parents}
-    pipe.execute()
-    above = {pid: [parents[pid]] for pid, text in stored.items() if text.value is None}
+    stored = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "above"), parents)
+    above = {pid: [parents[pid]] for pid, text in stored.items() if text is None}
     climbing = set(above)
     for _ in range(MOST_ABOVE - 1):
-        asked = {pid: pipe.hget(keys.post(above[pid][-1]), "reply_to") for pid in climbing}
-        pipe.execute()
-        for pid, reply_to in asked.items():
-            parent = stored_id(keys.post(above[pid][-1]), reply_to.value)
+        answered = answers(store, lambda pipe, pid: pipe.hget(keys.post(above[pid][-1]), "reply_to"), climbing)
+        for pid, reply_to in answered.items():
+            parent = stored_id(keys.post(above[pid][-1]), reply_to)
             if parent is None:
                 climbing.discard(pid)
             else:
                 above[pid].append(parent)
+    pipe = store.pipeline()
     for pid, pids in above.items():
         pipe.hset(keys.post(pid), {"above": " ".join(map(str, pids))})
     pipe.execute()
@@ -158,17 +156,17 @@ def _write_above(store: Store, parents: Mapping[int, int]) -> None:
 
 # Deleted posts that have replies keep their places in threads.
 
+DELETED_FIELDS = ("user_id", "time", "deleted", *LINKS)
+
 
 def _read_deleted(store: Store) -> Iterator[Line]:
     """A line for each, by id. Two round trips for each 500 posts with replies. The ids are in memory: such posts are
     few."""
     pids = sorted(pid for some in ids_of(store, "replies_to:*") for pid in _deleted(store, some))
     for chunk in batches(pids, AT_ONCE):
-        pipe = store.pipeline()
-        asked = {pid: pipe.hmget(keys.post(pid), ["user_id", "time", "deleted", *LINKS]) for pid in chunk}
-        pipe.execute()
-        for pid, fields in asked.items():
-            key, (author, when, deleted, *links) = keys.post(pid), fields.value
+        stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), DELETED_FIELDS), chunk)
+        for pid, (author, when, deleted, *links) in stored.items():
+            key = keys.post(pid)
             uid = stored_id(key, author)
             if uid is not None and deleted is not None:
                 by = deleted_by(deleted)
@@ -179,10 +177,8 @@ def _read_deleted(store: Store) -> Iterator[Line]:
 
 
 def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
-    pipe = store.pipeline()
-    asked = {pid: pipe.hexists(keys.post(pid), "deleted") for pid in pids}
-    pipe.execute()
-    return [pid for pid, deleted in asked.items() if deleted.value]
+    deleted = answers(store, lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted"), pids)
+    return [pid for pid, is_deleted in deleted.items() if is_deleted]
 
 
 POSTS = SiteLines(
@@ -246,9 +242,7 @@ def _named(post: Record) -> dict[str, int]:
 
 def _authors(store: Store, pids: set[int]) -> dict[int, User]:
     """The authors of these posts, without deleted accounts. Two round trips; none without posts."""
-    pipe = store.pipeline()
-    asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids}
-    pipe.execute()
-    uids = {pid: stored_id(keys.post(pid), author.value) for pid, author in asked.items()}
+    stored = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
+    uids = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
     people = Users(store).people({uid for uid in uids.values() if uid is not None})
     return {pid: people[uid] for pid, uid in uids.items() if uid in people}

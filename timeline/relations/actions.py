@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.html import done
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.rendering.error_pages import error_page
@@ -70,8 +71,7 @@ def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 def unfollow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     Follows(connect()).unfollow(me.uid, person.uid)
-    messages.success(request, _("You no longer follow %(name)s.") % {"name": person.username})
-    return redirect("profile", person.username)
+    return done(request, _("You no longer follow %(name)s.") % {"name": person.username}, "profile", person.username)
 
 
 @change

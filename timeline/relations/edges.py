@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import emptied, heads
+from retwis_site.store.chunks import answers, emptied, heads, remove_members
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.replies import Reply, Result
@@ -154,10 +154,7 @@ class Edges:
     def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
         """Make all that follows match, and remove the jobs."""
         self._relation.afterwards(self._store, self._reconcile(look.seen))
-        pipe = self._store.pipeline()
-        for job in jobs:
-            self._outbox.queue_done(pipe, job)
-        pipe.execute()
+        self._outbox.all_done(jobs)
 
     def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
         """Make mirrors, effects and counts match the truth. Returns which edges stand."""
@@ -235,7 +232,7 @@ def remove_truths(store: Store, relation: Relation, who: int) -> Iterator[None]:
     """Remove all edges from a deleted account, in chunks. At most eleven round trips a chunk."""
     key = relation.truth(who)
     for members in emptied(store, key):
-        _remove_bad(store, key, [member for member in members if not relation.target.is_valid(member)])
+        remove_members(store, key, [member for member in members if not relation.target.is_valid(member)])
         good = [member for member in members if relation.target.is_valid(member)]
         Edges(store, relation).mend(edges_of(store, relation, [(who, member) for member in good]))
         yield
@@ -249,7 +246,7 @@ def remove_mirrors(store: Store, relation: Relation, owners: Mapping[int, int]) 
     while some := heads(store, mirrors):
         bad = [(target, member) for target, member in some if parse_id(member) is None]
         for target, member in bad:
-            _remove_bad(store, mirrors[target], [member])
+            store.zrem(mirrors[target], member)
         Edges(store, relation).mend(
             [Edge(who, str(target), owners[target]) for target, member in some if (who := parse_id(member)) is not None]
         )
@@ -262,15 +259,5 @@ def edges_of(store: Store, relation: Relation, pairs: Sequence[tuple[int, str]])
     edges = [Edge(who, target, int(target) if relation.target.is_person else 0) for who, target in pairs]
     if not relation.target.has_author:
         return edges
-    pipe = store.pipeline()
-    asked = [(edge, pipe.hget(keys.post(int(edge.target)), "user_id")) for edge in edges]
-    pipe.execute()
-    return [replace(edge, owner=stored_id(keys.post(int(edge.target)), author.value) or 0) for edge, author in asked]
-
-
-def _remove_bad(store: Store, key: str, members: Sequence[str]) -> None:
-    """Remove members that lead to nothing. One round trip; none without them."""
-    pipe = store.pipeline()
-    for member in members:
-        pipe.zrem(key, member)
-    pipe.execute()
+    authors = answers(store, lambda pipe, edge: pipe.hget(keys.post(int(edge.target)), "user_id"), edges)
+    return [replace(edge, owner=stored_id(keys.post(int(edge.target)), uid) or 0) for edge, uid in authors.items()]

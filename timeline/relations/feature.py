@@ -8,20 +8,11 @@ from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check, in_new_pass
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import Limit
+from timeline.relations import upkeep
 from timeline.relations.edges import handler
 from timeline.relations.muted_words import WordChecks
 from timeline.relations.relation import Relation
 from timeline.relations.relations import RELATIONS, REPOST, relations
-from timeline.relations.upkeep import (
-    ABOUT_PEOPLE,
-    EdgeChecks,
-    RankingChecks,
-    RepostChecks,
-    account_lines,
-    lines_of,
-    remove_relations,
-    useless_entries,
-)
 
 # ---- How often a user may follow, and block or mute.
 
@@ -43,16 +34,18 @@ def _inconsistencies(store: Store) -> list[Check]:
     mirrored = [relation for relation in relations() if relation.mirror]
     return [
         *WordChecks(store).inconsistencies(),
-        *in_new_pass([check for relation in mirrored for check in EdgeChecks(store, relation).inconsistencies()]),
-        *in_new_pass([*RankingChecks(store).inconsistencies(), *RepostChecks(store).inconsistencies()]),
+        *in_new_pass(
+            [check for relation in mirrored for check in upkeep.EdgeChecks(store, relation).inconsistencies()]
+        ),
+        *in_new_pass([*upkeep.RankingChecks(store).inconsistencies(), *upkeep.RepostChecks(store).inconsistencies()]),
     ]
 
 
 def _orphans(store: Store) -> list[Check]:
     to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
     return [
-        *(check for relation in to_posts for check in EdgeChecks(store, relation).orphans()),
-        *useless_entries(store),
+        *(check for relation in to_posts for check in upkeep.EdgeChecks(store, relation).orphans()),
+        *upkeep.useless_entries(store),
         *WordChecks(store).orphans(),
     ]
 
@@ -60,7 +53,7 @@ def _orphans(store: Store) -> list[Check]:
 def feature_of(relation: Relation, **more: Any) -> Feature:
     """What a relation of a site's own feature adds to the site. `more`: what the feature declares besides
     jobs and lines, such as the addresses of its pages."""
-    jobs, lines = {relation.kind: handler(relation)}, (lines_of(relation),)
+    jobs, lines = {relation.kind: handler(relation)}, (upkeep.lines_of(relation),)
     return Feature(relations=(relation,), jobs=jobs, site_lines=lines, **more)
 
 
@@ -71,8 +64,8 @@ FEATURE = Feature(
     limits=(FOLLOWS, BLOCKS),
     inconsistencies=_inconsistencies,
     orphans=_orphans,
-    account_lines=account_lines,
-    site_lines=ABOUT_PEOPLE,
+    account_lines=upkeep.account_lines,
+    site_lines=upkeep.ABOUT_PEOPLE,
     relations=RELATIONS,
-    remove_account=remove_relations,
+    remove_account=upkeep.remove_relations,
 )

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from retwis_site.maintenance.checks import Check, check_of, rows
+from retwis_site.maintenance.checks import Check, Searcher, rows
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
@@ -65,10 +66,7 @@ class MutedWords:
 
     def of(self, me: int) -> tuple[MutedWord, ...]:
         """What `me` mutes now, as `ask_muted_words`. One round trip."""
-        pipe = self._store.pipeline()
-        found = ask_muted_words(pipe, me)
-        pipe.execute()
-        return found.value
+        return answer(self._store, ask_muted_words, me)
 
     def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
         """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for
@@ -124,24 +122,16 @@ def parse(member: str, until: float = FOREVER) -> MutedWord | None:
 Row = tuple[int, str, float]  # the user, the member, its score
 
 
-class WordChecks:
+class WordChecks(Searcher):
     """Searches the muted words. `sets_of_unknown_users` finds those of unknown users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         label = "members of muted_words: that are no words"
-        return [check_of(self._store, label, keys.muted_words, _bad, "{key} has {1!r}", read=rows)]
+        return [self._check_of(label, keys.muted_words, _bad, "{key} has {1!r}", read=rows)]
 
     def orphans(self) -> list[Check]:
-        return [
-            check_of(
-                *(self._store, "entries of muted_words: that have ended", keys.muted_words, _ended),
-                *("{key} has ended words", self._remove_ended),
-                read=rows,
-            )
-        ]
+        label, says = "entries of muted_words: that have ended", "{key} has ended words"
+        return [self._check_of(label, keys.muted_words, _ended, says, self._remove_ended, read=rows)]
 
     def _remove_ended(self, uid: int, member: str, _: float) -> None:
         """Remove words, unless they have been muted again meanwhile."""

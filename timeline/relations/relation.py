@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from accounts.users.deletion import is_deleted
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, mirror_of
@@ -139,10 +140,7 @@ class Counts:
         self.write(self._read(targets))
 
     def _read(self, targets: Collection[int]) -> dict[int, int]:
-        pipe = self._store.pipeline()
-        asked = {target: self._count.ask(pipe, target) for target in targets}
-        pipe.execute()
-        return {target: number.value for target, number in asked.items()}
+        return answers(self._store, self._count.ask, targets)
 
 
 # ---- Relations

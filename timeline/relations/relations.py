@@ -153,9 +153,6 @@ def notice_of(kind: Kind) -> Effect:
     return Effect(queue, ask)
 
 
-# ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
-
-
 # ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
 
 
@@ -179,7 +176,7 @@ class Ranking:
 RANKING = Ranking()
 
 
-# ---- Follow
+# ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
 
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up

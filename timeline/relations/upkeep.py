@@ -15,6 +15,7 @@ from retwis_site.maintenance import lines
 from retwis_site.maintenance.checks import (
     Built,
     Check,
+    Searcher,
     ask_damaged,
     check_of,
     ids_of,
@@ -26,7 +27,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
@@ -82,10 +83,8 @@ def _write_reposts(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _times(store: Store, reposts: Sequence[int]) -> dict[int, str]:
     """The times of reposts, by their ids. One round trip."""
-    pipe = store.pipeline()
-    asked = {own: pipe.hget(keys.post(own), "time") for own in reposts}
-    pipe.execute()
-    return {own: iso(stored_time(keys.post(own), when.value)) for own, when in asked.items()}
+    times = answers(store, lambda pipe, own: pipe.hget(keys.post(own), "time"), reposts)
+    return {own: iso(stored_time(keys.post(own), when)) for own, when in times.items()}
 
 
 REPOSTS = SiteLines(
@@ -174,9 +173,6 @@ def ask_edges_to_post(pipe: Pipe, pid: int) -> Result[int]:
     return Result(lambda: sum(size.value for size in sizes))
 
 
-# ---- Checks of relations: truths and mirrors, counts, the ranking, reposts.
-
-
 # ---- Checks of the ranking: `users_by_followers` must have the sizes of the `followers:` sets.
 
 
@@ -189,17 +185,16 @@ class Place(NamedTuple):
     shown: str  # the score as a number
 
 
-class RankingChecks:
+class RankingChecks(Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._counts = Counts(store, RANKING)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "wrong counts in users_by_followers",
                 keys.followers,
                 self._followed,
@@ -209,8 +204,7 @@ class RankingChecks:
                 at_work_on=self._at_work_on,
                 built=Built(keys.users_by_followers(), self._rank_all),
             ),
-            check_of(
-                self._store,
+            self._check_of(
                 "members of users_by_followers without followers",
                 keys.users_by_followers,
                 self._idle,
@@ -249,21 +243,20 @@ class RankingChecks:
 
     def _look(self, uids: Iterable[int]) -> list[Place]:
         """The users that are miscounted now. One round trip."""
-        pipe = self._store.pipeline()
-        asked = [self._ask_place(pipe, uid) for uid in uids]
-        pipe.execute()
-        return [place for answer in asked if (place := answer.value).ranked != place.followers]
+        places = answers(self._store, _ask_place, uids)
+        return [place for place in places.values() if place.ranked != place.followers]
 
-    def _ask_place(self, pipe: Pipe, uid: int) -> Result[Place]:
-        ranked = pipe.zscore(keys.users_by_followers(), str(uid))
-        followers = pipe.zcard(keys.followers(uid))
-        exists = pipe.hexists(keys.user(uid), "username")
 
-        def read() -> Place:
-            is_ranked = followers.value and exists.value
-            return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+def _ask_place(pipe: Pipe, uid: int) -> Result[Place]:
+    ranked = pipe.zscore(keys.users_by_followers(), str(uid))
+    followers = pipe.zcard(keys.followers(uid))
+    exists = pipe.hexists(keys.user(uid), "username")
 
-        return Result(read)
+    def read() -> Place:
+        is_ranked = followers.value and exists.value
+        return Place(uid, ranked.value, followers.value if is_ranked else None, f"{ranked.value or 0:.0f}")
+
+    return Result(read)
 
 
 def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
@@ -276,12 +269,12 @@ def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
 Entry = tuple[int, int]  # the id in the key of a set, and a member
 
 
-class EdgeChecks:
+class EdgeChecks(Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
     def __init__(self, store: Store, relation: Relation) -> None:
         assert relation.mirror is not None
-        self._store = store
+        super().__init__(store)
         self._relation = relation
         self._truth, self._mirror = relation.truth, relation.mirror
 
@@ -291,7 +284,7 @@ class EdgeChecks:
     def orphans(self) -> list[Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
         label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
-        return [check_of(self._store, label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
+        return [self._check_of(label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
 
     def _entries(self, own: OfId, other: OfId) -> Check:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
@@ -314,7 +307,7 @@ class EdgeChecks:
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         look, repair = looking(self._store, ask), partial(self._repair, own, other)
-        return check_of(self._store, label, own, look, "", repair, read=pairs)
+        return self._check_of(label, own, look, "", repair, read=pairs)
 
     def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
         if own.main == USER and unknown(self._store, [member]):
@@ -358,17 +351,13 @@ class Repost(NamedTuple):
     own: int
 
 
-class RepostChecks:
+class RepostChecks(Searcher):
     """Searches the posts that reposts are. A repair relies on the checks of the edges, which run before."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         says = f"{keys.post.only_key}:{{2}}, repost of {{1}} by user {{0}}"
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "entries of reposts: whose own post is missing or not listed",
                 keys.reposts,
                 looking(self._store, _ask_without_post),
@@ -376,8 +365,7 @@ class RepostChecks:
                 self._mend,
                 read=_edges,
             ),
-            check_of(
-                self._store,
+            self._check_of(
                 "listed reposts that reposts: does not name",
                 keys.updates,
                 looking(self._store, _ask_without_edge),

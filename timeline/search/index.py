@@ -25,6 +25,7 @@ from zlib import crc32
 
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
@@ -114,10 +115,8 @@ def known_ranges(store: Store) -> Ranges:
     """All ranges, and one that may begin within seconds. One round trip, none within KEPT seconds of the last."""
     known = _kept.get("")
     if known is None:
-        pipe = store.pipeline()
-        asked = ask_ranges(pipe)
-        pipe.execute()
-        known = asked.value._replace(last_counted=asked.value.last_counted + SOON)
+        found = answer(store, ask_ranges)
+        known = found._replace(last_counted=found.last_counted + SOON)
         _kept.put("", known)
     return known
 

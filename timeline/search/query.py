@@ -313,7 +313,7 @@ _AS_ON_KEYBOARDS = str.maketrans(
     {**dict.fromkeys("“”„‟＂", '"'), **dict.fromkeys("−－", "-"), **dict.fromkeys(AT_SIGNS, "@"), "：": ":"}
 )
 _TOKEN = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<plain>[^\s"]+))')
-_OPERATOR = re.compile(r"(from|to|has|is|before|after):(.+)", re.IGNORECASE)
+_OPERATOR = re.compile(r"(from|to|has|is|before|after):(?!@$)(.+)", re.IGNORECASE)  # `from:@` names nobody yet
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 

@@ -13,31 +13,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
-from retwis_site.maintenance.checks import Check, Chunks, Finding, confirmed, ids, ids_of
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import AT_ONCE, batches
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number, stored_id
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on
-from timeline.search.index import (
-    BUCKETS,
-    LAST,
-    LATE,
-    LONGEST,
-    MOST_POSTS,
-    Indexing,
-    Range,
-    Ranges,
-    Terms,
-    ask_posts,
-    ask_ranges,
-    ask_ranges_with,
-    by_term,
-    queue_bits,
-    queue_records,
-)
+from timeline.search import index
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew
 BITS_AT_ONCE = 2000  # terms; a range has some 20,000, more than a proxy passes on before its timeout
@@ -52,9 +36,9 @@ class Rebuilding:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._indexing = Indexing(store)
+        self._indexing = index.Indexing(store)
         self._pids: Sequence[int] = ()
-        self._left: list[Range] = []
+        self._left: list[index.Range] = []
         self._mine = nonce()  # what the lease says
         self._renewed_at = 0.0
         self._has_index = True
@@ -73,7 +57,7 @@ class Rebuilding:
         if not self._store.set_nx_ex(keys.lease(LEASE_OF), self._mine, LEASE):
             raise AlreadyReindexing
         self._renewed_at = time.monotonic()
-        last = parse_number(self._store.hget(keys.search_index(), LAST) or "")
+        last = parse_number(self._store.hget(keys.search_index(), index.LAST) or "")
         if last is None:
             forget_progress(self._store)
             last = LARGEST_ID
@@ -81,14 +65,12 @@ class Rebuilding:
         self._pids = self._all_posts()
         if last == LARGEST_ID:
             self._divide()
-        pipe = self._store.pipeline()
-        ranges = ask_ranges(pipe)
-        pipe.execute()
-        self._left = [within for within in self._ranges(ranges.value) if within.first < last]
+        ranges = answer(self._store, index.ask_ranges)
+        self._left = [within for within in self._ranges(ranges) if within.first < last]
 
-    def _ranges(self, ranges: Ranges) -> list[Range]:
+    def _ranges(self, ranges: index.Ranges) -> list[index.Range]:
         """The ranges that have posts, the highest ids first."""
-        found: list[Range] = []
+        found: list[index.Range] = []
         place = 0
         while place < len(self._pids):
             found.append(ranges.of(self._pids[place]))
@@ -104,7 +86,7 @@ class Rebuilding:
                 yield
             self._remove_strays()
             self._write_late()
-            self._store.hdel(keys.search_index(), LAST)
+            self._store.hdel(keys.search_index(), index.LAST)
         finally:
             if self._store.get(keys.lease(LEASE_OF)) == self._mine:
                 self._store.unlink(keys.lease(LEASE_OF))
@@ -135,25 +117,25 @@ class Rebuilding:
         pipe.execute()
         self._pids = self._all_posts()
 
-    def _in(self, within: Range) -> Sequence[int]:
+    def _in(self, within: index.Range) -> Sequence[int]:
         return self._pids[bisect_left(self._pids, within.first) : bisect_left(self._pids, within.after)]
 
-    def _write(self, within: Range) -> None:
+    def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
         pipe = self._store.pipeline()
-        for bucket in range(BUCKETS) if self._has_index else ():
+        for bucket in range(index.BUCKETS) if self._has_index else ():
             pipe.unlink(keys.postings(within.first, bucket))
         pipe.execute()
-        terms: Terms = {}
+        terms: index.Terms = {}
         for pids in batches(self._in(within), AT_ONCE):
             terms |= self._indexing.terms(pids)
             self._renew()
-        posts = by_term(terms)
+        posts = index.by_term(terms)
         for some in batches(posts, BITS_AT_ONCE):
-            queue_bits(pipe, within, some)
+            index.queue_bits(pipe, within, some)
             pipe.execute()
             self._renew()
-        queue_records(pipe, within, posts)
+        index.queue_records(pipe, within, posts)
         pipe.execute()
 
     def _remove_strays(self) -> None:
@@ -167,15 +149,15 @@ class Rebuilding:
         """Write the posts that workers have written since the run began. No key is removed any more, so what comes
         from here on is not lost. Four round trips for each 500 of them."""
         for chunk in self._store.hash_fields(keys.search_index(), AT_ONCE):
-            late = [field for field, _ in chunk if field.startswith(LATE)]
-            self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(LATE)))])
+            late = [field for field, _ in chunk if field.startswith(index.LATE)]
+            self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(index.LATE)))])
             pipe = self._store.pipeline()
             for field in late:
                 pipe.hdel(keys.search_index(), field)
             pipe.execute()
 
     def _note(self, first: int) -> None:
-        self._store.hset(keys.search_index(), {LAST: str(first)})
+        self._store.hset(keys.search_index(), {index.LAST: str(first)})
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
@@ -188,14 +170,14 @@ class Rebuilding:
 def forget_progress(store: Store) -> None:
     """Let the next run write the whole index, and not only what a killed run has left. Until it has ended, workers note
     what they write. One round trip."""
-    store.hset(keys.search_index(), {LAST: str(LARGEST_ID)})
+    store.hset(keys.search_index(), {index.LAST: str(LARGEST_ID)})
 
 
 def _starts(timed: Sequence[int]) -> list[int]:
     """Where ranges begin, for posts with these ids from the time."""
     starts, posts = [SMALLEST], 0
     for pid in timed:
-        if posts >= MOST_POSTS or pid - starts[-1] > LONGEST:
+        if posts >= index.MOST_POSTS or pid - starts[-1] > index.LONGEST:
             starts.append(pid)
             posts = 0
         posts += 1
@@ -205,11 +187,9 @@ def _starts(timed: Sequence[int]) -> list[int]:
 def stray_postings(store: Store) -> Iterator[list[str]]:
     """The keys of ranges that are none any more. A round trip for each 500 keys of the store, and as many again."""
     for names in store.scan_keys(kinds.matching("postings:*"), AT_ONCE):
-        pipe = store.pipeline()
-        ranges = ask_ranges(pipe)
-        pipe.execute()
+        ranges = answer(store, index.ask_ranges)
         known = [(name, int(name.split(":")[-2])) for name in names if kinds.kind_of(name)]
-        yield [name for name, first in known if ranges.value.of(first).first != first]
+        yield [name for name, first in known if ranges.of(first).first != first]
 
 
 # ---- Checks: the search must find the posts. Only a sample is looked up: to look up all takes as long as `reindex`.
@@ -233,19 +213,19 @@ def advice(store: Store) -> list[Advice]:
 
 
 def _is_unfinished(store: Store) -> bool:
-    return store.hget(keys.search_index(), LAST) is not None
+    return store.hget(keys.search_index(), index.LAST) is not None
 
 
 def _has_index(store: Store) -> bool:
     return any(store.scan_keys(kinds.matching("posting_bits:*"), AT_ONCE))
 
 
-class IndexChecks:
+class IndexChecks(Searcher):
     """Searches the index. A repair relies on the checks of posts, which run before."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._indexing = Indexing(store)
+        super().__init__(store)
+        self._indexing = index.Indexing(store)
         self._found = array("Q")
 
     def inconsistencies(self) -> list[Check]:
@@ -273,11 +253,14 @@ class IndexChecks:
     def _missed(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and two where something is missed."""
         pipe = self._store.pipeline()
-        ranges = ask_ranges(pipe)
+        ranges = index.ask_ranges(pipe)
         terms = self._indexing.terms(pids)
         pipe.execute()
         places = {(ranges.value.of(pid), term) for pid, of_post in terms.items() for term in of_post}
-        asked = {place: (ask_posts(pipe, *place), ask_ranges_with(pipe, [place[0]], [place[1]])) for place in places}
+        asked = {
+            place: (index.ask_posts(pipe, *place), index.ask_ranges_with(pipe, [place[0]], [place[1]]))
+            for place in places
+        }
         pipe.execute()
         found = {place: posts.value if has_term.value else set() for place, (posts, has_term) in asked.items()}
         return self._published(
@@ -290,13 +273,10 @@ class IndexChecks:
 
     def _published(self, pids: Sequence[int]) -> list[int]:
         """Those that stand among the posts of their authors. The others may be on their way, or never come."""
-        pipe = self._store.pipeline()
-        authors = [(pid, pipe.hget(keys.post(pid), "user_id")) for pid in pids]
-        pipe.execute()
-        uids = [(pid, stored_id(keys.post(pid), author.value)) for pid, author in authors]
-        listed = [(pid, pipe.zscore(keys.updates(uid or 0), str(pid))) for pid, uid in uids]
-        pipe.execute()
-        return [pid for pid, score in listed if score.value is not None]
+        authors = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
+        uids = {pid: stored_id(keys.post(pid), author) or 0 for pid, author in authors.items()}
+        scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(uids[pid]), str(pid)), uids)
+        return [pid for pid, score in scores.items() if score is not None]
 
     def strays(self) -> Chunks:
         """The keys of ranges that are none any more."""

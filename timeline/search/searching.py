@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.reading import trip
@@ -92,7 +93,7 @@ class Proposals(NamedTuple):
 def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Proposals]:
     """Ask which posts stand under these terms, at least one. One command for each range and term."""
     asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
-    return Result(lambda: Proposals(ranges, terms, [[answer.value for answer in answers] for answers in asked]))
+    return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
 def terms(query: Query, scope: Scope, known: Known) -> list[str]:
@@ -138,10 +139,8 @@ class AmongSaved:
         self._me = me
 
     def some(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        acted = ask_acted(pipe, self._me, pids)
-        pipe.execute()
-        saved = {pid for pid, what in acted.value.items() if what.liked or what.bookmarked}
+        acted = answer(self._store, ask_acted, self._me, pids)
+        saved = {pid for pid, what in acted.items() if what.liked or what.bookmarked}
         return [pid for pid in pids if pid in saved]
 
 
@@ -155,17 +154,12 @@ class AmongFollowed:
         self._me = me
 
     def some(self, pids: Sequence[int]) -> list[int]:
-        pipe = self._store.pipeline()
-        authors = ask_authors(pipe, pids)
-        pipe.execute()
-        authors_by_pid = authors.value
-        people = sorted({*authors_by_pid.values()})
+        authors = answer(self._store, ask_authors, pids)
+        people = sorted({*authors.values()})
         if not people:
             return []
-        followed = ask_followed(pipe, self._me, people)
-        pipe.execute()
-        read = followed.value
-        return [pid for pid in pids if authors_by_pid.get(pid) in read]
+        followed = answer(self._store, ask_followed, self._me, people)
+        return [pid for pid in pids if authors.get(pid) in followed]
 
 
 def among(scope: Scope, store: Store, me: int | None) -> Among:
@@ -313,7 +307,7 @@ def begin(
     viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
     below = LARGEST_ID + 1 if before is None else before
     ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
-    answer, acted, uids, newest = viewer.ask(
+    asked_beside, acted, uids, newest = viewer.ask(
         lambda pipe, me: trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
@@ -334,7 +328,7 @@ def begin(
     within = bounds(store, query, below, max((each.after for each in ranges), default=0))
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
-    return Search(store, asked, ranges, newest, within, searched, reader), answer
+    return Search(store, asked, ranges, newest, within, searched, reader), asked_beside
 
 
 NO_UIDS: Result[dict[str, int]] = Result(dict)

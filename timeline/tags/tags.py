@@ -10,8 +10,9 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, check_of, looking, names_alone, names_in
+from retwis_site.maintenance.checks import Check, Searcher, check_of, looking, names_alone, names_in
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.reading import trip
@@ -192,10 +193,7 @@ def tags_named(store: Store, viewer: Viewer, typed: str) -> list[UsedTag]:
     if not _beginning(typed):
         return []
     [named] = viewer.ask(lambda pipe, me: trip(ask_named_tags(pipe, typed)))
-    pipe = store.pipeline()
-    used = named.ask(pipe)
-    pipe.execute()
-    return used.value
+    return answer(store, named.ask)
 
 
 def _beginning(typed: str) -> str:
@@ -233,11 +231,8 @@ def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
 # ---- Checks of tags: each has a spelling and can be found. `ListingChecks` compare their listings with the posts.
 
 
-class TagChecks:
+class TagChecks(Searcher):
     """Searches the tags. A repair relies on the checks of posts, which run before."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def inconsistencies(self) -> list[Check]:
         check = partial(check_of, self._store)

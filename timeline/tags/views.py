@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.html import Page, Rendering, done, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
@@ -156,8 +156,8 @@ def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
 def unfollow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = followed_tag(connect(), me.uid, folded(tag))
     TagFollows(connect()).unfollow(me.uid, found.tag.folded)
-    messages.success(request, _("You no longer follow %(name)s.") % {"name": f"#{found.tag.spelling}"})
-    return redirect("tag", found.tag.folded)
+    said = _("You no longer follow %(name)s.") % {"name": f"#{found.tag.spelling}"}
+    return done(request, said, "tag", found.tag.folded)
 
 
 @require_safe

@@ -5,6 +5,7 @@ Each verb is a command of its own too, under an older name: `createuser`, `chang
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
@@ -171,13 +172,19 @@ class Command(NounCommand):
         "unthrottle": Unthrottle,
     }
 
-    def run_from_argv(self, argv: list[str]) -> None:
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
         """`user alice` shows alice. A user may have the name of a verb: a verb is followed by a name."""
-        _, words = BaseCommand().create_parser(*argv[:2], add_help=False).parse_known_args(argv[2:])
-        names = [word for word in words if not word.startswith("-")]
-        if len(names) == 1 and (len(words) == 1 or names[0] not in self.verbs):
-            argv = [*argv[:2], "show", *argv[2:]]
-        super().run_from_argv(argv)
+        parser = super().create_parser(prog_name, subcommand, **options)
+        parse = parser.parse_args
+
+        def parse_args(args: Sequence[str], namespace: Any = None) -> Any:
+            _, words = BaseCommand().create_parser(prog_name, subcommand, add_help=False).parse_known_args(args)
+            names = [word for word in words if not word.startswith("-")]
+            shows = len(names) == 1 and (len(words) == 1 or names[0] not in self.verbs)
+            return parse(["show", *args] if shows else args, namespace)
+
+        parser.parse_args = parse_args  # type: ignore[assignment,method-assign]
+        return parser
 
 
 def _lines(record: Record) -> list[tuple[str, object]]:

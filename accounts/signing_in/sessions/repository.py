@@ -27,9 +27,10 @@ from accounts.users.repository import Users, new_secret, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, answers, check_of
+from retwis_site.maintenance.checks import Check, Searcher, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.reading import trip
@@ -205,11 +206,11 @@ def finish_auth(store: Store, claim: Claim) -> None:
 Owned = tuple[int, str]  # a uid, and the secret of a session
 
 
-class SessionChecks:
+class SessionChecks(Searcher):
     """Checks of sessions. They rely on AccountChecks, which come first."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
@@ -270,10 +271,12 @@ class SessionChecks:
     def _stale(self, entries: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         """Entries of `auths` that open nothing: neither the user's official secret nor one of a session, be it ended,
         since its field goes first. A login under way has such an entry for a moment, so it is looked at twice."""
-        pipe = self._store.pipeline()
-        asked = [(one, pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"])) for one in entries]
-        pipe.execute()
-        return [one for one, found in asked if found.value[0] != one[0] and found.value[1] is None]
+        found = answers(
+            self._store,
+            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"]),
+            entries,
+        )
+        return [one for one, (auth, session) in found.items() if auth != one[0] and session is None]
 
     def _with_ended(self, uids: Sequence[int]) -> list[int]:
         """Sessions of an earlier generation, and hours of use without a session. `AccountOrphans` finds the fields of

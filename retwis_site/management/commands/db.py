@@ -13,19 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.backups import (
-    BackupError,
-    Download,
-    Manifest,
-    Proof,
-    complete,
-    describe,
-    loaded,
-    loaded_in_one_server,
-    newest,
-    read_manifest,
-    unfinished,
-)
+from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
 from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, urls_of
@@ -40,7 +28,7 @@ EMBEDDED = "embedded"
 class CopyingCommand(StoreCommand):
     """A command that fills the site's store with the site of another store."""
 
-    refusals = (BackupError, CannotFill)
+    refusals = (backups.BackupError, CannotFill)
 
     def copy_site(self, copy: Copy) -> None:
         """Run the copy from its beginning to its commit. Raises CannotFill; CommandError when keys are missing."""
@@ -59,7 +47,7 @@ class CopyingCommand(StoreCommand):
 
 
 class Backup(StoreCommand):
-    refusals = (BackupError, CannotFill)
+    refusals = (backups.BackupError, CannotFill)
     help = (
         "Write a backup of the whole store into a new folder in DIR, while the site runs. The folder holds everyone's "
         "sessions and password hashes: only you can read it. `restore` brings it back: docs/backup.md."
@@ -74,11 +62,11 @@ class Backup(StoreCommand):
         )
 
     def run(self, store: Store, **options: Any) -> None:
-        with unfinished(options["folder"]) as folder:
+        with backups.unfinished(options["folder"]) as folder:
             manifest = self._download(store, folder)
             if options["verify"]:
                 manifest = replace(manifest, errors=self._verify(folder, manifest))
-            made = complete(folder, manifest)
+            made = backups.complete(folder, manifest)
         size = sum(file.bytes for file in manifest.files)
         self.say(f"{made}: {manifest.users} users, {manifest.keys} keys, {size} bytes.")
         if manifest.errors:
@@ -86,17 +74,19 @@ class Backup(StoreCommand):
                 f"{made} is complete, but the store has errors: {manifest.errors}. Run `manage.py doctor --fix`."
             )
 
-    def _download(self, store: Store, folder: Path) -> Manifest:
-        about = describe(store)
+    def _download(self, store: Store, folder: Path) -> backups.Manifest:
+        about = backups.describe(store)
         if not about.users:
-            raise BackupError("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
-        download = Download(store, folder)
+            raise backups.BackupError(
+                "No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's."
+            )
+        download = backups.Download(store, folder)
         self.complete("Reading the snapshot", download)
         return replace(about, files=download.files)
 
-    def _verify(self, folder: Path, manifest: Manifest) -> int:
+    def _verify(self, folder: Path, manifest: backups.Manifest) -> int:
         """Print the errors in the backup; returns their number."""
-        with loaded_in_one_server([folder / file.name for file in manifest.files], manifest.database) as copy:
+        with backups.loaded_in_one_server([folder / file.name for file in manifest.files], manifest.database) as copy:
             census = Census(copy)
             self.complete("counts", census)
             counted = f"A server has loaded the backup: {census.users} users, {census.posts} posts"
@@ -138,12 +128,12 @@ class Restore(CopyingCommand):
         if backup.is_file():
             self._restore([backup], options["database"])
         else:
-            self._restore_backup(newest(backup))
+            self._restore_backup(backups.newest(backup))
 
     def _restore_backup(self, folder: Path) -> None:
-        manifest = read_manifest(folder)
+        manifest = backups.read_manifest(folder)
         _refuse_other_settings(manifest)
-        self.complete("Comparing checksums", Proof(folder, manifest))
+        self.complete("Comparing checksums", backups.Proof(folder, manifest))
         self.say(f"Restoring {folder}, {manifest.users} users.")
         self._restore([folder / file.name for file in manifest.files], manifest.database)
         if len(manifest.files) > 1:
@@ -151,7 +141,7 @@ class Restore(CopyingCommand):
 
     def _restore(self, files: Sequence[Path], database: int) -> None:
         target = connect_exactly()
-        with loaded(files, database) as source:
+        with backups.loaded(files, database) as source:
             _refuse_unsuitable(source, files, database)
             self.copy_site(Copy(source, target))
         if examine(target) is State.FOREIGN:
@@ -165,28 +155,28 @@ def _refuse_used() -> None:
             if settings.REDIS_URL
             else f"Stop the site, and move {embedded.folder()} away."
         )
-        raise BackupError(f"The store has users, and `restore` fills only an empty one. {fix}")
+        raise backups.BackupError(f"The store has users, and `restore` fills only an empty one. {fix}")
 
 
-def _refuse_other_settings(manifest: Manifest) -> None:
+def _refuse_other_settings(manifest: backups.Manifest) -> None:
     if manifest.key_prefix != keys.PREFIX:
-        raise BackupError(
+        raise backups.BackupError(
             f"The backup was made with REDIS_KEY_PREFIX={manifest.key_prefix!r}, and now it is {keys.PREFIX!r}. Set "
             "it as it was."
         )
     if manifest.post_ids == "snowflake" and settings.POST_IDS != "snowflake":
-        raise BackupError("The backup was made with POST_IDS=snowflake, which cannot be changed back. Set it.")
+        raise backups.BackupError("The backup was made with POST_IDS=snowflake, which cannot be changed back. Set it.")
 
 
 def _refuse_unsuitable(source: Store, files: Sequence[Path], database: int) -> None:
     holders = [server for server in source.servers() if server.hlen(keys.users())]
     if not holders:
-        raise BackupError(
+        raise backups.BackupError(
             f"{files[0]} has no users in database {database} with REDIS_KEY_PREFIX={keys.PREFIX!r}. Set the prefix "
             "and, for an RDB file, --database as they were, or take another file."
         )
     if any(server.get(keys.schema()) is not None and examine(server) is State.NEWER for server in source.servers()):
-        raise BackupError("A newer version of the site made this backup. Install that version.")
+        raise backups.BackupError("A newer version of the site made this backup. Install that version.")
 
 
 class CopySite(CopyingCommand):
@@ -276,16 +266,16 @@ class Upgrade(StoreCommand):
     def _repair(self, store: Store) -> None:
         """Version 1 needs what older versions did not write: the index of names, the ranking. `doctor` finds it missing
         and makes it, so all of its repairs run once."""
-        unfinished = []
+        left = []
         for examination in self.examine(store, inconsistencies(store), repairs=True):
             label = examination.check.label
             if examination.repaired:
                 self.say(f"{label}: {examination.repaired} repaired")
             if examination.left or examination.refused:
-                unfinished.append(f"{label} ({examination.refused})")
+                left.append(f"{label} ({examination.refused})")
         Memory.clear_all()
-        if unfinished:
-            raise CommandError(f"The upgrade is not finished: {'; '.join(unfinished)}. Then run this again.")
+        if left:
+            raise CommandError(f"The upgrade is not finished: {'; '.join(left)}. Then run this again.")
 
 
 class Command(NounCommand):

@@ -99,6 +99,8 @@ def test_user_without_a_verb_shows_the_user_whatever_the_name_is(words, shown, s
         Registration(store).register(name, "!")
     ManagementUtility(["manage.py", "user", *words]).execute()
     assert f"username: {shown}\n" in capsys.readouterr().out
+    call_command("user", *words)
+    assert f"username: {shown}\n" in capsys.readouterr().out
 
 
 def test_a_misspelled_verb_is_an_error_that_names_all_verbs(raw, capsys):

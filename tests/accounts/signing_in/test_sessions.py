@@ -22,8 +22,8 @@ from accounts.users.entities import Verified
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
+from retwis_site.store.commands import READS
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.schema import READS
 from tests.support.clock import Clock
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, log_in
 from tests.support.stores.key_layouts import make_due

@@ -121,6 +121,16 @@ def test_no_cache_keeps_the_page_of_a_user(site, browser, alice):
         assert "Cookie" in response["Vary"], url
 
 
+def test_no_cache_stores_a_redirect_to_the_login(site, browser, answers):
+    visitor = browser()
+    sent = {f"a form sent to {url}": visitor.post(url, {}) for url in addresses().values()}
+    to_login = {what: one for what, one in (answers | sent).items() if one.get("Location", "").startswith("/login/?")}
+    asking = {"/settings/", "/settings/sessions/", "/settings/recovery/", "/settings/invites/", "/settings/blocks/"}
+    assert {f"{url} of a visitor" for url in asking} <= set(to_login)
+    assert "a form sent to /@Alice/follow/" in to_login
+    assert [what for what, one in to_login.items() if one.get("Cache-Control") != "private, no-store"] == []
+
+
 def test_only_answers_that_are_the_same_for_everyone_are_public(answers):
     shared = {what for what, answer in answers.items() if "public" in answer.get("Cache-Control", "")} - set(STATIC)
     expected = {addresses()[name] for name in PUBLIC}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.inspector.changes import COMPLEXITY, recorded_steps, sent_command
+from retwis_site.inspector.changes import recorded_steps, sent_command
+from retwis_site.store.commands import FACTS
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.recorder import recording, watching
 from retwis_site.telemetry.redaction import HIDDEN
@@ -113,7 +114,7 @@ def _sent_names():
 
 @pytest.mark.parametrize("name", sorted(set(_sent_names())))
 def test_each_command_that_the_site_sends_has_its_complexity(name):
-    assert COMPLEXITY[name].startswith("O(")
+    assert FACTS[name].complexity.startswith("O(")
 
 
 def test_a_command_whose_key_comes_second_names_its_key():

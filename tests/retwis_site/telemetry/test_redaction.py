@@ -55,6 +55,21 @@ def test_a_key_is_shown_without_what_is_secret_in_it(key, shown):
     assert shown_key(key) == shown
 
 
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("dev:throttle:post:7", "dev:throttle:post:7"),
+        ("dev:throttle:login:192.0.2.1", f"dev:throttle:login:{HIDDEN}"),
+        ("dev:lease:like:1:2:n0nce", f"dev:lease:like:1:2:{HIDDEN}"),
+        ("dev:idem:7:t0ken", f"dev:idem:7:{HIDDEN}"),
+        ("dev:reset:d1gest", f"dev:reset:{HIDDEN}"),
+    ],
+)
+def test_a_key_keeps_the_prefix_of_the_site(monkeypatch, key, shown):
+    monkeypatch.setattr("retwis_site.store.kinds.PREFIX", "dev:")
+    assert shown_key(key) == shown
+
+
 def test_long_texts_and_many_arguments_are_cut():
     [_, body] = shown_arguments(("HSET", "post:7", "body", "a" * 1000))
     assert len(body) < 100

@@ -235,13 +235,13 @@ def test_ids_from_the_time_are_divided_into_ranges(raw, store, monkeypatch):
     for pid in timed:
         write_post(raw, pid, "dogs")
     Indexing(store).index(timed)  # one range
-    monkeypatch.setattr(rebuilding, "MOST_POSTS", 3)
+    monkeypatch.setattr(index, "MOST_POSTS", 3)
     reindex()
     starts = [int(start) for start in raw.zrange("posting_ranges", 0, -1)]
     assert starts == [SMALLEST, timed[3], timed[6]]
     assert posts_under(store, "dog") == set(timed)
     assert raw.hget("search_index", f"posts:{timed[6]}") == "2"
-    monkeypatch.setattr(rebuilding, "MOST_POSTS", 4)
+    monkeypatch.setattr(index, "MOST_POSTS", 4)
     reindex()
     assert [int(start) for start in raw.zrange("posting_ranges", 0, -1)] == [SMALLEST, timed[4]]
     assert posts_under(store, "dog") == set(timed)
@@ -259,7 +259,7 @@ def test_a_range_that_has_not_begun_stays(raw, store):
 
 @pytest.mark.parametrize("kind", ["counted", "timed"])
 def test_a_run_killed_anywhere_is_continued(raw, store, monkeypatch, kind):
-    monkeypatch.setattr(rebuilding, "MOST_POSTS", 2)
+    monkeypatch.setattr(index, "MOST_POSTS", 2)
     pids = [1, 16_390, 40_000] if kind == "counted" else [snowflake.make() for _ in range(6)]
     for pid in pids:
         write_post(raw, pid, "dogs")

@@ -61,6 +61,7 @@ def midnight(*day):
         ("from:@me", [ByPerson(Role.FROM, "me")]),
         ("to:ann", [ByPerson(Role.TO, "ann")]),
         ("from:", [word("from")]),
+        ("from:@", [word("from")]),
         ("#Tea", [WithTag("tea")]),
         ("＃TEA", [WithTag("tea")]),
         ("#tea-cup", [WithTag("tea"), word("cup")]),

@@ -6,14 +6,7 @@ from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.site_files import (
-    CannotExport,
-    Export,
-    NoFile,
-    compressing,
-    refuse_what_is_no_site,
-    replacing,
-)
+from retwis_site.maintenance import site_files
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
 
@@ -21,7 +14,7 @@ PIPE = "-"
 
 
 class Command(StoreCommand):
-    refusals = (CannotExport, NoFile)
+    refusals = (site_files.CannotExport, site_files.NoFile)
     help = (
         "Write the whole site into a file, while the site is in use: people with their password hashes, follows, posts "
         "and likes, as JSON lines. `import` reads it. docs/export.md describes it."
@@ -36,13 +29,13 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         try:
-            refuse_what_is_no_site(store)
+            site_files.refuse_what_is_no_site(store)
             if options["file"] == PIPE:
                 counts = self._write(store, sys.stdout.buffer, "")
                 sys.stdout.buffer.flush()
             else:
                 path = Path(options["file"])
-                with replacing(path) as file:
+                with site_files.replacing(path) as file:
                     counts = self._write(store, file, path.name)
         except OSError as error:
             raise CommandError(f"The file could not be written: {error}") from error
@@ -54,7 +47,7 @@ class Command(StoreCommand):
 
     def _write(self, store: Store, file: IO[bytes], name: str) -> dict[str, int]:
         """Returns the number of lines of each type."""
-        with compressing(file, name) as content:
-            export = Export(store, content)
+        with site_files.compressing(file, name) as content:
+            export = site_files.Export(store, content)
             self.complete("Exporting", export)
         return export.counts
