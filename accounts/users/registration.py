@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
-from accounts.users.repository import ask_owner, new_secret
+from accounts.users.repository import Users, new_secret
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, schema, snowflake
@@ -41,12 +41,10 @@ class Registration:
         """A uid for a new user. Three round trips. Raises NameTaken.
 
         Nothing comes of it before `complete`, so what must come before the commit can name the uid."""
-        pipe = self._store.pipeline()
-        owner, is_empty = ask_owner(pipe, username), schema.ask_empty(pipe)
-        pipe.execute()
-        if owner.value is not None:
+        owner, is_empty = Users(self._store).find_in_any_store(username)
+        if owner is not None:
             raise NameTaken(username)
-        uid, job = self._new_uid(username, schema.mark if is_empty.value else lambda pipe: None)
+        uid, job = self._new_uid(username, schema.mark if is_empty else lambda pipe: None)
         return Begun(uid, username, job)
 
     def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> Login:
@@ -70,27 +68,26 @@ class Registration:
         begun.job.done()
 
     def _new_uid(self, username: str, mark: Callable[[Pipe], object]) -> tuple[int, Job]:
-        """A new uid, and the job that makes a user of it. Two round trips. `mark` goes with the claim of the uid: no
-        user comes of it before.
+        """A new uid, and the job that makes a user of it. Two round trips. `mark` is done before there is a user.
 
         A uid made from the time is claimed with HSETNX. Its job comes first, since it says what the claim is for. When
         another process has made the same uid, the next one is tried: three round trips more. Raises WrongClock.
         """
         if settings.POST_IDS == "incr":
             pipe = self._store.pipeline()
-            number = pipe.incr(keys.next_user_id())
+            uid = pipe.incr(keys.next_user_id())
             mark(pipe)
             pipe.execute()
-            return number.value, self._outbox.add(f"user:{number.value}")
+            return uid.value, self._outbox.add(f"user:{uid.value}")
         jobs: list[Job] = []
 
         def claim(uid: int) -> bool:
             jobs.append(self._outbox.add(f"user:{uid}:{nonce()}"))
             pipe = jobs[-1].store.pipeline()
-            claimed = pipe.hsetnx(keys.user(uid), "username", username)
+            is_mine = pipe.hsetnx(keys.user(uid), "username", username)
             mark(pipe)
             pipe.execute()
-            if claimed.value:
+            if is_mine.value:
                 return True
             jobs[-1].done()
             return False

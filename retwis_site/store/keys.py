@@ -45,6 +45,7 @@ user = OfId(
     Hash((
         Field("username", says="as typed", shown=EVERYONE),
         Field("password", says="Django hash"),
+        Field("prepared_password", says="`<password> <hash>`: counts for this `password`, which is of another form"),
         Field("old_password", says="until the first login: the hash of another Retwis"),
         Field("auth", says="the secret of the account"),
         Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),

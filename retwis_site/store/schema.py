@@ -114,7 +114,7 @@ def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
 
 
 def mark(store: Store | Pipe) -> None:
-    """Say that the store is as this version of the site writes it. One round trip; none for a pipe, which queues it."""
+    """Say that the store is as this version of the site writes it. One round trip; a pipe queues it."""
     store.set(keys.schema(), str(VERSION))
 
 
