@@ -51,6 +51,7 @@ user = OfId(
         Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
         Field("used:<secret>", says="the hour of its last use, unix s"),
         Field("generation", says="sessions of another one have ended"),
+        Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
             "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
             line="recovery_code user hash made",
