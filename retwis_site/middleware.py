@@ -26,6 +26,7 @@ from retwis_site.features import queue_of
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import language_of
 from retwis_site.http.security_headers import headers_of_every_answer
+from retwis_site.http.weights import wanted_and_refused
 from retwis_site.rendering.error_pages import not_a_page, page_of_exception, refusal_of_body, too_busy, unread_form
 from retwis_site.rendering.request_heads import refusal_of_head
 from retwis_site.telemetry.middleware import ObservedRequests
@@ -87,7 +88,11 @@ class SiteMiddleware(ObservedRequests):
         refusal = refusal_of_head(request)
         if refusal is not None:
             return refusal
-        answer = self._file if self._files.autorefresh or path in self._files.files else self._in_language
+        answer: View = self._in_language
+        if self._files.autorefresh or path in self._files.files:
+            answer = self._file
+            encodings = request.META.get("HTTP_ACCEPT_ENCODING", "")
+            request.META["HTTP_ACCEPT_ENCODING"], _ = wanted_and_refused(encodings)
         if self._https is None:
             return answer(request)
         secured: HttpResponse = self._https.process_response(

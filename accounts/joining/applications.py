@@ -101,13 +101,13 @@ class Applications:
         text = self._store.hget(keys.applications(), username.lower())
         return None if text is None else read_application(text)
 
-    def tell(self, username: str, password: str, otherwise: Callable[[str], object]) -> None:
-        """Raises NotYetMember for the right password of an applicant. Else `otherwise` gets the password, so that every
-        name costs one hash. One round trip."""
+    def tell(self, username: str, passwords: Sequence[str], otherwise: Callable[[Sequence[str]], object]) -> None:
+        """Raises NotYetMember for the right password of an applicant, in one of its forms. Else `otherwise` gets them,
+        so that every name costs the same hashes. One round trip."""
         asked = self.find(username)
         if asked is None:
-            otherwise(password)
-        elif check_password(password, asked.password):
+            otherwise(passwords)
+        elif any(check_password(one, asked.password) for one in passwords):
             raise NotYetMember(_outcome(asked))
 
 

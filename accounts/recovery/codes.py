@@ -71,7 +71,8 @@ def codes_in(fields: dict[str, str]) -> list[str]:
 #
 # `reset:<digest of the token>` has the user, the generation of the user's sessions, and the user's role. So a link also
 # ends with a password change, and with whatever else ends all sessions; and what a moderator made for a member opens no
-# account of staff. UNLINK takes it: its reply tells one of two requests at once that it was first.
+# account of staff. The user's hash names the newest link, which alone opens the account. UNLINK takes it: its reply
+# tells one of two requests at once that it was first.
 
 
 LIVES = keys.reset.lives  # seconds
@@ -86,10 +87,17 @@ class ResetLinks:
         self._store = store
 
     def make(self, uid: int) -> str:
-        """The token of a new link for this user, 43 characters for an address. Two round trips."""
+        """The token of a new link for this user, 43 characters for an address. It ends those before it. Two round
+        trips, three for an account that is deleted meanwhile."""
         token = secrets.token_urlsafe(32)
         generation, role = self._store.hmget(keys.user(uid), MADE_FOR)
-        self._store.set_ex(_key(token), f"{uid}:{generation or ''}:{role or ''}", LIVES)
+        pipe = self._store.pipeline()
+        pipe.set_ex(_key(token), f"{uid}:{generation or ''}:{role or ''}", LIVES)
+        pipe.hset(keys.user(uid), {"reset_link": _digest(token)})
+        deleted = pipe.hget(keys.user(uid), "deleted")
+        pipe.execute()
+        if deleted.value is not None:
+            Users(self._store).take_back(uid, ["reset_link"])
         return token
 
     def owner(self, token: str) -> User | None:
@@ -99,8 +107,8 @@ class ResetLinks:
         uid = parse_id(text)
         if uid is None:
             return None
-        *about, generation, role = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR])
-        if made_for != f"{generation or ''}:{role or ''}":
+        *about, generation, role, newest = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
+        if made_for != f"{generation or ''}:{role or ''}" or newest not in (None, _digest(token)):
             return None
         username, _, deleted, state, until = about
         if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:
@@ -113,5 +121,9 @@ class ResetLinks:
         return user if user is not None and self._store.unlink(_key(token)) else None
 
 
+def _digest(token: str) -> str:
+    return hashlib.sha256(token[:LONGEST_TOKEN].encode(errors="replace")).hexdigest()[:32]
+
+
 def _key(token: str) -> str:
-    return keys.reset(hashlib.sha256(token[:LONGEST_TOKEN].encode(errors="replace")).hexdigest()[:32])
+    return keys.reset(_digest(token))

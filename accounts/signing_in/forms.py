@@ -11,7 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.joining.applications import LONGEST_WHY, NotYetMember
-from accounts.signing_in.passwords import LONGEST_PASSWORD, check_new_password
+from accounts.signing_in.passwords import check_length, check_new_password, forms_of
 from accounts.users.entities import Verified
 from accounts.users.names import in_one_line
 from retwis_site.http.form_fields import MaxLength, TextField
@@ -41,7 +41,7 @@ class PasswordField(forms.CharField):
 
     def __init__(self, autocomplete: str, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-        super().__init__(strip=False, validators=[MaxLength(LONGEST_PASSWORD)], widget=widget, **kwargs)
+        super().__init__(strip=False, validators=[check_length], widget=widget, **kwargs)
 
 
 class UsernameField(forms.CharField):
@@ -73,7 +73,7 @@ class NewPasswordForm(forms.Form):
         except forms.ValidationError as error:
             self.add_error("password1", error)
             return cleaned
-        if second and first != second:
+        if second and forms_of(first)[0] != forms_of(second)[0]:
             self.add_error("password2", _("The passwords do not match."))
         return cleaned
 

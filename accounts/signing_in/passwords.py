@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from precis_i18n import get_profile
 
 from accounts.joining.applications import Applications
 from accounts.signing_in.sessions.repository import Sessions, StoredPassword
@@ -38,22 +39,52 @@ NICENESS, NICENESS_IN_A_CROWD = 5, 10
 # Forms with a password wait here. A process takes some 30 of them in a second, so a person waits about two seconds.
 HASHING = FairQueue(at_once=2, waiting=60)
 LONGEST_PASSWORD = 128  # characters; to hash a megabyte would keep a process busy
+MOST_PARTS = 4  # characters that a keyboard may send for one: a letter and its marks
+
+_OPAQUE_STRING = get_profile("OpaqueString")
+
+
+def prepared(password: str) -> str | None:
+    """The one form of a password that keyboards type in different ways (RFC 8265, OpaqueString): accents joined to
+    their letters, every space the same. None for a text that is no password: it has invisible or unassigned
+    characters."""
+    try:
+        return str(_OPAQUE_STRING.enforce(password))
+    except UnicodeError:
+        return None
+
+
+def forms_of(password: str) -> list[str]:
+    """The prepared form of a typed password, and the typed one where it is another: a hash from before has that."""
+    return list(dict.fromkeys([prepared(password) or password, password]))
+
+
+def check_length(password: str) -> None:
+    """Raises ValidationError for a password whose prepared form is too long."""
+    MaxLength(LONGEST_PASSWORD)(password if len(password) > LONGEST_PASSWORD * MOST_PARTS else forms_of(password)[0])
 
 
 def check_new_password(password: str, username: str) -> None:
-    """Raises ValidationError for a password that is too long, too short, too common, has a null character, or is the
-    username or the name of the site, in any letter case."""
-    MaxLength(LONGEST_PASSWORD)(password)
+    """Raises ValidationError for a password that is too long, too short, too common, has characters that not every
+    keyboard sends in the same way, or is the username or the name of the site, in any letter case."""
+    check_length(password)
     if "\0" in password:
         raise ValidationError(_("Null characters are not allowed."))
+    kept = prepared(password)
+    if kept is None:
+        raise ValidationError(
+            _("A password cannot have control characters or invisible ones, such as those inside some emoji.")
+        )
     validate_password(password)
-    if password.casefold() in {username.casefold(), site_name().casefold()}:
+    if kept.casefold() in {username.casefold(), site_name().casefold()}:
         raise ValidationError(_("Your username and the name of the site are no passwords. Choose another one."))
 
 
 class LeanArgon2PasswordHasher(Argon2PasswordHasher):
     """19 MiB for each hash. With Django's default of 100 MiB, a few logins at once fill the memory of a small server.
 
+    Each new hash is one of the prepared form, wherever the password comes from. `verify` compares exactly, as typed
+    passwords of older hashes need it: `forms_of` has both.
     Source: OWASP Password Storage Cheat Sheet (m=19456 KiB, t=2, p=1).
     """
 
@@ -62,7 +93,7 @@ class LeanArgon2PasswordHasher(Argon2PasswordHasher):
     parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
-        return _behind_pages(super().encode, password, salt)
+        return _behind_pages(super().encode, forms_of(password)[0], salt)
 
     def verify(self, password: str, encoded: str) -> bool:
         return _behind_pages(super().verify, password, encoded)
@@ -133,9 +164,9 @@ class RedisBackend:
         """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does.
 
         Both take the same time, except for an account with a slower hash of another Retwis. Five round trips; four
-        more for the first login with such a hash. Raises StoreError; raises TooOften after too many wrong passwords for
-        this account from the request's address, or after too many logins from that address. Raises SuspendedLogin for
-        the right password of a suspended account.
+        more for the first login with such a hash, one more for the first with a hash of another form. Raises
+        StoreError; raises TooOften after too many wrong passwords for this account from the request's address, or after
+        too many logins from that address. Raises SuspendedLogin for the right password of a suspended account.
         """
         if username is None or password is None:
             return None
@@ -162,29 +193,40 @@ class RedisBackend:
         sessions = Sessions(connect())
         uid = Users(connect()).find(username)
         stored = sessions.stored_password(uid) if uid is not None else None
+        forms = forms_of(password)
         if uid is None or stored is None:
-            # One hash, as for a wrong password.
-            Applications(connect()).tell(username, password, otherwise=make_password)
+            # As many hashes as for a wrong password.
+            Applications(connect()).tell(username, forms, otherwise=_hash_in_vain)
             return None
-        if not _matches(password, uid, stored):
+        fitting = _fitting(forms, uid, stored)
+        if fitting is None:
             return None
         if stored.is_suspended:
             raise SuspendedLogin(uid)
         if stored.is_old:
             sessions.replace_old_password(uid, stored.secret, make_password(password))
+        elif fitting != forms[0]:
+            sessions.add_prepared_password(uid, stored.encoded, make_password(password))
         return Verified(User(uid, stored.username), stored.generation, stored.language)
 
 
-def _matches(password: str, uid: int, stored: StoredPassword) -> bool:
+def _fitting(forms: Sequence[str], uid: int, stored: StoredPassword) -> str | None:
+    """The form whose hash is stored."""
     try:
-        if check_password(password, stored.encoded):
-            return True
+        for form in forms:
+            if check_password(form, stored.encoded):
+                return form
     except (ValueError, AssertionError, Argon2Error):  # what Django's hashers raise for a damaged hash
         logger.error(
             "the stored password of user %d is damaged: nobody can log in; `manage.py changepassword` sets another", uid
         )
-        make_password(password)
-        return False
+        _hash_in_vain(forms)
+        return None
     if stored.is_old:
-        make_password(password)  # to compare an MD5 takes no time; an unknown name costs a hash
-    return False
+        _hash_in_vain(forms)  # to compare an MD5 takes no time; an unknown name costs a hash for each form
+    return None
+
+
+def _hash_in_vain(forms: Sequence[str]) -> None:
+    for form in forms:
+        make_password(form)

@@ -1,7 +1,7 @@
 """Registration: the keys of a new user, and the one command that decides who has a name."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import Users, new_secret
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
-from retwis_site.store import keys, snowflake
-from retwis_site.store.client import Store
+from retwis_site.store import keys, schema, snowflake
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce
 
 
@@ -41,9 +41,10 @@ class Registration:
         """A uid for a new user. Three round trips. Raises NameTaken.
 
         Nothing comes of it before `complete`, so what must come before the commit can name the uid."""
-        if Users(self._store).find(username) is not None:
+        owner, is_empty = Users(self._store).find_in_any_store(username)
+        if owner is not None:
             raise NameTaken(username)
-        uid, job = self._new_uid(username)
+        uid, job = self._new_uid(username, schema.mark if is_empty else lambda pipe: None)
         return Begun(uid, username, job)
 
     def complete(self, begun: Begun, password: str, fields: Mapping[str, str]) -> Login:
@@ -66,20 +67,27 @@ class Registration:
         begun.job.store.unlink(keys.user(begun.uid))
         begun.job.done()
 
-    def _new_uid(self, username: str) -> tuple[int, Job]:
-        """A new uid, and the job that makes a user of it. Two round trips.
+    def _new_uid(self, username: str, mark: Callable[[Pipe], object]) -> tuple[int, Job]:
+        """A new uid, and the job that makes a user of it. Two round trips. `mark` is done before there is a user.
 
         A uid made from the time is claimed with HSETNX. Its job comes first, since it says what the claim is for. When
         another process has made the same uid, the next one is tried: three round trips more. Raises WrongClock.
         """
         if settings.POST_IDS == "incr":
-            uid = self._store.incr(keys.next_user_id())
-            return uid, self._outbox.add(f"user:{uid}")
+            pipe = self._store.pipeline()
+            uid = pipe.incr(keys.next_user_id())
+            mark(pipe)
+            pipe.execute()
+            return uid.value, self._outbox.add(f"user:{uid.value}")
         jobs: list[Job] = []
 
         def claim(uid: int) -> bool:
             jobs.append(self._outbox.add(f"user:{uid}:{nonce()}"))
-            if jobs[-1].store.hsetnx(keys.user(uid), "username", username):
+            pipe = jobs[-1].store.pipeline()
+            is_mine = pipe.hsetnx(keys.user(uid), "username", username)
+            mark(pipe)
+            pipe.execute()
+            if is_mine.value:
                 return True
             jobs[-1].done()
             return False

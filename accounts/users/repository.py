@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
-from retwis_site.store import keys
+from retwis_site.store import keys, schema
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
@@ -20,6 +20,7 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
 NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
+HASHES = ("password", "prepared_password", "old_password")
 PERSON = ("username", "name", "deleted", "state", "state_until")
 
 # An entry has a user of some 250 bytes, so all have 2 MB.
@@ -36,6 +37,13 @@ class Users:
     def find(self, name: str) -> int | None:
         """The uid of a username, as typed or in lower case; None when no user has it. One round trip."""
         return answer(self._store, ask_owner, name)
+
+    def find_in_any_store(self, name: str) -> tuple[int | None, bool]:
+        """As for `find`, and whether the store is empty and has no mark. One round trip."""
+        pipe = self._store.pipeline()
+        owner, is_empty = ask_owner(pipe, name), schema.ask_empty(pipe)
+        pipe.execute()
+        return owner.value, is_empty.value
 
     def how_many(self) -> int:
         """The number of users. One round trip."""
@@ -169,6 +177,20 @@ def new_secret() -> str:
 def spellings(name: str) -> list[str]:
     """The fields of `users` that may lead from a name to its owner: as typed, and in lower case."""
     return [name, name.lower()]
+
+
+def hash_that_counts(password: str | None, prepared: str | None, old: str | None) -> str | None:
+    """The hash of a user, from the fields HASHES. `prepared_password` has one for a `password`, with that before it."""
+    made_for, _, encoded = (prepared or "").partition(" ")
+    if encoded and made_for == password:
+        return encoded
+    return old if password is None else password
+
+
+def overruled_hashes(fields: Mapping[str, str]) -> list[str]:
+    """The fields of these whose hash does not count, but for `password`."""
+    counts = hash_that_counts(*(fields.get(name) for name in HASHES))
+    return [name for name in HASHES[1:] if name in fields and not fields[name].endswith(counts or "-")]
 
 
 def ask_owner(pipe: Pipe, name: str) -> Result[int | None]:

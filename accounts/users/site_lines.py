@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import get_hasher, is_password_usable, make_pas
 
 from accounts.users.entities import User
 from accounts.users.names import entries, queue_skeletons
-from accounts.users.repository import ask_owner, new_secret
+from accounts.users.repository import HASHES, ask_owner, hash_that_counts, new_secret
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
 from retwis_site.maintenance.site_files import CannotExport
@@ -19,7 +19,7 @@ from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.schema import is_hash
 
 ABOUT = ("name", "bio", "language")
-READ = ("username", "password", "old_password", *ABOUT, "deleted")
+READ = ("username", *HASHES, *ABOUT, "deleted")
 FIELDS = {"id": ID, "username": NAME, "password": PASSWORD, **dict.fromkeys(ABOUT, TEXT), "registered": TIME_OR_NULL}
 FIELDS_OF_DELETED = {"id": ID, "username": NAME, "deleted": TIME}
 
@@ -45,7 +45,7 @@ def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) 
         return line | {"deleted": iso(stored_time(keys.user(uid), deleted))}
     if password and not is_hash(password):  # everyone with the file could read it
         raise CannotExport(f"The password of {name} is in clear text. Run `manage.py changepassword {name}`.")
-    line["password"] = password or fields["old_password"]
+    line["password"] = hash_that_counts(password or None, fields["prepared_password"], fields["old_password"])
     line |= {field: fields[field] or "" for field in ABOUT}
     return line | {"registered": None if registered is None else iso(integer(registered))}
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
 
 from retwis_site.http import cookies
+from retwis_site.http.weights import wanted_and_refused
 
 CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
@@ -32,10 +33,13 @@ def _beginning(header: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _best_match(header: str) -> str:
-    """The code that Django chooses for an Accept-Language header."""
+    """The code that Django chooses for an Accept-Language header. When the header refuses that language, the first of
+    the site's that it does not refuse, if there is one."""
     request = HttpRequest()
-    request.META["HTTP_ACCEPT_LANGUAGE"] = header
-    return translation.get_language_from_request(request)
+    request.META["HTTP_ACCEPT_LANGUAGE"], refused = wanted_and_refused(header)
+    best = translation.get_language_from_request(request)
+    candidates = [best, *(code for code, _ in settings.LANGUAGES)]
+    return next((code for code in candidates if refused.isdisjoint({code, code.partition("-")[0]})), best)
 
 
 def headers_in(language: str) -> dict[str, str]:

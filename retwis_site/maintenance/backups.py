@@ -219,7 +219,7 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a complete backup. Raises BackupError."""
     try:
-        content = json.loads((folder / MANIFEST).read_text())
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8-sig"))
         if not isinstance(content, dict) or content.pop("format") != "retwis-backup":
             raise ValueError("not a backup of this site")
         if content.pop("version") != FORMAT:

@@ -10,6 +10,7 @@ import tempfile
 import time
 import zlib
 from array import array
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -241,12 +242,13 @@ class BadFile(Exception):
 
 
 def raw_lines(content: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long comes without its line break. Raises BadFile."""
+    """The lines of a file, without the BOM that some editors write before them; a line that is too long comes without
+    its line break. Raises BadFile."""
     number = 0
     try:
         while raw := content.readline(LONGEST):
             number += 1
-            yield raw
+            yield raw if number > 1 else raw.removeprefix(BOM_UTF8)
     except DAMAGED as error:
         raise BadFile(number + 1, f"it cannot be decompressed: {error}") from error
 

@@ -153,14 +153,19 @@ class NounCommand(BaseCommand):
 def urls_of(source: str) -> list[str]:
     """The addresses that --from names, with commas between them. `-`: the first line of standard input has them, since
     other users of the machine can read a password in an argument."""
-    return topology.split(sys.stdin.readline() if source == "-" else source)
+    return topology.split(_first_line() if source == "-" else source)
+
+
+def _first_line() -> str:
+    """Of standard input, without the BOM with which some editors begin a file."""
+    return sys.stdin.readline().removeprefix("\ufeff").rstrip("\r\n")
 
 
 def read_password() -> str:
     """A password: from a prompt on a terminal, else the first line of standard input. Never an argument: other users of
     the machine can read arguments. Raises CommandError."""
     if not sys.stdin.isatty():
-        password = sys.stdin.readline().rstrip("\r\n")
+        password = _first_line()
     else:
         password = getpass("Password: ")
         if getpass("Password again: ") != password:

@@ -72,9 +72,9 @@ class Pipe(Commands):
             batch.fill(self._store.exchange(batch.queued))
 
     @property
-    def is_gated(self) -> bool:
+    def is_foreign(self) -> bool:
         """As for `Store`."""
-        return self._store.is_gated
+        return self._store.is_foreign
 
     def take(self) -> Batch:
         """Empty the queue; returns what was queued, for a caller that sends it itself."""
@@ -112,9 +112,9 @@ class Store(Commands):
         self._hangs_until = 0.0  # monotonic seconds; until then no command is sent
 
     @property
-    def is_gated(self) -> bool:
-        """Whether the store is not known to be this site's. After a round trip: the official Retwis has written it."""
-        return self.gate is not None
+    def is_foreign(self) -> bool:
+        """Whether the official Retwis has written the store. Known after a round trip."""
+        return self.gate is not None and self.gate.is_foreign
 
     def send(self, *command: str | float | bytes, **options: Any) -> Any:
         [reply] = self.exchange([(asked(command) if recorder.is_watched() else command, options)])
@@ -122,11 +122,16 @@ class Store(Commands):
 
     def exchange(self, queued: list[Queued]) -> list[Any]:
         """Send commands together; returns the replies in the same order. One round trip. Raises StoreError."""
-        if self.gate is not None:
-            self.gate.pass_(str(command[0]) for command, _ in queued)
+        if self.gate is not None and not self.gate.is_open:
+            self.gate.pass_(_names(queued))
         with self.round_trip([command for command, _ in queued]):
             replies = self.transport.exchange(queued)
-        return checked(queued, replies)
+        try:
+            return checked(queued, replies)
+        except StoreRefused:  # by a replica, or a proxy that has lost a server: what answers next may hold other data
+            if self.gate is not None:
+                self.gate.is_open = False
+            raise
 
     def pipeline(self) -> Pipe:
         return _WatchedPipe(self) if recorder.is_watched() else Pipe(self)
@@ -151,8 +156,8 @@ class Store(Commands):
         ahead: Batch | None = None
         for pipe in pipes:
             batch = pipe.take()
-            if self.gate is not None:
-                self.gate.pass_(str(command[0]) for command, _ in batch.queued)
+            if self.gate is not None and not self.gate.is_open:
+                self.gate.pass_(_names(batch.queued))
             with self.round_trip([command for command, _ in batch.queued]):
                 conversation.write(batch.queued)
             if ahead is not None:
@@ -214,6 +219,11 @@ class Store(Commands):
         with _Failures(self):
             return [Store(OneServer(server)) for server in self.transport.servers()]
 
+    def look_again(self, queued: Sequence[Queued]) -> None:
+        """For the first commands of each connection. Errors as for `Gate.pass_`."""
+        if self.gate is not None:
+            self.gate.look_again(_names(queued))
+
     def refuse_while_hanging(self) -> None:
         """Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
@@ -261,6 +271,10 @@ class RoundTrip(_Failures):
         super().__exit__(kind, error, traceback)
 
 
+def _names(queued: Sequence[Queued]) -> Iterator[str]:
+    return (str(command[0]) for command, _ in queued)
+
+
 def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
     """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
     cursor, chunk = scan(0)
@@ -274,15 +288,23 @@ def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
 def connect() -> Store:
     """The store of this process; threads share it. No round trip: the first command fails when the server is down.
 
-    A gate stands before its commands until the store is known: `schema.py`."""
-    store = Store(get_redis_connection("store"))
-    store.gate = Gate(without_gate(), partial(setattr, store, "gate", None))
+    A gate stands before its commands until the store is known, and looks again at each new connection: `schema.py`."""
+    transport = get_redis_connection("store")
+    store = Store(transport)
+    store.gate = Gate(without_gate())
+    transport.before_first = store.look_again
     return store
 
 
 def without_gate() -> Store:
-    """The site's store, whatever its state: for the commands that change the state. No round trip."""
-    return Store(get_redis_connection("store"))
+    """The site's store over connections of its own, whatever its state: for the gate, and for the commands that change
+    the state. No round trip."""
+    return Store(topology.transport(_options()))
+
+
+def _options() -> dict[str, Any]:
+    options: dict[str, Any] = settings.CACHES["store"]["OPTIONS"].get("CONNECTION_POOL_KWARGS", {})
+    return options
 
 
 # For copies: bytes that are not UTF-8 stay as they are, and timeouts are longer, since no page waits.
@@ -292,7 +314,7 @@ _EXACT_OPTIONS = {"encoding_errors": "surrogateescape", "socket_timeout": 10.0}
 def connect_exactly(urls: Sequence[str] = ()) -> Store:
     """The site's store, or the store at `urls`, with every byte unchanged. For management commands only: its texts must
     not be shown on a page. One round trip to each of `urls`."""
-    options = settings.CACHES["store"]["OPTIONS"].get("CONNECTION_POOL_KWARGS", {}) | _EXACT_OPTIONS
+    options = _options() | _EXACT_OPTIONS
     if not urls:
         return Store(topology.transport(options))
     store = Store(topology.servers(urls, options))

@@ -45,11 +45,13 @@ user = OfId(
     Hash((
         Field("username", says="as typed", shown=EVERYONE),
         Field("password", says="Django hash"),
+        Field("prepared_password", says="`<password> <hash>`: counts for this `password`, which is of another form"),
         Field("old_password", says="until the first login: the hash of another Retwis"),
         Field("auth", says="the secret of the account"),
         Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
         Field("used:<secret>", says="the hour of its last use, unix s"),
         Field("generation", says="sessions of another one have ended"),
+        Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
             "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
             line="recovery_code user hash made",

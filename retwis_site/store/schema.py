@@ -7,7 +7,7 @@ passwords are readable. Until `manage.py adopt` has run, the site only reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,11 @@ from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.commands import READS
 from retwis_site.store.ids import parse_number, stored_id, stored_ids
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.replies import Result
 
 if TYPE_CHECKING:
-    from retwis_site.store.client import Store
+    from retwis_site.store.client import Pipe, Store
 
 VERSION = 1
 ADOPTING = "adopting"  # instead of a version while `adopt` is under way
@@ -106,9 +108,15 @@ def _passwords(store: Store, uids: Sequence[int]) -> list[str | None]:
     return [password.value for password in passwords]
 
 
-def mark(store: Store) -> None:
-    """Say that the store is as this version of the site writes it. One round trip."""
+def mark(store: Store | Pipe) -> None:
+    """Say that the store is as this version of the site writes it. One round trip; a pipe queues it."""
     store.set(keys.schema(), str(VERSION))
+
+
+def ask_empty(pipe: Pipe) -> Result[bool]:
+    """Whether the store has no users and no mark: then the first of its users writes the mark."""
+    version, users = pipe.get(keys.schema()), pipe.zcard(keys.users_by_time())
+    return Result(lambda: version.value is None and not users.value)
 
 
 def is_hash(password: str) -> bool:
@@ -136,18 +144,28 @@ def _of_version(version: str | None) -> State | None:
 class Gate:
     """Stands before the commands of a process until its store is known to be one that the site may write to.
 
-    While it stands, each round trip costs those of `examine` more: the store may be filled or adopted at any time."""
+    While it is closed, each round trip costs those of `examine` more: the store may be filled or adopted at any time.
+    It closes again when the server may be another one, or hold other data."""
 
-    def __init__(self, store: Store, open_: Callable[[], None]) -> None:
-        """`store`: the same store without a gate. `open_` removes the gate."""
+    def __init__(self, store: Store) -> None:
+        """`store`: the same store without a gate, with connections of its own."""
         self._store = store
-        self._open = open_
+        self.is_open = False
+        self.is_foreign = False  # as the last look has found
+
+    def look_again(self, commands: Iterable[str]) -> None:
+        """For the first commands of a connection. A restarted server may have loaded other data, so nothing counts that
+        this process knows of the store. Round trips of `examine`. Returns or raises like `pass_`."""
+        self.is_open = False
+        Memory.clear_all()
+        self.pass_(commands)
 
     def pass_(self, commands: Iterable[str]) -> None:
         """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema, NotFilled."""
         state = examine(self._store)
+        self.is_foreign = state is State.FOREIGN
         if state in {State.OURS, State.OLDER}:
-            self._open()
+            self.is_open = True
         elif state is State.NEWER:
             raise NewerSchema(
                 f"a newer version of the site has written this store; this one knows its schema up to {VERSION}: "
@@ -158,7 +176,7 @@ class Gate:
                 "the store has a part of a site: an import, a copy or a restore into it has not ended. Run that again, "
                 "or set REDIS_URL to another store"
             )
-        elif state is State.FOREIGN and not READS.issuperset(commands):
+        elif self.is_foreign and not READS.issuperset(commands):
             raise StoreReadOnly(
                 "the store takes no writes: the official Retwis has written it. Turn it into one of this site with "
                 "`manage.py adopt`; docs/adopting.md says what that does."

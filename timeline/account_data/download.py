@@ -157,7 +157,7 @@ def read(file: IO[bytes]) -> Download:
     """Verify all of a file. Raises BadFile."""
     download: Download | None = None
     fields = FIELDS | {relation.kind: _fields_of(relation) for relation in restored()}
-    place, number = 0, 0
+    number = 0
     for number, raw in enumerate(raw_lines(file), 1):
         line = parsed(number, raw)
         if number == 1:
@@ -170,8 +170,7 @@ def read(file: IO[bytes]) -> Download:
             return download
         else:
             check_fields(number, line, fields.get(line["type"], {}))
-            download.add(line, place)
-        place += len(raw)
+            download.add(line, file.tell() - len(raw))
     raise BadFile(number + 1, "there is no line with the type end")
 
 

@@ -149,7 +149,7 @@ class Profiles:
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it
         has no `updates:`. Two round trips there, else none."""
-        if not self._store.is_gated:
+        if not self._store.is_foreign:
             return []
         listed = stored_ids(keys.home(uid), self._store.lrange(keys.home(uid), 0, KEPT - 1))
         records, _ = Posts(self._store).read({pid for pid in listed if before is None or pid < before})

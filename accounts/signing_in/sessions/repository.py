@@ -23,7 +23,7 @@ from accounts.signing_in.sessions.entities import (
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
-from accounts.users.repository import Users, new_secret, state_now
+from accounts.users.repository import HASHES, Users, hash_that_counts, new_secret, overruled_hashes, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
@@ -61,11 +61,11 @@ class Sessions:
     def stored_password(self, uid: int) -> StoredPassword | None:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
         password change has replaced that. One round trip."""
-        asked = ["username", "password", "auth", "deleted", "old_password", "generation", "language"]
-        username, password, auth, deleted, old, generation, language, *state = self._store.hmget(
+        asked = ["username", *HASHES, "auth", "deleted", "generation", "language"]
+        username, password, added, old, auth, deleted, generation, language, *state = self._store.hmget(
             keys.user(uid), [*asked, "state", "state_until"]
         )
-        encoded = password if password is not None else old
+        encoded = hash_that_counts(password, added, old)
         if username is None or encoded is None or deleted is not None:
             return None
         return StoredPassword(
@@ -89,6 +89,12 @@ class Sessions:
         with suppress(LeaseEnded):
             Users(job.store).take_back(uid, superfluous)
             job.done()
+
+    def add_prepared_password(self, uid: int, encoded: str, prepared: str) -> None:
+        """Let the hash of a verified password in its prepared form count instead of `encoded`, which is of the form
+        that was typed. It counts for that one alone, so it never undoes a password change. One round trip, two for a
+        deleted account."""
+        Users(self._store).write(uid, {"prepared_password": f"{encoded} {prepared}"})
 
     def open(self, verified: Verified, device: Device) -> Login:
         """Begin a session on a device. Two round trips; two more when others have ended or are too many.
@@ -126,7 +132,7 @@ class Sessions:
         Round trips as for `end_all`.
 
         One HSET writes the hash, another official secret and another generation, so no session outlives the old
-        password. An `old_password`, which it overrules, is removed after it.
+        password. The fields that it overrules are removed after it.
         """
         return self._end_generation(uid, {"password": password})
 
@@ -163,8 +169,8 @@ class Sessions:
         pipe = self._store.pipeline()
         if current != old:
             pipe.hdel(keys.auths(), old)
-        if "password" in fields and "old_password" in fields:
-            pipe.hdel(keys.user(uid), "old_password")
+        for overruled in overruled_hashes(fields):
+            pipe.hdel(keys.user(uid), overruled)
         pipe.execute()
         self.remove(uid, ended_in(fields))
 

@@ -16,7 +16,7 @@ from redis.crc import key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from retwis_site.store.connection.recorder import KEY_IS_SECOND
-from retwis_site.store.connection.transport import BorrowedConnection, Queued, borrow
+from retwis_site.store.connection.transport import BeforeFirst, BorrowedConnection, Queued, borrow
 
 SLOTS = 16384
 REFRESH_EVERY = 0.5  # seconds between two questions for the map
@@ -88,11 +88,11 @@ class SlotMap:
                 raise redis.ConnectionError(str(_with_address(address, error))) from error
             raise _with_address(address, error) from error
 
-    def connection(self, address: Address) -> BorrowedConnection:
+    def connection(self, address: Address, before_first: BeforeFirst = None) -> BorrowedConnection:
         """A connection to a server. Raises redis.RedisError; at once when the server hangs."""
         if time.monotonic() < self._hangs.get(address, 0.0):
             raise redis.ConnectionError(f"{address[0]}:{address[1]} did not answer a moment ago")
-        return borrow(self.client(address))
+        return borrow(self.client(address), before_first)
 
     def note_failure(self, address: Address) -> None:
         """From now on this server is the last to be asked for the map."""
@@ -198,6 +198,7 @@ class ClusterTransport:
 
     def __init__(self, slots: SlotMap) -> None:
         self.slots = slots
+        self.before_first: BeforeFirst = None
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
         """Like `Transport.exchange`. One round trip for any number of servers. When a slot has moved, one more; and
@@ -237,7 +238,7 @@ class ClusterTransport:
         try:
             for address, places in shares.items():
                 with self.slots.watching(address):
-                    unread[address] = self.slots.connection(address)
+                    unread[address] = self.slots.connection(address, self.before_first)
                     unread[address].write([queued[place] for place in places])
             for address, places in shares.items():
                 with self.slots.watching(address):
@@ -260,7 +261,7 @@ class ClusterTransport:
     def _send_asking(self, address: Address, queued: Queued) -> Any:
         """While a slot moves, a key that has left its old server is asked for at the new one. One round trip."""
         with self.slots.watching(address):
-            permitted, reply = self.slots.connection(address).exchange([ASKING, queued])
+            permitted, reply = self.slots.connection(address, self.before_first).exchange([ASKING, queued])
         return permitted if isinstance(permitted, redis.ResponseError) else reply
 
 

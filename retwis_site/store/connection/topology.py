@@ -129,7 +129,7 @@ def cluster(urls: Sequence[str], options: Options, where: str = "--from") -> Tra
     addresses, common = _addresses(urls, 6379, where)
     if common.pop("db", 0):
         raise ImproperlyConfigured(f"A cluster has one database, number 0. Take the number out of {where}.")
-    every = {"retry": _no_retries(), **_every_connection(), **options, **common, **_greeting(common)}
+    every = {"retry": _no_retries(), **_every_connection(), **options, **common}
     return ClusterTransport(SlotMap(addresses, lambda host, port: redis.Redis(host=host, port=port, **every)))
 
 
@@ -141,21 +141,19 @@ def _every_connection() -> Options:
         "socket_connect_timeout": settings.REDIS_TIMEOUT,
         "protocol": 2,
         "driver_info": None,  # no CLIENT SETINFO: a proxy would close the connection
+        "redis_connect_func": _greet,
     }
 
 
-def _greeting(options: Options) -> Options:
-    """The additional options of a TLS connection without a password: it begins with a PING. A TLS server first sends
-    session tickets, and redis-py treats a connection as broken when data arrives before the first reply."""
-    encrypted = options.get("ssl") or options.get("connection_class") is SSLConnection
-    return {"redis_connect_func": _greet} if encrypted and not options.get("password") else {}
-
-
 def _greet(connection: Any) -> None:
+    """A TLS connection without a password begins with a PING: a TLS server first sends session tickets, and redis-py
+    treats a connection as broken when data arrives before the first reply."""
+    connection.is_new = True
     connection.on_connect()
-    connection.send_command("PING", check_health=False)
-    with suppress(redis.ResponseError):  # an error reply also proves that the connection works
-        connection.read_response()
+    if isinstance(connection, SSLConnection) and not connection.password:
+        connection.send_command("PING", check_health=False)
+        with suppress(redis.ResponseError):  # an error reply also proves that the connection works
+            connection.read_response()
 
 
 def _no_retries() -> Retry:
@@ -184,11 +182,9 @@ def _sentinel(options: Options) -> Transport:
     addresses, common = _addresses(_some_urls(), 26379, "REDIS_URL")
     encryption = {name: value for name, value in common.items() if name.startswith("ssl")}
     user = encryption | _sentinel_user()
-    sentinel_options = options | user | _greeting(user) | {"retry": _no_retries()}
+    sentinel_options = options | user | {"retry": _no_retries()}
     build: Any = Sentinels
-    sentinels = build(
-        addresses, sentinel_kwargs=sentinel_options, retry=_no_retries(), **options, **common, **_greeting(common)
-    )
+    sentinels = build(addresses, sentinel_kwargs=sentinel_options, retry=_no_retries(), **options, **common)
     return OneServer(sentinels.master_for(settings.REDIS_SENTINEL_SERVICE))
 
 
@@ -208,8 +204,8 @@ TOPOLOGIES = {"server": _server, "sentinel": _sentinel, "cluster": _cluster, "tw
 
 
 def _client(url: str, options: Options, where: str = "REDIS_URL") -> "redis.Redis":
-    more = options | _greeting(parsed(url, where))
-    return redis.Redis(connection_pool=Pool.from_url(url, retry=_no_retries(), **more))
+    parsed(url, where)  # raises ImproperlyConfigured
+    return redis.Redis(connection_pool=Pool.from_url(url, retry=_no_retries(), **options))
 
 
 def _one_url() -> str:

@@ -23,6 +23,10 @@ AS_SENT: dict[str, Any] = {}  # the options of a command whose reply redis-py do
 _pack: Callable[[Any], bytes] = pack_command
 
 
+# What is called with the first commands of each new connection, before they are sent. If it raises, they are not sent.
+BeforeFirst = Callable[[Sequence[Queued]], object] | None
+
+
 class Transport(Protocol):
     """Sends commands to a server, or to several that share the keys."""
 
@@ -84,7 +88,8 @@ class _PrecededConversation:
 class BorrowedConnection:
     """A connection from a server's pool, for one `exchange`; or for `write`, `read` and then `give_back`."""
 
-    def __init__(self, client: "redis.Redis") -> None:
+    def __init__(self, client: "redis.Redis", before_first: BeforeFirst = None) -> None:
+        self._before_first = before_first
         self._callbacks: dict[object, Any] = client.response_callbacks
         self._pool = client.connection_pool
         self._connection: Any = self._pool.get_connection()
@@ -99,6 +104,9 @@ class BorrowedConnection:
 
     def write(self, queued: Sequence[Queued]) -> None:
         try:
+            if self._before_first is not None and self._connection.is_new:  # greeted, and nothing was sent
+                self._before_first(queued)
+                self._connection.is_new = False
             self._connection.send_packed_command(self._packed([command for command, _ in queued]))
         except BaseException:
             self.cut()
@@ -172,9 +180,9 @@ class _WatchedConnection(BorrowedConnection):
                 parser._sock = socket
 
 
-def borrow(client: "redis.Redis") -> BorrowedConnection:
+def borrow(client: "redis.Redis", before_first: BeforeFirst = None) -> BorrowedConnection:
     """A connection of this client. Raises redis.RedisError."""
-    return _WatchedConnection(client) if recorder.is_watched() else BorrowedConnection(client)
+    return (_WatchedConnection if recorder.is_watched() else BorrowedConnection)(client, before_first)
 
 
 def _reader_of_arrived(connection: Any) -> Callable[..., Any]:
@@ -192,13 +200,14 @@ class OneServer:
 
     def __init__(self, client: "redis.Redis", holders: Sequence["redis.Redis"] = ()) -> None:
         self.client = client
+        self.before_first: BeforeFirst = None
         self._holders = list(holders) or [client]
 
     def exchange(self, queued: Sequence[Queued]) -> list[Any]:
-        return borrow(self.client).exchange(queued)
+        return borrow(self.client, self.before_first).exchange(queued)
 
     def conversation(self) -> Conversation:
-        return OneServerConversation(self.client)
+        return OneServerConversation(borrow(self.client, self.before_first))
 
     def servers(self) -> list["redis.Redis"]:
         return self._holders
@@ -207,8 +216,8 @@ class OneServer:
 class OneServerConversation:
     """A conversation with one server, which works on commands while the next ones are queued."""
 
-    def __init__(self, client: "redis.Redis") -> None:
-        self._borrowed = borrow(client)
+    def __init__(self, borrowed: BorrowedConnection) -> None:
+        self._borrowed = borrowed
         self._unread: deque[Sequence[Queued]] = deque()
 
     def write(self, queued: Sequence[Queued]) -> None:

@@ -268,6 +268,40 @@ def test_a_password_change_ends_the_links_that_were_made_before(browser, store, 
     assert browser().get(f"/reset/{ResetLinks(store).make(1)}/").status_code == 200
 
 
+def test_a_newer_link_ends_the_older_ones(browser, store, bob, url):
+    of_bob = f"/reset/{ResetLinks(store).make(2)}/"
+    newest = [f"/reset/{ResetLinks(store).make(1)}/" for _ in range(3)][-1]
+    for _ in range(2):
+        assert ended(browser().get(url))
+        assert ended(browser().post(url, FORM))
+        assert browser().get(newest).status_code == 200
+    assert browser().post(newest, FORM).status_code == 302
+    assert ended(browser().get(url))
+    assert browser().get(of_bob).status_code == 200
+
+
+def test_of_links_made_at_once_one_works(browser, store, alice):
+    made = []
+    for number in range(2):
+        with before_round_trip(number, lambda: made.append(ResetLinks(store).make(1))):
+            made.append(ResetLinks(store).make(1))
+        works = [token for token in made if browser().get(f"/reset/{token}/").status_code == 200]
+        assert len(works) == 1
+
+
+def test_a_link_of_an_earlier_version_works_until_there_is_a_newer_one(browser, store, raw, url):
+    raw.hdel("user:1", "reset_link")
+    assert browser().get(url).status_code == 200
+    ResetLinks(store).make(1)
+    assert ended(browser().get(url))
+
+
+def test_a_link_made_while_the_account_is_deleted_leaves_nothing(store, raw, alice):
+    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
+        ResetLinks(store).make(1)
+    assert not raw.hexists("user:1", "reset_link")
+
+
 def test_a_link_of_a_deleted_account_says_that_it_no_longer_works(browser, store, alice, url):
     AccountDeletion(store).delete(alice.user, alice.secret)
     assert ended(browser().get(url))

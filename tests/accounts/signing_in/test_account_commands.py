@@ -30,6 +30,12 @@ def test_createuser_reads_one_line_and_keeps_its_spaces(raw, typed):
     assert check_password(f"  {PASSWORD}  ", raw.hget("user:1", "password"))
 
 
+def test_a_file_with_a_bom_is_typed_like_one_without(raw, typed):
+    typed(f"\ufeff{PASSWORD}\r\n")
+    call_command("createuser", "alice", verbosity=0)
+    assert check_password(PASSWORD, raw.hget("user:1", "password"))
+
+
 @pytest.mark.parametrize("name", ["alice", "ALICE"])
 def test_createuser_refuses_a_name_that_is_taken(raw, alice, typed, name):
     before = everything(raw)

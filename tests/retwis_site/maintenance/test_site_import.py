@@ -82,6 +82,15 @@ def test_an_import_brings_back_all_of_the_truth(full_site, tmp_path, name):
     assert name_entries(full_site) == expected_name_entries(full_site)
 
 
+def test_a_file_with_a_bom_is_imported_like_one_without(full_site, tmp_path):
+    before, file = truth(full_site), tmp_path / "site.jsonl"
+    export(file)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    empty(full_site)
+    import_(file)
+    assert truth(full_site) == before
+
+
 def test_an_export_of_an_import_has_the_same_bytes_but_for_its_date(full_site, tmp_path):
     first = export(tmp_path / "first.jsonl")
     empty(full_site)

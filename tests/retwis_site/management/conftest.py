@@ -1,7 +1,5 @@
 """The sites of the tests of commands."""
 
-from functools import partial
-
 import pytest
 
 from retwis_site.store.client import without_gate
@@ -27,4 +25,4 @@ def official(raw):
 @pytest.fixture
 def gated(store):
     """The store has the gate that it has in every process of the site; the other tests run without it."""
-    store.gate = Gate(without_gate(), partial(setattr, store, "gate", None))
+    store.gate = Gate(without_gate())

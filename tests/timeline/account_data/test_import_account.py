@@ -2,6 +2,7 @@
 the person did with posts, people and tags."""
 
 import time
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -85,6 +86,23 @@ def test_a_downloaded_file_of_the_site_is_brought_back(raw, store, alice, bob, t
     assert posts_of(raw, 2) == before
     assert raw.zrange("following:2", 0, -1) == ["1"]
     assert raw.zrange("followers:1", 0, -1) == ["2"]
+
+
+@pytest.mark.parametrize("number", [1, 70])
+def test_a_file_with_a_bom_is_read_like_one_without(raw, alice, download, number):
+    posts = [(pid, "2023-11-14T22:13:22Z", f"post {pid}") for pid in range(number, 0, -1)]
+    path = Path(download(posts))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    import_account(str(path), "--into-existing")
+    assert [body for _, _, body in posts_of(raw, 1)] == [body for _, _, body in reversed(posts)]
+
+
+def test_a_bom_elsewhere_is_damage(raw, alice, download):
+    path = Path(download(TWO))
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(first + b"\n\xef\xbb\xbf" + rest)
+    with pytest.raises(CommandError):
+        import_account(str(path), "--into-existing")
 
 
 def test_a_post_keeps_its_id_when_it_is_free_and_was_given_out(raw, store, alice, bob, download):

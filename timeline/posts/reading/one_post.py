@@ -83,7 +83,7 @@ class OnePost:
         if found is None:
             raise NoSuchPost(self._pid)
         # Without the entry, its request died before the commit. The official Retwis has no `updates:`.
-        if self._score.value is None and not self._pipe.is_gated:
+        if self._score.value is None and not self._pipe.is_foreign:
             raise NoSuchPost(self._pid)
         return found
 

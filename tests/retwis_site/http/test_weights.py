@@ -1,0 +1,83 @@
+"""`q=0` refuses: every header with weights that the site reads."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import RequestFactory
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retwis_site.http.language import language_of
+from retwis_site.http.weights import wanted_and_refused
+from retwis_site.middleware import SiteMiddleware
+
+STYLE = b"body { color: black }" * 200
+
+
+@pytest.mark.parametrize(
+    ("accepted", "language"),
+    [
+        ("es, de;q=0", "en"),
+        ("ar;q=0, de", "de"),
+        ("de;q=0.000, ar;q=0.001", "ar"),
+        ("DE ; Q = 0 , it", "en"),
+        ("de-AT, de;q=0", "en"),
+        ("de-AT;q=0, de", "de"),
+        ("de-AT;q=0, es", "en"),
+        ("en;q=0, fr", "de"),
+        ("en;q=0, de;q=0", "ar"),
+        ("*, en;q=0", "de"),
+        ("*;q=0, ar", "ar"),
+        ("*;q=0", "en"),
+        ("en;q=0, de;q=0, ar;q=0", "en"),
+    ],
+)
+def test_a_page_is_in_no_language_that_is_refused(accepted, language):
+    assert language_of(RequestFactory().get("/", headers={"Accept-Language": accepted})) == language
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("gzip;q=0", None),
+        ("br, gzip; q=0.0", None),
+        ("gzip;q=0.001", "gzip"),
+        ("gzip;q=0, *", None),
+        ("identity;q=0, gzip", "gzip"),
+        ("*;q=0", None),
+        (None, None),
+    ],
+)
+def test_a_static_file_is_in_no_coding_that_is_refused(tmp_path, settings, accepted, coding):
+    (tmp_path / "a.css").write_bytes(STYLE)
+    (tmp_path / "a.css.gz").write_bytes(gzip.compress(STYLE))
+    settings.STATIC_ROOT = tmp_path
+    site = SiteMiddleware(lambda request: HttpResponse("a page"))
+    headers = {} if accepted is None else {"Accept-Encoding": accepted}
+    answer = site(RequestFactory().get(f"{settings.STATIC_URL}a.css", headers=headers))
+    assert answer.get("Content-Encoding") == coding
+    body = b"".join(answer)
+    answer.close()
+    assert (gzip.decompress(body) if coding else body) == STYLE
+
+
+def test_no_other_header_with_weights_is_read():
+    """`Accept` above all: a page has one form. Whoever reads it asks `wanted_and_refused` too, and stands here."""
+    code = "\n".join(
+        path.read_text()
+        for folder in ("accounts", "retwis_site", "timeline")
+        for path in Path(settings.BASE_DIR, folder).rglob("*.py")
+    )
+    assert {*re.findall(r"HTTP_ACCEPT\w*", code)} == {"HTTP_ACCEPT_LANGUAGE", "HTTP_ACCEPT_ENCODING"}
+    assert not re.search(r"request\.accepts\(|get_preferred_type|GZipMiddleware", code)
+
+
+@given(st.text(alphabet="ade-;q=0. ,*1Q\t", max_size=60))
+def test_what_is_wanted_refuses_nothing(header):
+    wanted, _ = wanted_and_refused(header)
+    assert wanted_and_refused(wanted) == (wanted, frozenset())
