@@ -189,7 +189,7 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [FILES_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {"context_processors": _CONTEXT},
+        "OPTIONS": {"context_processors": _CONTEXT, "builtins": ["retwis_site.rendering.linking"]},
     }
 ]
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"

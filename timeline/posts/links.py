@@ -14,6 +14,7 @@ from ipaddress import IPv4Address
 from itertools import takewhile
 
 import idna
+import regex
 
 from accounts.signing_in.forms import USERNAME
 from timeline.posts.entities import LONGEST_POST
@@ -140,7 +141,13 @@ class Address:
 # with one inside, a shown address could differ from its link.
 _INVISIBLE = "\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 _SPACES = rf"\s\x00-\x1f\x7f-\x9f<>\uff5c{_INVISIBLE}"
-_PUNCTUATION = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char)[0] == "P")
+_PUNCTUATION = "".join(char for char in map(chr, range(0x10000)) if unicodedata.category(char)[0] == "P") + "❛❜❝❞❟❠🙶🙷🙸"
+# Each language opens and closes quotations in its own way: „a“, »a«, ”a”. So all these end an address.
+_QUOTES = frozenset(regex.findall(r'[\p{Pi}\p{Pf}"＂＇‚„⹂〝〞〟❛-❠🙶-🙸]', _PUNCTUATION))
+_APOSTROPHE = "\u2019"  # one of them; in the middle of a word it is an apostrophe
+_BRACKETS = (sorted({*regex.findall(side, _PUNCTUATION)} - _QUOTES) for side in (r"\p{Ps}", r"\p{Pe}"))
+# Unicode has the two of a pair in the same order, but for two pairs.
+_CLOSING = {**dict(zip(*_BRACKETS, strict=False)), "⦍": "⦐", "⦏": "⦎"}
 _OUTSIDE_HOSTS = re.escape("$+=^`|" + re.sub("[-._]", "", _PUNCTUATION))
 # Characters that look like one of `/ \ ? # : @ .` or like a middle dot, or that browsers turn into one of these
 # (confusables.txt of UTS #39, NFKC);
@@ -158,14 +165,13 @@ _word = re.compile(f"[^{_SPACES}]+")
 _mail_name = re.compile(r'[-;:&=+$,".\w]+', re.ASCII)
 _ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}|]|$").match
 _port = re.compile(":[0-9]{1,5}").match
-_CLOSING = dict(zip("([{（「『【《〈", ")]}）」』】》〉", strict=True))
-_NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), '"']))
+_NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), *sorted(_QUOTES)]))
 _path_piece = re.compile(f"[^{_SPACES}{_NOT_IN_PATH_PIECES}]+")
 
 MOST_LABELS = 30  # of all hosts of a text
 AS_SO_MANY = 3  # labels; a label of a host with letters outside ASCII counts as so many: its check takes longer
 HIGHEST_PORT = 65535
-_NO_LAST_CHARACTER = '.,;:!?"|`。，、；：！？…'
+_last_marks = regex.compile(r"(?r)[\p{Terminal_Punctuation}…|`]+").match  # goes backwards from the end
 
 
 def addresses(text: str) -> Iterator[Address]:
@@ -187,13 +193,13 @@ def addresses(text: str) -> Iterator[Address]:
         checked += (1 + host[0].count(".")) * (1 if host[0].isascii() else AS_SO_MANY)
         if checked > MOST_LABELS:
             return
-        end, done = _end(text, host)
+        start = run.end() - len(scheme) if has_scheme else run.start()
+        end, done = _end(text, host, in_quotes=text[start - 1 : start] in _QUOTES)
         if 0 < end <= host.end():
             mail_name = _skip(_mail_name, text, end)
             if text.startswith("@", mail_name) and text[mail_name - 1].isalnum():
                 end = 0
         if end:
-            start = run.end() - len(scheme) if has_scheme else run.start()
             found = text[start:end]
             yield Address(start, end, found if has_scheme else f"http://{found}")
         elif has_scheme:
@@ -218,8 +224,9 @@ def _may_lack_a_scheme(text: str, run: re.Match[str]) -> bool:
     return "." in host and has_known_ending(host) and before not in _NOT_BEFORE_HOSTS
 
 
-def _end(text: str, run: re.Match[str]) -> tuple[int, int]:
+def _end(text: str, run: re.Match[str], *, in_quotes: bool) -> tuple[int, int]:
     """The end of the address whose host begins this run, or 0 when it is none; and the end of what was looked at.
+    `in_quotes`: a quotation mark stands before it.
 
     Right after a host comes a port, a path, or what ends an address."""
     host = host_at_the_start(run[0].rstrip("."))
@@ -233,7 +240,7 @@ def _end(text: str, run: re.Match[str]) -> tuple[int, int]:
         if int(port[0][1:]) > HIGHEST_PORT:
             return 0, end
     if text[end : end + 1] in {"/", "?", "#"}:
-        end, done = _end_of_path(text, end)
+        end, done = _end_of_path(text, end, in_quotes=in_quotes)
     elif _may_end(text, end):
         done = end
     else:
@@ -254,23 +261,28 @@ def _may_end(text: str, end: int) -> bool:
     )
 
 
-def _end_of_path(text: str, start: int) -> tuple[int, int]:
-    """The end of a path, without what belongs to the sentence around it: a bracket without its partner and what follows
-    it, punctuation at the end, a single quote that was opened before the address. And the end of what was looked at."""
+def _end_of_path(text: str, start: int, *, in_quotes: bool) -> tuple[int, int]:
+    """The end of a path, without what belongs to the sentence around it: a quotation mark or a bracket without its
+    partner and what follows it, punctuation at the end, a single quote that was opened before the address. And the end
+    of what was looked at."""
     opened: list[int] = []
     at = _skip(_path_piece, text, start)
-    while bracket := text[at : at + 1]:
-        if bracket in _CLOSING:
+    while mark := text[at : at + 1]:
+        if mark in _CLOSING:
             opened.append(at)
-        elif opened and _CLOSING[text[opened[-1]]] == bracket:
+        elif opened and _CLOSING[text[opened[-1]]] == mark:
             opened.pop()
-        else:
+        elif mark != _APOSTROPHE or in_quotes or not text[at + 1 : at + 2].isalpha():
             break
         at = _skip(_path_piece, text, at + 1)
-    path = text[start : opened[0] if opened else at].rstrip(_NO_LAST_CHARACTER)
+    path = _without_last_marks(text[start : opened[0] if opened else at])
     if path.endswith("'") and path.count("'") % 2:
-        path = path[:-1].rstrip(_NO_LAST_CHARACTER)
+        path = _without_last_marks(path[:-1])
     return start + len(path), at
+
+
+def _without_last_marks(path: str) -> str:
+    return path[: last.start()] if (last := _last_marks(path)) else path
 
 
 def _skip(run: re.Pattern[str], text: str, start: int) -> int:

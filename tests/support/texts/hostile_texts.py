@@ -9,10 +9,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from unittest import mock
 
+import regex
+
 from timeline.posts import links
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.html.post_cards import html_of
 
+PATTERNS = (re.Pattern, regex.Pattern)
 PIECES = [
     *["http://", "https://", "HTTPS://", "://", "//", "ftp://", "mailto:", "www.", "localhost", "http", "https"],
     *[
@@ -183,9 +186,9 @@ def steps_of(text: str) -> int:
     html_of("@a a.de #a", "en")  # renders the templates
     with ExitStack() as patched:
         for name, value in vars(links).items():
-            if isinstance(value, re.Pattern):
+            if isinstance(value, PATTERNS):
                 patched.enter_context(mock.patch.object(links, name, _Counting(value, looked_at)))
-            elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
+            elif isinstance(pattern := getattr(value, "__self__", None), PATTERNS):
                 method = getattr(_Counting(pattern, looked_at), value.__name__)
                 patched.enter_context(mock.patch.object(links, name, method))
         lines = lines_of(lambda: html_of(text, "en"))
