@@ -395,8 +395,9 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 // While a post is typed, `@` and `#` are completed with people and tags.
 (() => {
   const PAUSE = 150; // milliseconds without typing before the site is asked
-  // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address.
-  const TOKEN = /(?<![\p{L}\p{N}\p{M}_@#＃﹟&/])[@#＃﹟][\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
+  // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address. A username
+  // is Latin, so it may follow a letter of another script.
+  const TOKEN = /((?<![@＠﹫/]|[\p{sc=Latin}0-9_]\p{M}*)[@＠﹫]|(?<![\p{L}\p{N}\p{M}_@＠﹫#＃﹟&/])[#＃﹟])[\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
   const TEXTS = "textarea[name=body]";
 
   let open = null; // what is shown now: the text field, its list, and the text that it completes

@@ -34,6 +34,7 @@ from timeline.people.lists import (
     ask_listed,
     read_rows,
 )
+from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
 from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
 
@@ -340,7 +341,9 @@ def _in_all(required: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) 
 def search_query(text: str) -> str:
     """The query from the text in the search field, in the form in which names are stored: `  @Ann` is `Ann`. May be
     empty."""
-    return in_one_line(in_one_line(text[:LONGEST_INPUT]).removeprefix("@"))[:LONGEST_QUERY].rstrip()
+    line = in_one_line(text[:LONGEST_INPUT])
+    name = line[1:] if line.startswith(tuple(AT_SIGNS)) else line
+    return in_one_line(name)[:LONGEST_QUERY].rstrip()
 
 
 def after_prefix(prefix: str) -> str:

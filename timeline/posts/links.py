@@ -298,7 +298,9 @@ def _skip(run: re.Pattern[str], text: str, start: int) -> int:
 
 
 LONGEST_TAG = 100  # characters
-HASH_SIGNS = "#\uff03\ufe5f"  # also the fullwidth one of Chinese and Japanese keyboards, and the small one
+# Also the fullwidth ones of Chinese and Japanese keyboards, and the small ones.
+HASH_SIGNS = "#\uff03\ufe5f"
+AT_SIGNS = "@\uff20\ufe6b"
 
 _sign = re.compile(f"[{HASH_SIGNS}]")
 _ZWNJ, _ZWJ = "\u200c", "\u200d"
@@ -407,7 +409,7 @@ def _follows_a_word(text: str, start: int) -> bool:
     return before != "" and (_continues(before) or before in _BEFORE_NO_TAG)
 
 
-_BEFORE_NO_TAG = frozenset(f"{HASH_SIGNS}&@/")
+_BEFORE_NO_TAG = frozenset(f"{HASH_SIGNS}{AT_SIGNS}&/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,7 +424,17 @@ class Segment:
 
 # Of a text. What follows stays text: a link takes 20 us, and a page may have 50 texts full of them.
 MOST_LINKS = 15
-_NAME = re.compile(f"@{USERNAME}")
+# A username is ASCII, so a letter of another script ends it; another Latin letter makes it another name. After a
+# letter, a name that goes on as a host does belongs to a mail address.
+_NAME = regex.compile(
+    rf"""
+    (?<! [{AT_SIGNS}/] | [\p{{Latin}}0-9_] \p{{M}}* )
+    (?: (?<! [\p{{L}}\p{{N}}] \p{{M}}* ) | (?! . [\w-]*+ \.\w ) )
+    [{AT_SIGNS}] (?P<name> {USERNAME}+ )  # as much as there is
+    (?! [\p{{Latin}}\p{{M}}0-9_{AT_SIGNS}] | \w*+ \.\w )
+    """,
+    regex.VERBOSE,
+)
 # A dot in an address stands before another character.
 _has_inner_dot = re.compile(r"\.\S").search
 
@@ -430,9 +442,15 @@ _has_inner_dot = re.compile(r"\.\S").search
 def may_have_links(text: str) -> bool:
     """Whether a text may have links. Most texts have none. A search takes 10 us, this 0.2.
 
-    A name and a mail address have an `@`, a tag has a hash sign. A web address has a host with a dot, or `//` before
+    A name has an at sign, a tag has a hash sign. A web address has a host with a dot, or `//` before
     its host."""
-    return "@" in text or "//" in text or may_have_tags(text) or ("." in text and _has_inner_dot(text) is not None)
+    if _may_have_names(text) or may_have_tags(text):
+        return True
+    return "//" in text or ("." in text and _has_inner_dot(text) is not None)
+
+
+def _may_have_names(text: str) -> bool:
+    return "@" in text or "\uff20" in text or "\ufe6b" in text
 
 
 def segments(text: str) -> list[Segment]:
@@ -454,7 +472,7 @@ def segments(text: str) -> list[Segment]:
 
 def names_in(text: str) -> list[str]:
     """The usernames that a text mentions, as typed first, in their order; none twice in another letter case."""
-    if "@" not in text:  # most texts
+    if not _may_have_names(text):  # most texts
         return []
     found: dict[str, str] = {}
     for part in segments(text):
@@ -496,23 +514,9 @@ def _names_and_tags(text: str, start: int, end: int) -> Iterator[Segment]:
 
 def _names(text: str, start: int, end: int) -> Iterator[tuple[int, Segment]]:
     for found in _NAME.finditer(text, start, end):
-        if not _is_part_of_more(text, found.start(), found.end()):
-            yield found.start(), Segment(found[0], name=found[0].removeprefix("@"))
+        yield found.start(), Segment(found[0], name=found["name"])
 
 
 def _tags(text: str, start: int, end: int) -> Iterator[tuple[int, Segment]]:
     for tag in tags(text, start, end):
         yield tag.start, Segment(text[tag.start : tag.end], tag=tag.name)
-
-
-def _is_part_of_more(text: str, start: int, end: int) -> bool:
-    """Whether a name is part of something longer: another name, a name of another site, a mail or web address."""
-    before, after = text[max(0, start - 1) : start], text[end : end + 2]
-    if _is_word_char(before) or before in {"@", "/"}:
-        return True
-    return _is_word_char(after[:1]) or after.startswith("@") or (after.startswith(".") and _is_word_char(after[1:]))
-
-
-def _is_word_char(char: str) -> bool:
-    """A letter of any script, a digit, a combining mark, or an underscore."""
-    return char == "_" or (char != "" and unicodedata.category(char)[0] in "LMN")

@@ -17,7 +17,7 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
 from timeline.posts.entities import Post
-from timeline.posts.links import HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
+from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
 from timeline.search.index import HAS_LINK, IS_REPLY, from_user, tag, to_user
 
 # ---- What a search must know about a text. It follows from the text alone, so a process keeps it.
@@ -308,8 +308,10 @@ class SearchPage:
 
 LONGEST_QUERY = 300  # characters
 
-# Phones and word processors type other quotes and another minus than a keyboard.
-_AS_ON_KEYBOARDS = str.maketrans({**dict.fromkeys("“”„‟＂", '"'), **dict.fromkeys("−－", "-"), "：": ":"})
+# Phones and word processors type other quotes and another minus than a keyboard; some keyboards have fullwidth signs.
+_AS_ON_KEYBOARDS = str.maketrans(
+    {**dict.fromkeys("“”„‟＂", '"'), **dict.fromkeys("−－", "-"), **dict.fromkeys(AT_SIGNS, "@"), "：": ":"}
+)
 _TOKEN = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<plain>[^\s"]+))')
 _OPERATOR = re.compile(r"(from|to|has|is|before|after):(.+)", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -23,7 +23,7 @@ from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page as PostPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
-from timeline.posts.links import HASH_SIGNS, folded, is_tag
+from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import TagFollows
 from timeline.tags.feature import COMPLETIONS
@@ -81,7 +81,7 @@ def tag_options(tags: Sequence[UsedTag], language: str) -> list[Html]:
 # ---- Views
 
 
-SIGNS = frozenset(("@", *HASH_SIGNS))  # of what `complete` completes
+SIGNS = frozenset((*AT_SIGNS, *HASH_SIGNS))  # of what `complete` completes
 
 
 @require_safe
@@ -174,7 +174,7 @@ def complete(request: RetwisRequest) -> HttpResponse:
         return HttpResponse(status=204)
     RateLimits(connect()).count(COMPLETIONS, str(me.uid))
     language = active_language()
-    if sign == "@":
+    if sign in AT_SIGNS:
         options = people_options(people_named(connect(), request.viewer, name), language)
     else:
         options = tag_options(tags_named(connect(), request.viewer, name), language)
