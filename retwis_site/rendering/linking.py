@@ -3,21 +3,18 @@ of an address. The settings name this module among the `builtins` of templates. 
 
 import regex
 from django.template import Library
-from django.utils.html import Urlizer
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import urlizer
+
+from retwis_site.rendering.fragments import Html, joined
 
 register = Library()
 
-
-class _Urlizer(Urlizer):
-    # Brackets of ASCII may be part of an address: Django looks for their partners.
-    word_split_re = regex.compile(r"""([\s<>"'\p{Pi}\p{Pf}[\p{Ps}\p{Pe}\p{Term}--\p{ASCII}]]+)""", regex.V1)
+# Brackets of ASCII may be part of an address: Django looks for their partners.
+_between_words = regex.compile(r"""([\s<>"'\p{Pi}\p{Pf}[\p{Ps}\p{Pe}\p{Term}--\p{ASCII}]]+)""", regex.V1)
 
 
-_urlizer = _Urlizer()
-
-
-@register.filter(is_safe=True)
-def urlize(text: str) -> SafeString:
+@register.filter
+def urlize(text: str) -> Html:
     """The text with web and mail addresses as links."""
-    return mark_safe(_urlizer(text, nofollow=True, autoescape=True))  # noqa: S308
+    words = _between_words.split(text)
+    return joined(urlizer.handle_word(word, safe_input=False, nofollow=True, autoescape=True) for word in words)

@@ -84,9 +84,8 @@ def test_a_name_is_whole_and_stands_alone(text):
             assert part.text[0] in AT_SIGNS
             assert part.text[1:] == part.name
             assert re.fullmatch("[A-Za-z0-9_]{1,30}", part.name)
-            before = unicodedata.normalize("NFKC", text[:start])[-1:]
-            assert not re.match("[A-Za-z0-9_@/]", before)
-            assert not re.match("[A-Za-z0-9_@]", unicodedata.normalize("NFKC", text[end : end + 1])) or text[end] in "²"
+            assert not re.search("[A-Za-z0-9_@＠﹫/]$", text[:start])
+            assert not re.match("[A-Za-z0-9_@＠﹫]", text[end:])
         start = end
 
 

@@ -63,7 +63,7 @@ def test_only_a_few_are_shown(browser, raw, alice):
     assert len(completed(browser(alice), "#t")) == MOST_SHOWN
 
 
-@pytest.mark.parametrize("typed", ["", "@", "#", "a", "al", "＠al", "@ ", "#\u200d"])
+@pytest.mark.parametrize("typed", ["", "@", "#", "a", "al", "@ ", "#\u200d"])
 def test_nothing_else_is_completed(browser, raw, alice, typed):
     assert browser(alice).get("/complete/", {"q": typed}).status_code == 204
 
