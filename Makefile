@@ -119,9 +119,10 @@ soak: $(VENV)/.installed-test
 
 # Measures how fast the site is, how its times grow and how much memory it takes, and writes docs/benchmarks.md. Needs
 # half an hour, 1 GB of memory and Debian's wrk, redis-tools and redis-server. A question that fails stops no other.
+# ONLY=delivery measures one part, in a few minutes: docs/benchmarks.md names them.
 bench: $(VENV)/.installed-test
 	@status=0; for question in speed growth memory; do \
-		$(BIN)/python -m benchmarks.$$question || status=1; \
+		$(BIN)/python -m benchmarks.$$question $(ONLY) || status=1; \
 	done; exit $$status
 
 # Measures only how the times grow.

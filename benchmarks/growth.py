@@ -4,7 +4,6 @@ import contextlib
 import random
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run, search
@@ -12,8 +11,8 @@ from benchmarks.pages import Page, heads, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, site
 from benchmarks.table import table
-from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, people
-from benchmarks.wrk import Race, Target, race, target, warm_up
+from benchmarks.visitor import POSTS_A_PAGE, Viewer, people
+from benchmarks.wrk import Race, Target, race, warm_up
 from retwis_site.store import keys
 
 VIEWERS = 20  # in each of two groups that are compared
@@ -40,14 +39,6 @@ Each follows {plan.follows}, and all wrote equally many posts."""
     return Report(text, figures)
 
 
-def _homes(viewers: Sequence[Viewer]) -> Page:
-    return Page("home", [("/", viewer) for viewer in viewers])
-
-
-def _time_ratio(result: Race) -> float:
-    return 1 / result.ratio
-
-
 def _following(plan: Plan, figures: dict[str, float]) -> str:
     rng = random.Random(1)
     with embedded_store(plan.folder / "following") as place:
@@ -64,22 +55,23 @@ def _following(plan: Plan, figures: dict[str, float]) -> str:
                 raw.load(place.client, raw.edges(me, rng.sample(authors if size <= len(authors) else users, size)))
         with site(place, plan.folder / "following.log") as port:
             result = _race(plan, [(port, [raw.viewer(uid) for uid in uids]) for uids in groups])
-            figures["following"] = _time_ratio(result)
-    base, name = f"following {few}", f"home when following {lots:,}"
-    return table(heads(base), [row(name, plan.clients[0], result)])
+            figures["following"] = 1 / result.ratio
+    return table(heads(f"following {few}"), [row(f"home when following {lots:,}", plan.clients[0], result)])
 
 
 def _race(plan: Plan, groups: Sequence[tuple[int, list[Viewer]]]) -> Race:
     """Race the homes of the second group of viewers against those of the first. Each group has a port."""
-    targets = []
-    for number, (port, viewers) in enumerate(groups):
-        _homes(viewers).check(port)  # this also rebuilds them
-        script = plan.folder / f"homes-{number}-{port}.lua"
-        targets.append(target(port, [("/", viewer.header) for viewer in viewers], script))
-    warm_up(targets)
-    result = race(targets[0], {"home": targets[1]}, plan.clients[0], plan.rounds, plan.seconds)["home"]
-    for port, viewers in groups:
-        _homes(viewers).check(port)
+    pages = [
+        (port, Page(name, [("/", viewer) for viewer in viewers]))
+        for name, (port, viewers) in zip(("few", "many"), groups, strict=True)
+    ]
+    for port, page in pages:
+        page.check(port)  # this also rebuilds them
+    base, subject = [page.target(port, plan.folder) for port, page in pages]
+    warm_up([base, subject])
+    result = race(base, {"": subject}, plan.clients[0], plan.rounds, plan.seconds)[""]
+    for port, page in pages:
+        page.check(port)
     return result
 
 
@@ -92,9 +84,9 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
             raw.fill(place, plan.users, plan.follows, count, raw.demo_texts(count))
             groups.append((stack.enter_context(site(place, plan.folder / f"posts-{count}.log")), viewers))
         result = _race(plan, groups)
-    figures["many posts"] = _time_ratio(result)
-    name = f"home with {plan.many_posts:,} posts"
-    return table(heads(f"{plan.few_posts:,} posts"), [row(name, plan.clients[0], result)])
+    figures["many posts"] = 1 / result.ratio
+    rows = [row(f"home with {plan.many_posts:,} posts", plan.clients[0], result)]
+    return table(heads(f"{plan.few_posts:,} posts"), rows)
 
 
 # ---- a post with many likes
@@ -103,7 +95,7 @@ def _posts(plan: Plan, figures: dict[str, float]) -> str:
 def liked(plan: Plan) -> Report:
     """The page of a post with very many likes, compared with that of a post without any."""
     with embedded_store(plan.folder) as place:
-        raw.load(place.client, [*raw.counters(1, 0), *raw.people([1])])
+        raw.load(place.client, [*raw.counters(1, 2), *raw.people([1])])
         with site(place, plan.folder / "site.log") as port:
             liked, other = _two_posts(plan, place, port, raw.viewer(1))
             warm_up([liked, other])
@@ -115,27 +107,16 @@ The page of a post with {plan.followers:,} likes, compared with that of a post o
     return Report(text, {"liked post": 1 / many.ratio})
 
 
-def _two_posts(plan: Plan, place: Place, port: int, me: Viewer) -> tuple[Target, Target]:
-    """The pages of two new posts, of which the first has very many likes, for the same viewer."""
-    with contextlib.closing(Visitor(port, me.cookies)) as visitor:
-        for number in range(2):
-            body = f"A post that is measured, number {number}."
-            visitor.post("/post/", csrfmiddlewaretoken=me.csrf, token=f"measured-{number}", body=body)
-    first, second = (int(str(pid)) for pid in place.client.zrange(keys.updates(me.uid), -2, -1))
-    first_liker = 10_000_000  # no user of the site
-    likers = range(first_liker, first_liker + plan.followers)
-    raw.load(place.client, (("ZADD", keys.liked_by(first), 1, uid) for uid in likers))
-    place.client.hset(keys.post(first), "likes", plan.followers)
-    liked, other = (Page("post", [(f"/@{me.name}/{pid}/", me)], posts=1) for pid in (first, second))
-    for page in (liked, other):
+def _two_posts(plan: Plan, place: Place, port: int, me: Viewer) -> list[Target]:
+    """The pages of two posts, of which the first has very many likes, for the same viewer."""
+    likers = range(10_000_000, 10_000_000 + plan.followers)  # no users of the site
+    raw.load(place.client, raw.posts(["A post that is measured."] * 2, authors=1))
+    raw.load(place.client, (("ZADD", keys.liked_by(1), 1, uid) for uid in likers))
+    place.client.hset(keys.post(1), "likes", plan.followers)
+    pages = [Page(name, [(f"/@{me.name}/{pid}/", me)], posts=1) for pid, name in enumerate(("liked", "other"), 1)]
+    for page in pages:
         page.check(port)
-    folder = plan.folder
-    return liked.target(port, _made(folder / "liked")), other.target(port, _made(folder / "other"))
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
+    return [page.target(port, plan.folder) for page in pages]
 
 
 PARTS = {"homes": homes, "liked": liked, "search": search.report}

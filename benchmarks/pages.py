@@ -13,7 +13,7 @@ import redis
 
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer, check, people
 from benchmarks.wrk import Race, Target, target
-from retwis_site.store import keys, kinds
+from retwis_site.store import keys
 
 CONNECTIONS = 4  # that build homes
 
@@ -55,31 +55,13 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
         Page("profile", others),
         Page("own profile", [(f"/@{me.name}/", me) for me in authors]),
         Page("global timeline", [("/timeline/", None)], POSTS_A_PAGE, newest),
-        _longest_thread(client, users, readers),
     ]
-
-
-def _longest_thread(client: redis.Redis, users: dict[int, Viewer], readers: Sequence[Viewer]) -> Page:
-    """The page of the first post of a thread, with the most replies of those whose replies are all to the first post.
-
-    Raises RuntimeError when there is no such thread."""
-    found = {int(key.rpartition(":")[2]): client.zcard(key) for key in client.scan_iter(kinds.matching("thread:*"))}
-    flat = {pid: below for pid, below in found.items() if below == client.zcard(keys.replies_to(pid)) <= POSTS_A_PAGE}
-    if not flat:
-        raise RuntimeError("no post has a reply: seed more posts")
-    pid = max(flat, key=lambda pid: flat[pid])
-    replies = flat[pid]
-    author = users[int(client.hget(keys.post(pid), "user_id") or 0)]
-    return Page("thread", [(f"/@{author.name}/{pid}/", me) for me in readers], 1 + replies, (author.name,))
 
 
 def _is_full(port: int, path: str, viewer: Viewer) -> bool:
     """Whether the page has POSTS_A_PAGE posts: a profile leaves replies to others out."""
-    visitor = Visitor(port, viewer.cookies)
-    try:
+    with contextlib.closing(Visitor(port, viewer.cookies)) as visitor:
         return visitor.get(path).page.count("<article") == POSTS_A_PAGE
-    finally:
-        visitor.close()
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ class Run:
 
     def __str__(self) -> str:
         return f"""\
-Measured on {self.began}, in {self.rounds} rounds of {self.seconds} s. Load before the run (1, 5 and 15 minutes):
-{self.load}."""
+Measured on {self.began}, in {self.rounds} rounds of {self.seconds} s. Load before the run (1, 5 and 15
+minutes; a quiet machine has less than 1): {self.load}."""
 
 
 def this_run(plan: Plan) -> Run:

@@ -23,13 +23,13 @@ Parts = Mapping[str, Callable[[Plan], Report]]
 def arguments(question: str, parts: Parts) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{question}")
     parser.add_argument(
-        "parts", nargs="*", help=f"any of {', '.join(parts)}, to renew on docs/benchmarks.md; default: all"
+        "parts", nargs="*", help=f"any of {', '.join(parts)}, to renew on docs/benchmarks.md, or of other questions"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (default 5)")
     parser.add_argument("--seconds", type=int, default=2, help="length of each run of wrk (default 2)")
     parser.add_argument("--small", action="store_true", help="small sizes, to test the script; no file is written")
     options = parser.parse_args()
-    if unknown := [part for part in options.parts if part not in parts]:
+    if unknown := [part for part in options.parts if part not in document.HEADINGS]:
         parser.error(f"no such part: {', '.join(unknown)}")
     if options.rounds < 1 or options.seconds < 1:
         parser.error("the least is one round of one second")
@@ -56,11 +56,13 @@ def measure(plan: Plan, parts: Parts) -> Iterator[tuple[str, Report]]:
 def main(question: str, parts: Parts) -> int:
     """Measure what the command line says. The exit status: 0, 1 when a part failed, 2 when a program is missing."""
     options = arguments(question, parts)
+    chosen = {name: part for name, part in parts.items() if name in (options.parts or parts)}
+    if not chosen:
+        return 0
     if packages := stand.missing():
         print(f"make bench needs more programs: apt-get install {' '.join(packages)}", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # like Ctrl-C: all processes end in order
-    chosen = {name: part for name, part in parts.items() if name in (options.parts or parts)}
     measured: dict[str, document.Result] = {}
     with tempfile.TemporaryDirectory(prefix="retwis-bench-") as folder:
         plan = (small if options.small else Plan)(Path(folder), options.rounds, options.seconds)

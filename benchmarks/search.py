@@ -120,16 +120,14 @@ def _pages(plan: Plan, place: Place, common: Sequence[Query], rare: Sequence[Que
         base = homes.target(port, plan.folder)
         targets = {name: page.target(port, plan.folder) for name, page in pages.items()}
         warm_up([base, *targets.values()])
-        clients = plan.clients[0]
-        results = race(base, targets, clients, plan.rounds, plan.seconds)
+        results = race(base, targets, plan.clients[0], plan.rounds, plan.seconds)
         for queries, _ in searches.values():
             for query in queries:
                 query.check(port, viewers[0])
     for name, result in results.items():
         require_size(name, result, sizes[name])
     common_result, rare_result = results.values()
-    figures["common words"] = common_result.p50_growth
-    figures["common words, p99"] = common_result.p99_growth
+    figures |= {"common words": common_result.p50_growth, "common words, p99": common_result.p99_growth}
     figures["rare word"] = rare_result.p50_growth
     times = [[name, f"{result.p50_growth:.2f}", f"{result.p99_growth:.2f}"] for name, result in results.items()]
     return f"""\
@@ -137,7 +135,7 @@ Searches by {VIEWERS} signed-in users, and their homes in turn with them: for ea
 drawn words, and for {RARE} words that are in {COPIES} posts each, spread over all. Afterwards every search must show
 exactly the right posts, the newest first.
 
-{table(heads("warm home"), [row(name, clients, result) for name, result in results.items()])}
+{table(heads("warm home"), [row(name, plan.clients[0], result) for name, result in results.items()])}
 {table(["search", "p50 / p50 of a warm home", "p99 / p99 of a warm home"], times)}"""
 
 

@@ -2,28 +2,38 @@
 
 import contextlib
 import csv
+import random
+import secrets
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Event
 
 import redis
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
-from benchmarks.pages import HEADS, Homes, Page, build_homes, load_home, pages_of, require_size, row
+from benchmarks.pages import HEADS, Homes, Page, build_homes, heads, load_home, pages_of, require_size, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
 from benchmarks.table import table, times_table
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer, people
-from benchmarks.wrk import Target, race, random_target, target, warm_up
+from benchmarks.wrk import Result, Target, race, random_target, target, warm_up
 from retwis_site.store import keys
 
 STAR, UNFOLLOWED, FIRST_FOLLOWER = 1, 2, 10  # uids
 HOME_LENGTH = 20  # ids in each home before the first post
 POLL_INTERVAL = 0.002  # seconds
 DELIVERY_TIMEOUT = 300.0  # seconds
+ARRIVALS = 20  # posts a second, and as many follows
+KEPT = 0.95  # least part of them that must be sent
+SENDERS = 32  # threads, so that a slow response does not delay the next form
+LEAD = 1  # seconds from the first arrival to the measurement
 
 
 # ---- pages
@@ -76,7 +86,9 @@ def visits(plan: Plan) -> Report:
             base = target(empty, [("/", "")], plan.folder / "empty.lua")
             built = build_homes(port, users)
             place.settle()
-            at_random = _at_random(plan, _homes(plan, port, users), base, built, figures)
+            homes = random_target(port, [("/", user.header) for user in users], plan.folder / "homes.lua")
+            at_random = _at_random(plan, homes, base, built, figures)
+            arriving = _arriving(plan, Arrivals(place, port, homes, users), figures)
             first = _first_visits(plan, place.client, port, users, figures)
             built.check(port, plan.viewers)
     text = f"""\
@@ -86,23 +98,77 @@ are checked again afterwards. `wrk` has {plan.clients[0]} clients and draws each
 users; each run draws others. A subject and its baseline run in turn, {plan.rounds} rounds.
 
 {at_random}
+{arriving}
 {first}"""
     return Report(text, figures)
-
-
-def _homes(plan: Plan, port: int, users: Sequence[Viewer]) -> Target:
-    """The homes of all users, at random."""
-    return random_target(port, [("/", user.header) for user in users], plan.folder / f"homes-{port}.lua")
 
 
 def _at_random(plan: Plan, homes: Target, base: Target, built: Homes, figures: dict[str, float]) -> str:
     warm_up([base, homes])
     result = race(base, {"home": homes}, plan.clients[0], plan.rounds, plan.seconds)["home"]
     require_size("home at random", result, built.size)
-    figures["home at random"] = result.ratio
-    figures["home at random, tail"] = result.tail
-    name = f"home, {plan.many_users:,} viewers at random"
-    return f"Runs of {plan.seconds} s:\n\n" + table(HEADS, [row(name, plan.clients[0], result)])
+    figures |= {"home at random": result.ratio, "home at random, tail": result.tail}
+    return table(HEADS, [row(f"home, {plan.many_users:,} viewers at random", plan.clients[0], result)])
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Homes at random, while random users send forms of posts and follows in turn, at a steady pace."""
+
+    place: Place
+    port: int
+    homes: Target
+    users: Sequence[Viewer]
+    rng: random.Random = field(default_factory=lambda: random.Random(3))
+
+    def run(self, clients: int, seconds: float) -> Result:
+        """Raises WrongAnswer for a form that is refused, RuntimeError when the pace is not kept."""
+        numbers, began, stop = count(), time.monotonic(), Event()
+
+        def send() -> int:
+            with contextlib.closing(Visitor(self.port)) as visitor:
+                for sent in count():
+                    due = began + next(numbers) / (2 * ARRIVALS)
+                    if stop.wait(max(0.0, due - time.monotonic())):
+                        break
+                    self._send(visitor, is_post=sent % 2 == 0)
+            return sent
+
+        with ThreadPoolExecutor(SENDERS) as threads:
+            sending = [threads.submit(send) for _ in range(SENDERS)]
+            try:
+                time.sleep(LEAD)
+                result = self.homes.run(clients, seconds)
+            finally:
+                stop.set()
+                pace = sum(each.result() for each in sending) / (time.monotonic() - began)
+        if pace < 2 * ARRIVALS * KEPT:
+            raise RuntimeError(f"{pace:.0f} posts and follows a second instead of {2 * ARRIVALS}")
+        wait_for(lambda: delivered(self.place.client), "the deliveries", DELIVERY_TIMEOUT)
+        self.homes.run(clients, LEAD)  # so that the quiet run that follows does not pay for them
+        return result
+
+    def _send(self, visitor: Visitor, *, is_post: bool) -> None:
+        me, them = self.rng.sample(self.users, 2)
+        visitor.cookies = me.cookies
+        path, form = f"/@{them.name}/follow/", {"csrfmiddlewaretoken": me.csrf}
+        if is_post:
+            path = "/post/"
+            form |= {"token": secrets.token_hex(8), "body": f"A post of {me.name} while homes are read"}
+        answer = visitor.post(path, **form)
+        if answer.status != 302:
+            raise WrongAnswer(f"{path}: {answer.status}")
+
+
+def _arriving(plan: Plan, arrivals: Arrivals, figures: dict[str, float]) -> str:
+    """A text on homes at random while others write, compared with the same homes on the quiet site. Fills `figures`."""
+    result = race(arrivals.homes, {"": arrivals}, plan.clients[0], plan.rounds, plan.seconds)[""]
+    figures["home with arrivals"] = result.ratio
+    return f"""\
+The same homes while random users send the forms of {ARRIVALS} posts and {ARRIVALS} follows a second, at a steady pace
+from {LEAD} s earlier on, compared with the quiet site:
+
+{table(heads("quiet site"), [row("home while forms arrive", plan.clients[0], result)])}"""
 
 
 def _first_visits(
@@ -111,10 +177,8 @@ def _first_visits(
     """A text on homes that are built, compared with the same homes before. Fills `figures`."""
     follows = dict(zip(viewers, _ask(client, viewers, lambda pipe, uid: pipe.zcard(keys.following(uid))), strict=True))
     chosen = sorted(viewers, key=lambda viewer: abs(follows[viewer] - plan.follows))[: plan.first_visitors]
-    few, most = min(follows[viewer] for viewer in chosen), max(follows[viewer] for viewer in chosen)
     times: dict[str, list[float]] = {"built": [], "first visit": []}
     with contextlib.closing(Visitor(port)) as visitor:
-        before = [load_home(visitor, viewer)[0].count("<article") for viewer in chosen]
         for _ in range(plan.rounds):
             for name, measured in times.items():
                 if name == "first visit":
@@ -122,13 +186,10 @@ def _first_visits(
                 measured += [load_home(visitor, viewer)[1] * 1e3 for viewer in chosen]
             if not all(_ask(client, chosen, lambda pipe, uid: pipe.llen(keys.home(uid)))):
                 raise RuntimeError("a home was not built")
-        if before != [load_home(visitor, viewer)[0].count("<article") for viewer in chosen]:
-            raise WrongAnswer("a home that was built again has another number of posts")
     built, first = (statistics.median(measured) for measured in times.values())
     figures["first visit"] = first / built
-    who = f"{few}" if few == most else f"{few} to {most}"
     return f"""\
-The first visit of {len(chosen)} users who follow {who} people, one request at a time. In each of
+The first visit of {len(chosen)} users who follow about {plan.follows} people, one request at a time. In each of
 {plan.rounds} rounds every home is loaded once; then `UNLINK posts:<uid>` drops all of these homes; then every home is
 loaded once more, which builds it. There is one connection, so its web worker has shown each of these homes before in
 both cases. The first visit takes **{first / built:.1f} times** as long (ratio of the medians).
@@ -176,13 +237,12 @@ def delivered(client: redis.Redis) -> bool:
 # ---- delivery
 
 
-def _deliver(place: Place, visitor: Visitor, text: str) -> float:
-    """Seconds from sending the form until the worker has finished."""
-    wait_for(lambda: delivered(place.client), "the last delivery", DELIVERY_TIMEOUT)
+def _deliver(place: Place, visitor: Visitor, text: str) -> tuple[float, float]:
+    """Seconds that the form takes, and seconds from sending it until the worker has finished."""
+    began = time.perf_counter()
     seconds = write(visitor, text)
-    began = time.perf_counter() - seconds
     wait_for(lambda: delivered(place.client), "the delivery", DELIVERY_TIMEOUT, POLL_INTERVAL)
-    return time.perf_counter() - began
+    return seconds, time.perf_counter() - began
 
 
 def _check_homes(place: Place, plan: Plan, pid: str) -> None:
@@ -206,72 +266,52 @@ def redis_benchmark(place: Place, plan: Plan) -> float:
 
 
 def delivery(plan: Plan) -> Report:
+    """A post's way to very many homes, and how long its form takes."""
+    baselines: list[float] = []
+    forms: dict[str, list[float]] = {f"{plan.followers:,} followers": [], "none": []}
+    ways: list[float] = []  # seconds to all homes, a median for each round
     with embedded_store(plan.folder) as place:
-        star, _ = _authors(plan, place)
+        authors = _authors(plan, place)
+        # redis-benchmark pads its keys with zeros. No home has such a key, so these lists are its own.
+        raw.load(place.client, (("RPUSH", f"posts:{number:012}", *range(HOME_LENGTH)) for number in range(100_000)))
+        place.settle()
         with site(place, plan.folder / "site.log") as port:
-            visitor = Visitor(port, star.cookies)
-            _deliver(place, visitor, "a warm-up")
-            rounds = []
             for number in range(plan.rounds):
-                rounds.append((redis_benchmark(place, plan), _deliver(place, visitor, f"post {number} for everyone")))
-            _check_homes(place, plan, str(place.client.get(keys.next_post_id())))
-            visitor.close()
-            # redis-benchmark pads its keys with zeros. No home has such a key, so its lists were missing so far.
-            raw.load(place.client, (("RPUSH", f"posts:{number:012}", *range(HOME_LENGTH)) for number in range(100_000)))
-            place.settle()
-            onto_lists = statistics.median(redis_benchmark(place, plan) for _ in range(plan.rounds))
-    baseline = statistics.median(rate for rate, _ in rounds)
-    total = statistics.median(plan.followers / seconds for _, seconds in rounds)
-    ratio = statistics.median(plan.followers / seconds / rate for rate, seconds in rounds)
-    rows = [
-        ["`redis-benchmark`", f"{baseline:,.0f}", "1"],
-        ["a post, from its form to its last home", f"{total:,.0f}", f"**{ratio:.2f}**"],
-        ["`redis-benchmark` with existing lists", f"{onto_lists:,.0f}", f"{onto_lists / baseline:.2f}"],
-    ]
+                baselines.append(redis_benchmark(place, plan))
+                visitors = [Visitor(port, author.cookies) for author in authors]  # a kept connection would be closed
+                for visitor in visitors:
+                    _deliver(place, visitor, f"warm-up {number}")
+                took = []
+                for name, visitor in [*zip(forms, visitors, strict=True)] * (plan.forms // plan.rounds):
+                    form, way = _deliver(place, visitor, f"post {number}, with followers: {name}")
+                    forms[name].append(form * 1e3)
+                    took += [way] if visitor is visitors[0] else []
+                for visitor in visitors:
+                    visitor.close()
+                ways.append(statistics.median(took))
+                _check_homes(place, plan, str(place.client.zrange(keys.updates(STAR), -1, -1)[0]))
+    rate, way = statistics.median(baselines), statistics.median(ways)
+    ratios = [plan.followers / way / rate for way, rate in zip(ways, baselines, strict=True)]
+    ratio, (many, none) = statistics.median(ratios), map(statistics.median, forms.values())
+    rows = [["`redis-benchmark`", f"{rate:,.0f}", "1", ""], ["a post, from its form to its last home"]]
+    rows[1] += [f"{plan.followers / way:,.0f}", f"**{ratio:.2f}**", f"{min(ratios):.2f} to {max(ratios):.2f}"]
     text = f"""\
 An author with {plan.followers:,} followers sends a post by the form of the site. Each follower has a home of
 {HOME_LENGTH} ids or a few more. The whole path is measured: the request, the job in the outbox, the worker that polls
 twenty times per second, and the pushes, until the job is gone from the outbox. Then every home has the post at its
-head. The baseline runs in turn with it, on the same server and socket, {plan.rounds} rounds:
-`redis-benchmark -c 1 -P 100 -r 100000 -n {plan.pushes} lpushx posts:__rand_int__ 1`. It pads its keys with zeros, so
-its lists are missing and it writes nothing. The last row is the same command with lists of {HOME_LENGTH} ids under
-these keys.
+head. The baseline runs in turn with it, on the same server and socket, {plan.rounds} rounds, onto 100,000 lists that
+had {HOME_LENGTH} ids: `redis-benchmark -c 1 -P 100 -r 100000 -n {plan.pushes} lpushx posts:__rand_int__ 1`.
 
-{table(["run", "homes per second", "ratio"], rows)}"""
-    return Report(text, {"delivery": ratio, "delivery onto lists": total / onto_lists})
+{table(["run", "homes per second", "ratio", "lowest to highest"], rows)}
+An author without followers posts in turn with it. Each form has the tokens of a page that was loaded just before, on
+the same connection; the next one is sent when the last delivery has ended. `POST /post/` takes
+**{many / none:.2f} times** as long with the followers (ratio of the medians).
 
-
-# ---- posting
-
-
-def post(plan: Plan) -> Report:
-    with embedded_store(plan.folder) as place:
-        authors = _authors(plan, place)
-        times: dict[int, list[float]] = {author.uid: [] for author in authors}
-        with site(place, plan.folder / "site.log") as port:
-            visitors = {author.uid: Visitor(port, author.cookies) for author in authors}
-            for number in range(-2, plan.forms):
-                for uid, visitor in visitors.items():
-                    seconds = write(visitor, f"text {number} by {uid}")
-                    wait_for(lambda: delivered(place.client), "a delivery", DELIVERY_TIMEOUT)
-                    if number >= 0:
-                        times[uid].append(seconds)
-            for visitor in visitors.values():
-                visitor.close()
-    many, none = ([seconds * 1e3 for seconds in times[uid]] for uid in (STAR, UNFOLLOWED))
-    ratio = statistics.median(many) / statistics.median(none)
-    shown = {f"{plan.followers:,} followers": many, "none": none}
-    text = f"""\
-`POST /post/` by an author with {plan.followers:,} followers who all have a home, and by an author without followers.
-They post in turn, {plan.forms} times each. Each form has the tokens of a page that was loaded just before, on the same
-connection. The next form is sent only after the last delivery has ended. The ratio of the medians is
-**{ratio:.2f} times**.
-
-{times_table("author", shown)}"""
-    return Report(text, {"post": ratio})
+{times_table("followers", forms)}"""
+    return Report(text, {"delivery": ratio, "post": many / none})
 
 
-PARTS = {"pages": pages, "visits": visits, "delivery": delivery, "post": post}
+PARTS = {"pages": pages, "visits": visits, "delivery": delivery}
 
 if __name__ == "__main__":
     sys.exit(run.main("speed", PARTS))

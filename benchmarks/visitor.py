@@ -1,5 +1,6 @@
 """HTTP clients that act like browsers: signed in, with one kept connection, and forms with the tokens of the page."""
 
+import contextlib
 import http.client
 import random
 import re
@@ -117,11 +118,8 @@ def check(port: int, path: str, viewer: Viewer | None, posts: int, names: Iterab
 
     Raises WrongAnswer unless it has `posts` posts, links to `names`, and a logout button when there is a viewer only.
     """
-    visitor = Visitor(port, viewer.cookies if viewer else None)
-    try:
+    with contextlib.closing(Visitor(port, viewer.cookies if viewer else None)) as visitor:
         answer = visitor.get(path)
-    finally:
-        visitor.close()
     if answer.status != 200:
         raise WrongAnswer(f"{path}: {answer.status}")
     if answer.page.count("<article") != posts:

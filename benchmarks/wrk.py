@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 Visit = tuple[str, str]  # path, Cookie header or ""
 
@@ -123,6 +124,16 @@ def _written(port: int, visits: Sequence[Visit], script: Path, order: dict[str, 
     return Target(port, script)
 
 
+class _of_pairs:  # noqa: N801
+    """A figure of a race: the median over its pairs."""
+
+    def __init__(self, view: Callable[[Result, Result], float]) -> None:
+        self._view = view
+
+    def __get__(self, race: "Race", owner: type) -> float:
+        return statistics.median(self._view(base, subject) for base, subject in race.pairs)
+
+
 @dataclass(frozen=True)
 class Race:
     """Pairs of runs, one directly after the other: first the baseline, then the subject.
@@ -131,49 +142,20 @@ class Race:
 
     pairs: list[tuple[Result, Result]]
 
-    def _median(self, view: Callable[[Result, Result], float]) -> float:
-        return statistics.median(view(base, subject) for base, subject in self.pairs)
-
-    @property
-    def ratio(self) -> float:
-        return self._median(lambda base, subject: subject.rate / base.rate)
-
     @property
     def spread(self) -> tuple[float, float]:
         ratios = [subject.rate / base.rate for base, subject in self.pairs]
         return min(ratios), max(ratios)
 
-    @property
-    def base_rate(self) -> float:
-        return self._median(lambda base, subject: base.rate)
-
-    @property
-    def rate(self) -> float:
-        return self._median(lambda base, subject: subject.rate)
-
-    @property
-    def p50(self) -> float:
-        return self._median(lambda base, subject: subject.p50)
-
-    @property
-    def p99(self) -> float:
-        return self._median(lambda base, subject: subject.p99)
-
-    @property
-    def tail(self) -> float:
-        return self._median(lambda base, subject: subject.p99 / subject.p50)
-
-    @property
-    def p50_growth(self) -> float:
-        return self._median(lambda base, subject: subject.p50 / base.p50)
-
-    @property
-    def p99_growth(self) -> float:
-        return self._median(lambda base, subject: subject.p99 / base.p99)
-
-    @property
-    def size(self) -> float:
-        return self._median(lambda base, subject: subject.size)
+    base_rate = _of_pairs(lambda base, subject: base.rate)
+    rate = _of_pairs(lambda base, subject: subject.rate)
+    p50 = _of_pairs(lambda base, subject: subject.p50)
+    p99 = _of_pairs(lambda base, subject: subject.p99)
+    size = _of_pairs(lambda base, subject: subject.size)
+    ratio = _of_pairs(lambda base, subject: subject.rate / base.rate)
+    tail = _of_pairs(lambda base, subject: subject.p99 / subject.p50)
+    p50_growth = _of_pairs(lambda base, subject: subject.p50 / base.p50)
+    p99_growth = _of_pairs(lambda base, subject: subject.p99 / base.p99)
 
     @property
     def failures(self) -> int:
@@ -185,7 +167,13 @@ def warm_up(targets: Sequence[Target]) -> None:
         each.run(16, 1)
 
 
-def race(base: Target, subjects: Mapping[str, Target], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
+class Runs(Protocol):
+    """A target, or something around one."""
+
+    def run(self, clients: int, seconds: float) -> Result: ...
+
+
+def race(base: Target, subjects: Mapping[str, Runs], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
     """Run the baseline and each subject in turn, for all rounds. So changes in the machine's load affect all alike."""
     pairs: dict[str, list[tuple[Result, Result]]] = {name: [] for name in subjects}
     for _ in range(rounds):

@@ -123,7 +123,7 @@ class Sendable:
 
     def to_keep(self) -> "Refillable":
         """The same HTML, to be kept: it takes half the memory."""
-        return Refillable(self._pieces[::2], [name for _, name in self._places])
+        return Refillable(self._pieces[::2], _shared(tuple(name for _, name in self._places)))
 
 
 class Filled(NamedTuple):
@@ -144,9 +144,9 @@ class Refillable:
 
     __slots__ = ("_names", "filled")
 
-    def __init__(self, pieces: Sequence[bytes], names: Sequence[str]) -> None:
+    def __init__(self, pieces: Sequence[bytes], names: tuple[str, ...]) -> None:
         """`names`: of the slots between the pieces."""
-        self._names = tuple(names)
+        self._names = names
         ends = accumulate(map(len, pieces[:-1]))
         places = array("I", [place for end in ends for place in (end, end)])
         # Threads may share it, so it is replaced as a whole.
@@ -162,16 +162,16 @@ class Refillable:
         """The HTML with these values. They follow from `state`, and are right from a unix second until another."""
         *_, html, places = self.filled
         parts: list[bytes] = []
-        filled = array("I")
+        filled: list[int] = []
         read = written = 0
         for name, start, end in zip(self._names, places[::2], places[1::2], strict=True):
             value = values[name].encode()
             parts += [html[read:start], value]
             written += start - read
-            filled.extend((written, written + len(value)))
+            filled += (written, written + len(value))
             written, read = written + len(value), end
         html = b"".join((*parts, html[read:]))
-        last = self.filled = Filled(state, *right, html, filled)
+        last = self.filled = Filled(state, *right, html, array("I", filled))
         return last
 
 

@@ -151,6 +151,13 @@ def queue_cut(pipe: Pipe, key: str, length: int, shards: int = 1) -> None:
         pipe.ltrim(key, 0, KEPT // shards - 1)
 
 
+def queue_cuts(pipe: Pipe, keys: Sequence[str], lengths: Sequence[int]) -> None:
+    """Cut many lists after pushes that made them so long. Nearly always none is too long."""
+    if max(lengths, default=0) > CUT_ABOVE:
+        for key, length in zip(keys, lengths, strict=True):
+            queue_cut(pipe, key, length)
+
+
 _Rebuild = Future[ListContent | None]  # None: there was no proof that the list is complete
 _under_way: dict[tuple[Store, str], _Rebuild] = {}  # the rebuilds of this process
 _just_rebuilt: Memory[str, bool] = Memory(size=1000, seconds=5)  # by this process

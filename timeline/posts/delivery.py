@@ -11,7 +11,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.cached_list import queue_cut
+from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
@@ -108,7 +108,7 @@ class Delivery:
         each FOLLOWERS_AT_ONCE followers, and one more."""
         self._store.unlink(keys.home(uid))
         pipe = self._store.pipeline()
-        for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_AT_ONCE):
+        for members in self._store.zset_ranks(keys.followers(uid), FOLLOWERS_AT_ONCE):
             for follower in stored_ids(keys.followers(uid), members):
                 pipe.unlink(keys.home(follower))
             pipe.execute()
@@ -174,7 +174,7 @@ class Delivery:
         sent: deque[tuple[list[str], Reply[list[int]]]] = deque()  # homes with their new lengths
 
         def pushes() -> Iterator[Pipe]:
-            for members in self._store.zset_members(keys.followers(uid), FOLLOWERS_READ):
+            for members in self._store.zset_ranks(keys.followers(uid), FOLLOWERS_READ):
                 followers = stored_ids(keys.followers(uid), members)
                 for start in range(0, len(followers), FOLLOWERS_AT_ONCE):
                     chunk = followers[start : start + FOLLOWERS_AT_ONCE]
@@ -186,8 +186,7 @@ class Delivery:
         cuts = self._store.pipeline()
         for _ in self._store.stream(pushes()):
             homes, lengths = sent.popleft()
-            for home, length in zip(homes, lengths.value, strict=True):
-                queue_cut(cuts, home, length)
+            queue_cuts(cuts, homes, lengths.value)
             cuts.execute()
             yield len(homes)
 

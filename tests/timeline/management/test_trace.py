@@ -164,7 +164,7 @@ alice posts 'hello': 13 round trips, 30 commands
       HGET user:1 deleted                                                       O(1)         Delivery._list
   10  LPUSHX posts:1 2                                                          O(N)         Delivery._push_own
       LPUSH timeline 2                                                          O(N)         Delivery._push_own
-  11  ZSCAN followers:1 0 COUNT 8192                                            O(1)         Delivery.push_to_followers
+  11  ZRANGE followers:1 0 8191                                                 O(log(N)+M)  Delivery.push_to_followers
   12  LPUSHX posts:2 2                                                          O(N)         Delivery.push_to_followers
       LPUSHX posts:3 2                                                          O(N)         Delivery.push_to_followers
   13  ZREM outbox post:2:•••                                                    O(M*log(N))  Outbox.done
