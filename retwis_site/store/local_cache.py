@@ -57,8 +57,12 @@ class Memory(Generic[K, V]):
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
         what is made of it need not be compared or made again."""
-        until = time.monotonic() + self.seconds
+        until = self.ends()
         return {key: self.put_until(key, value, until) for key, value in values.items()}
+
+    def ends(self) -> float:
+        """When an entry that is put now ends, in monotonic seconds."""
+        return time.monotonic() + self.seconds
 
     def put_until(self, key: K, value: V, until: float) -> V:
         """Like `put_all`, for a value that is made of others: until the first of these ends, as `until` says."""
@@ -89,7 +93,8 @@ class Memory(Generic[K, V]):
 
 
 class Hints(Generic[K]):
-    """Numbers above 0 by key, such as the uid that a secret leads to, in a fixed piece of memory: 16 bytes an entry.
+    """Numbers above 0 by key, such as the uid that a secret leads to, in a fixed piece of memory: 16 bytes an entry. A
+    dict takes 300: a process grew by 25 MB with 20,000 viewers.
 
     Two keys may share a place, and the newer entry stays. Threads that write at the same time may leave a wrong number.
     So a hint is only a guess. It saves a round trip, and what depends on it is checked against the store.
