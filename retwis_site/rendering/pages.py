@@ -97,28 +97,29 @@ def origin_of(request: HttpRequest) -> str:
 # that is made for it.
 IMPERSONAL = frozenset({THEME_COOKIE, settings.LANGUAGE_COOKIE_NAME, settings.CSRF_COOKIE_NAME})
 
-Look = tuple[str, str, str, str]  # path, origin, language, theme
+Look = tuple[str, str, str, str, int]  # path, origin, language, theme, and `Memory.changes`
 
 # A page of some 20 KB and its ETag. All have 1 MB.
 _kept: Memory[Look, tuple[bytes, str]] = Memory(size=32, seconds=1)
 
 
 def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view whose page is kept for visitors for one second, counted from before it was made. No round trip then.
+    """A view whose page is kept for visitors for one second, counted from before it was made. No round trip then. What
+    this process has changed since, such as a deleted post, ends it at once.
 
     The view depends on nothing but the viewer and the look, and a visitor's page has no token. A kept page has an ETag
     of its content: browsers ask again each time, and get a 304 while it is the same. What the view raises, such as a
-    failure of the store, is raised. Not kept: an address with a query, and all pages with INSPECT, since each shows
-    what it sends to the store.
+    failure of the store, is raised. Not kept: an address with a query; all pages with INSPECT, since each shows what it
+    sends to the store, and with DEBUG.
     """
 
     @wraps(view)
     def kept_view(request: HttpRequest) -> HttpResponse:
         is_impersonal = IMPERSONAL.issuperset(request.COOKIES) and not cookies.may_have_messages(request)
-        if settings.INSPECT or request.META.get("QUERY_STRING") or not is_impersonal:
+        if settings.INSPECT or settings.DEBUG or request.META.get("QUERY_STRING") or not is_impersonal:
             return view(request)
         language = active_language()
-        look = (request.path, origin_of(request), language, theme_of(request))
+        look = (request.path, origin_of(request), language, theme_of(request), Memory.changes)
         kept = _kept.get(look)
         if kept is None:
             until = _kept.ends()

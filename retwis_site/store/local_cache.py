@@ -26,6 +26,7 @@ class Memory(Generic[K, V]):
     """
 
     every: ClassVar[WeakSet["Memory | Hints"]] = WeakSet()  # type: ignore[type-arg]  # all caches of the process
+    changes: ClassVar[int] = 0  # another number after each change for which this process has forgotten something
 
     def __init__(self, size: int, seconds: float) -> None:
         self.size = size
@@ -81,9 +82,11 @@ class Memory(Generic[K, V]):
     def forget(self, key: K) -> None:
         self._newer.pop(key, None)
         self._older.pop(key, None)
+        Memory.changes += 1
 
     def clear(self) -> None:
         self._newer, self._older = {}, {}
+        Memory.changes += 1
 
     @classmethod
     def clear_all(cls) -> None:
