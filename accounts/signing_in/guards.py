@@ -24,6 +24,7 @@ from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
+from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
 
 P = ParamSpec("P")
@@ -174,6 +175,7 @@ def logged_out() -> HttpResponse:
     for cookie in _personal():
         if not cookie.outlives_logout:
             cookies.take_back(response, cookie.name)
+    just_changed.note_end(response)
     return response
 
 
@@ -181,6 +183,7 @@ def take_back_all(response: HttpResponse) -> None:
     """Remove every cookie about the user."""
     for cookie in _personal():
         cookies.take_back(response, cookie.name)
+    just_changed.note_end(response)
 
 
 def _personal() -> list[cookies.PersonalCookie]:
