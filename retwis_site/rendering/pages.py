@@ -3,13 +3,15 @@
 `base.html` is the frame of both kinds, so both give it the same names.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.template import loader
+from django.utils.cache import get_conditional_response, set_response_etag
 from django.utils.functional import SimpleLazyObject
 
 from retwis_site.http import cookies
@@ -17,6 +19,7 @@ from retwis_site.http.cookies import csrf_token
 from retwis_site.http.language import headers_in
 from retwis_site.identity import Site, known_site
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, joined
+from retwis_site.store.local_cache import Memory
 
 # ---- The theme that a visitor chose, stored in a cookie.
 
@@ -85,3 +88,56 @@ def messages(request: HttpRequest) -> Html:
 def origin_of(request: HttpRequest) -> str:
     """The site's scheme and host in this request, such as `https://retwis.example`. Raises DisallowedHost."""
     return f"{request.scheme}://{request.get_host()}"
+
+
+# ---- Pages that a process keeps for a second, for all visitors to whom they look the same.
+
+
+# What a page shows of these cookies decides under which look it is kept. A browser with any other cookie gets a page
+# that is made for it.
+IMPERSONAL = frozenset({THEME_COOKIE, settings.LANGUAGE_COOKIE_NAME, settings.CSRF_COOKIE_NAME})
+
+
+class Kept(NamedTuple):
+    """A page, and what it was made of besides its look."""
+
+    origin: str  # compared, and no part of the look: with ALLOWED_HOSTS=.example.com, a client has many
+    changes: int  # of `Memory`
+    html: bytes
+    etag: str
+
+
+# By look: path, language, theme. A page has some 20 KB, so all have 1 MB.
+_kept: Memory[tuple[str, str, str], Kept] = Memory(size=40, seconds=1)
+
+
+def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view whose page is kept for visitors for one second, counted from before it was made. No round trip then. What
+    this process has changed since, such as a deleted post, ends it at once.
+
+    The view depends on nothing but the viewer, the origin and the look, and a visitor's page has no token. A kept page
+    has an ETag of its content: browsers ask again each time, and get a 304 while it is the same. What the view raises,
+    such as a failure of the store, is raised. Not kept: an address with a query; all pages with INSPECT, since each
+    shows what it sends to the store, and with DEBUG.
+    """
+
+    @wraps(view)
+    def kept_view(request: HttpRequest) -> HttpResponse:
+        is_impersonal = IMPERSONAL.issuperset(request.COOKIES) and not cookies.may_have_messages(request)
+        if settings.INSPECT or settings.DEBUG or request.META.get("QUERY_STRING") or not is_impersonal:
+            return view(request)
+        language, made_of = active_language(), (origin_of(request), Memory.changes)
+        look = (request.path, language, theme_of(request))
+        kept = _kept.get(look)
+        if kept is None or kept[:2] != made_of:
+            until = _kept.ends()
+            made = view(request)
+            if made.status_code != 200 or made.cookies:
+                return made
+            set_response_etag(made)
+            kept = _kept.put_until(look, Kept(*made_of, made.content, made["ETag"]), until)
+        response = html_response(kept.html, language)
+        response["ETag"], response["Cache-Control"] = kept.etag, "no-cache"
+        return get_conditional_response(request, kept.etag, None, response) or response
+
+    return kept_view

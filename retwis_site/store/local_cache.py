@@ -26,6 +26,7 @@ class Memory(Generic[K, V]):
     """
 
     every: ClassVar[WeakSet["Memory | Hints"]] = WeakSet()  # type: ignore[type-arg]  # all caches of the process
+    changes: ClassVar[int] = 0  # another number after each change for which this process has forgotten something
 
     def __init__(self, size: int, seconds: float) -> None:
         self.size = size
@@ -57,8 +58,12 @@ class Memory(Generic[K, V]):
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that
         what is made of it need not be compared or made again."""
-        until = time.monotonic() + self.seconds
+        until = self.ends()
         return {key: self.put_until(key, value, until) for key, value in values.items()}
+
+    def ends(self) -> float:
+        """When an entry that is put now ends, in monotonic seconds."""
+        return time.monotonic() + self.seconds
 
     def put_until(self, key: K, value: V, until: float) -> V:
         """Like `put_all`, for a value that is made of others: until the first of these ends, as `until` says."""
@@ -77,9 +82,11 @@ class Memory(Generic[K, V]):
     def forget(self, key: K) -> None:
         self._newer.pop(key, None)
         self._older.pop(key, None)
+        Memory.changes += 1
 
     def clear(self) -> None:
         self._newer, self._older = {}, {}
+        Memory.changes += 1
 
     @classmethod
     def clear_all(cls) -> None:
@@ -89,7 +96,8 @@ class Memory(Generic[K, V]):
 
 
 class Hints(Generic[K]):
-    """Numbers above 0 by key, such as the uid that a secret leads to, in a fixed piece of memory: 16 bytes an entry.
+    """Numbers above 0 by key, such as the uid that a secret leads to, in a fixed piece of memory: 16 bytes an entry. A
+    dict takes 300: a process grew by 25 MB with 20,000 viewers.
 
     Two keys may share a place, and the newer entry stays. Threads that write at the same time may leave a wrong number.
     So a hint is only a guess. It saves a round trip, and what depends on it is checked against the store.

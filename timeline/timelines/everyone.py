@@ -12,6 +12,7 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import begun, rest, trip
 from retwis_site.store.replies import Result
 from timeline.people.directory import ShownNames
@@ -68,6 +69,7 @@ class EveryoneList:
         dead: dict[int, list[int]] = defaultdict(list)
         for pid in pids:
             dead[pid % self._shards].append(pid)
+        Memory.changes += bool(dead)  # the page that has met them may be short; the next one is not
         pipe = self._store.pipeline()
         for number, its_dead in dead.items():
             self.lists[number].queue_remove_dead(pipe, its_dead)

@@ -12,7 +12,7 @@ from accounts.signing_in.html import news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
-from retwis_site.rendering.pages import html_response
+from retwis_site.rendering.pages import html_response, kept_for_visitors
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.lists import Suggested
@@ -77,12 +77,14 @@ def _suggested(found: HomePage, before: int | None) -> tuple[Suggested, ...]:
     return tuple(suggestions.for_user(uid))
 
 
+@kept_for_visitors
 def _welcome(request: RetwisRequest) -> HttpResponse:
     found = EveryoneTimeline(connect()).page(request.viewer, None, POSTS_A_PAGE)
     return welcome_page(request, rendering(request), found)
 
 
 @require_safe
+@kept_for_visitors
 def everyone(request: RetwisRequest) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
     found = EveryoneTimeline(connect()).page(request.viewer, before, POSTS_A_PAGE)

@@ -22,8 +22,10 @@ COSTS = {
     ("/@bob/", "alice"): ((1, 27), (6, 67)),
     ("/@bob/", "a visitor"): ((1, 6), (3, 39)),
     ("/timeline/", "alice"): ((2, 20), (4, 42)),
-    ("/timeline/", "a visitor"): ((1, 2), (3, 30)),
-    ("/", "a visitor"): ((1, 2), (3, 30)),
+    ("/timeline/", "a visitor"): ((0, 0), (3, 30)),  # kept for a second
+    ("/timeline/?of=all", "a visitor"): ((1, 2), (3, 30)),  # not kept
+    ("/", "a visitor"): ((0, 0), (3, 30)),
+    ("/?of=all", "a visitor"): ((1, 2), (3, 30)),
     ("/@bob/replies/", "alice"): ((1, 27), (6, 57)),
     ("/@bob/2/quotes/", "a visitor"): ((1, 5), (2, 7)),
     ("/@bob/2/", "alice"): ((1, 22), (4, 26)),
