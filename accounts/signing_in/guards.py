@@ -144,6 +144,10 @@ def own_page(request: HttpRequest, address: str) -> str:
 logger = logging.getLogger("retwis.accounts")
 
 COOKIE_LIVES = 365 * 24 * 3600  # seconds
+# After a session, the browser has it until no page is left that a process kept before (`pages.kept_for_visitors`).
+# So what its user has just seen does not vanish. Nothing reads it: a browser with it gets no kept page.
+ENDED_COOKIE = f"{settings.COOKIE_PREFIX}ended"
+ENDED_LIVES = 2  # seconds
 
 
 def log_account_event(request: RetwisRequest, what: str, user: User) -> None:
@@ -175,7 +179,7 @@ def logged_out() -> HttpResponse:
     for cookie in _personal():
         if not cookie.outlives_logout:
             cookies.take_back(response, cookie.name)
-    just_changed.note_end(response)
+    cookies.keep(response, ENDED_COOKIE, "1", ENDED_LIVES)
     return response
 
 
@@ -183,7 +187,7 @@ def take_back_all(response: HttpResponse) -> None:
     """Remove every cookie about the user."""
     for cookie in _personal():
         cookies.take_back(response, cookie.name)
-    just_changed.note_end(response)
+    cookies.keep(response, ENDED_COOKIE, "1", ENDED_LIVES)
 
 
 def _personal() -> list[cookies.PersonalCookie]:

@@ -21,12 +21,6 @@ def note(request: HttpRequest, response: HttpResponse, pid: int) -> None:
     cookies.keep(response, COOKIE, "-".join(map(str, list(pids)[:MOST])), SECONDS)
 
 
-def note_end(response: HttpResponse) -> None:
-    """Name no post any more: the session has ended. The cookie stays, so that no page which a process keeps for
-    visitors is older than what this browser has shown."""
-    cookies.keep(response, COOKIE, "0", SECONDS)
-
-
 def read(request: HttpRequest) -> list[int]:
     """The ids that the browser names, the newest first."""
     if COOKIE not in request.COOKIES:

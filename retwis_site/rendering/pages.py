@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.messages import get_messages
@@ -97,20 +97,28 @@ def origin_of(request: HttpRequest) -> str:
 # that is made for it.
 IMPERSONAL = frozenset({THEME_COOKIE, settings.LANGUAGE_COOKIE_NAME, settings.CSRF_COOKIE_NAME})
 
-Look = tuple[str, str, str, str, int]  # path, origin, language, theme, and `Memory.changes`
 
-# A page of some 20 KB and its ETag. All have 1 MB.
-_kept: Memory[Look, tuple[bytes, str]] = Memory(size=32, seconds=1)
+class Kept(NamedTuple):
+    """A page, and what it was made of besides its look."""
+
+    origin: str  # compared, and no part of the look: with ALLOWED_HOSTS=.example.com, a client has many
+    changes: int  # of `Memory`
+    html: bytes
+    etag: str
+
+
+# By look: path, language, theme. A page has some 20 KB, so all have 1 MB.
+_kept: Memory[tuple[str, str, str], Kept] = Memory(size=40, seconds=1)
 
 
 def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """A view whose page is kept for visitors for one second, counted from before it was made. No round trip then. What
     this process has changed since, such as a deleted post, ends it at once.
 
-    The view depends on nothing but the viewer and the look, and a visitor's page has no token. A kept page has an ETag
-    of its content: browsers ask again each time, and get a 304 while it is the same. What the view raises, such as a
-    failure of the store, is raised. Not kept: an address with a query; all pages with INSPECT, since each shows what it
-    sends to the store, and with DEBUG.
+    The view depends on nothing but the viewer, the origin and the look, and a visitor's page has no token. A kept page
+    has an ETag of its content: browsers ask again each time, and get a 304 while it is the same. What the view raises,
+    such as a failure of the store, is raised. Not kept: an address with a query; all pages with INSPECT, since each
+    shows what it sends to the store, and with DEBUG.
     """
 
     @wraps(view)
@@ -118,19 +126,18 @@ def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
         is_impersonal = IMPERSONAL.issuperset(request.COOKIES) and not cookies.may_have_messages(request)
         if settings.INSPECT or settings.DEBUG or request.META.get("QUERY_STRING") or not is_impersonal:
             return view(request)
-        language = active_language()
-        look = (request.path, origin_of(request), language, theme_of(request), Memory.changes)
+        language, made_of = active_language(), (origin_of(request), Memory.changes)
+        look = (request.path, language, theme_of(request))
         kept = _kept.get(look)
-        if kept is None:
+        if kept is None or kept[:2] != made_of:
             until = _kept.ends()
             made = view(request)
             if made.status_code != 200 or made.cookies:
                 return made
             set_response_etag(made)
-            kept = _kept.put_until(look, (made.content, made["ETag"]), until)
-        html, etag = kept
-        response = html_response(html, language)
-        response["ETag"], response["Cache-Control"] = etag, "no-cache"
-        return get_conditional_response(request, etag, None, response) or response
+            kept = _kept.put_until(look, Kept(*made_of, made.content, made["ETag"]), until)
+        response = html_response(kept.html, language)
+        response["ETag"], response["Cache-Control"] = kept.etag, "no-cache"
+        return get_conditional_response(request, kept.etag, None, response) or response
 
     return kept_view

@@ -5,6 +5,7 @@ A kind is known as soon as it is declared, also that of a site's own feature. Al
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from functools import cached_property
@@ -327,13 +328,13 @@ class One(Kind):
 class OfId(Kind):
     """A key for each user, post, report or year: `likes(uid)`."""
 
-    @cached_property
-    def beginning(self) -> str:
-        """What comes before the number in each name."""
-        return f"{PREFIX}{self.word}:"
-
     def __call__(self, number: int) -> str:
-        return f"{self.beginning}{number}"
+        return f"{PREFIX}{self.word}:{number}"
+
+    def of_each(self, numbers: Iterable[int]) -> list[str]:
+        """The keys of many."""
+        beginning = f"{PREFIX}{self.word}:"
+        return [f"{beginning}{number}" for number in numbers]
 
 
 class OfText(Kind):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from retwis_site.store import kinds
 from retwis_site.store.connection.transport import AS_SENT, Queued
 from retwis_site.store.kinds import OfId
 
@@ -72,11 +73,12 @@ class Question(Generic[T]):
         one flat list."""
         self.commands = commands
         self.read = read
-        self._beginnings = [(name, kind.beginning, rest) for name, kind, *rest in commands]
+        self._parts = [(name, kind.word, rest) for name, kind, *rest in commands]
 
     def about(self, uid: int) -> list[Queued]:
         """The commands for one user."""
-        return [((name, f"{beginning}{uid}", *rest), AS_SENT) for name, beginning, rest in self._beginnings]
+        prefix = kinds.PREFIX
+        return [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in self._parts]
 
 
 def scored(reply: Sequence[str]) -> list[tuple[str, float]]:

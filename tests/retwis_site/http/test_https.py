@@ -111,6 +111,7 @@ def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
         "__Host-draft",
         "__Host-since",
         "__Host-changed",
+        "__Host-ended",
         "__Host-theme",
         "__Host-language",
     }

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from accounts.signing_in.guards import ENDED_COOKIE
 from accounts.signing_in.middleware import SITE_CHANGED
 from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
@@ -160,6 +161,7 @@ def check_answer(answer):
         SINCE,
         CHANGED,
         SITE_CHANGED,
+        ENDED_COOKIE,
     }
     unknown = answer.cookies.keys() - known
     assert not unknown, unknown

@@ -200,8 +200,7 @@ def ask_foreseen(pipe: Pipe, me: int, needed: Needed) -> Result[Foreseen]:
 
 def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
     """By id, the FIELDS of posts. A command each."""
-    beginning = keys.post.beginning
-    asked = pipe.hmget_each([f"{beginning}{pid}" for pid in pids], FIELDS)
+    asked = pipe.hmget_each(keys.post.of_each(pids), FIELDS)
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
