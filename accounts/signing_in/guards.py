@@ -24,7 +24,6 @@ from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
-from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
 
 P = ParamSpec("P")

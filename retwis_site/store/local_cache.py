@@ -67,10 +67,6 @@ class Memory(Generic[K, V]):
         """When an entry that is put now ends, in monotonic seconds."""
         return time.monotonic() + self.seconds
 
-    def ends(self) -> float:
-        """When an entry that is put now ends, in monotonic seconds."""
-        return time.monotonic() + self.seconds
-
     def put_until(self, key: K, value: V, until: float) -> V:
         """Like `put_all`, for a value that is made of others: until the first of these ends, as `until` says."""
         return self._keep({key: value}, until)[key]
