@@ -2,6 +2,8 @@
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
 from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_answer, write_posts
@@ -52,6 +54,34 @@ def test_an_answer_does_not_name_a_blocked_person(browser, store, raw, alice, wh
     assert 'id="post-2"' in page
     assert "Replying to" not in page
     assert "Replying to" in html(browser(), address)
+
+
+@pytest.mark.parametrize("address", ["/timeline/", "/@carol/2/", "/@carol/replies/", "/timeline/atom/"])
+@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
+def test_an_answer_names_a_person_on_whom_staff_acted_to_nobody_who_does_not_see_them(
+    browser, store, raw, alice, bob, state, address
+):
+    write_posts(raw, BOB, [1])
+    write_answer(raw, CAROL, 2, parent=1)
+    assert "Replying to" in html(browser(), address)
+    Sanctions(store).impose(BOB, state, "x")
+    for viewer in (browser(), browser(alice), browser()):
+        page = html(viewer, address)
+        assert "post 2" in page
+        assert "Replying to" not in page
+    Sanctions(store).lift(BOB)
+    assert "Replying to" in html(browser(), address)
+
+
+def test_followers_of_a_hidden_person_and_the_person_see_whom_an_answer_answers(browser, store, raw, alice, bob):
+    write_posts(raw, BOB, [1])
+    write_answer(raw, CAROL, 2, parent=1)
+    Follows(store).follow(ALICE, BOB)
+    Sanctions(store).impose(BOB, State.HIDDEN, "x")
+    for _ in range(2):  # what one viewer sees is kept for no other one
+        assert "Replying to" in html(browser(alice), "/timeline/")
+        assert "Replying to" in html(browser(bob), "/timeline/")
+        assert "Replying to" not in html(browser(), "/timeline/")
 
 
 @pytest.mark.parametrize("address", ["/@bob/1/", "/@bob/1/history/", "/compose/?reply_to=1", "/compose/?quote=1"])

@@ -242,7 +242,7 @@ class PostReader:
 
         One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
-        where staff has hidden an author.
+        where staff has hidden an author, or a person whom a post answers.
         """
         whole = self._cached_whole(pids)
         parts = _Parts(self, whole)
@@ -258,13 +258,19 @@ class PostReader:
             parts.note_replies()
         made = parts.put_together()
         existing = made | whole
-        hidden_by_staff = hidden_among(post.author for post in made.values())  # no post is kept whole that names one
+        named: list[User] = []
+        for post in made.values():
+            named.append(post.author)
+            if (answered := parts.people.get(post.links.reply_to_user or 0)) is not None:
+                named.append(answered)
+        hidden_by_staff = hidden_among(named)  # no post is kept whole that names one
         unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
         seen = {pid: post for pid, post in existing.items() if post.author.uid not in unseen} if unseen else existing
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
-            rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, parts)
+            to_make = [pid for pid in pids if pid in seen and pid not in whole]
+            rest_of_list = self._made_whole(to_make, seen, parts.people, self.hidden() | unseen)
             if not self.rules_of_viewer and not hidden_by_staff:
                 keep_whole(rest_of_list.values())
             seen |= rest_of_list
@@ -293,12 +299,13 @@ class PostReader:
         who hides people: what a card may name depends on them."""
         return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
 
-    def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], parts: "_Parts") -> dict[int, Post]:
+    def _made_whole(
+        self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User], hidden: set[int]
+    ) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
         originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
-        hidden = self.hidden()
         posts = (*originals, *(seen[pid] for pid in pids))
-        return {post.pid: made_whole(post, seen, parts.people, hidden) for post in posts}
+        return {post.pid: made_whole(post, seen, people, hidden) for post in posts}
 
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
