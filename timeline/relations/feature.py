@@ -19,6 +19,7 @@ from timeline.relations.upkeep import (
     RepostChecks,
     account_lines,
     lines_of,
+    recount_relations,
     remove_relations,
     useless_entries,
 )
@@ -74,5 +75,6 @@ FEATURE = Feature(
     account_lines=account_lines,
     site_lines=ABOUT_PEOPLE,
     relations=RELATIONS,
+    recount=recount_relations,
     remove_account=remove_relations,
 )

@@ -30,6 +30,8 @@ from timeline.relations.relation import (
     PostCount,
     Relation,
     Scores,
+    ask_number,
+    ask_person,
     ask_post_exists,
     ask_standing,
     to_person,
@@ -125,8 +127,7 @@ class NoticeFacts:
 
 
 def notice_of(kind: Kind) -> Effect:
-    """The effect of a relation: `edge.owner` gets a notice of this kind. At most seven commands a look, and two when it
-    is written."""
+    """The effect of a relation: `edge.owner` gets a notice. At most nine commands a look, two when it is written."""
 
     def ask(pipe: Pipe, edge: Edge) -> Result[object]:
         post = None if kind is Kind.FOLLOW else int(edge.target)
@@ -162,8 +163,8 @@ def notice_of(kind: Kind) -> Effect:
 class Ranking:
     """It is a `Count`: the number of edges to a user is their score."""
 
-    def ask(self, pipe: Pipe, target: int) -> Reply[int]:
-        return pipe.zcard(keys.followers(target))
+    def ask(self, pipe: Pipe, target: int) -> Result[int]:
+        return ask_number(pipe, keys.followers(target))
 
     def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
         score = pipe.zscore(keys.users_by_followers(), str(target))
@@ -192,6 +193,16 @@ def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> Non
     pipe.unlink(keys.home(edge.who))
 
 
+def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """What a hidden person has caused is no news to those who no longer follow them. One round trip; two more each."""
+    pipe = store.pipeline()
+    asked = [(edge, ask_person(pipe, edge.target)) for edge, stands in stand.items() if not stands]
+    pipe.execute()
+    for edge, person in asked:
+        if person.value.exists and person.value.unseen:  # what a deleted account has caused goes with it
+            Inbox(store, edge.who).remove_those_by([edge.owner])
+
+
 FOLLOW = Relation(
     kind="follow",
     truth=keys.following,
@@ -199,6 +210,7 @@ FOLLOW = Relation(
     count=RANKING,
     conditions=(ask_not_blocked,),
     effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
+    afterwards=_forget_hidden,
 )
 
 
@@ -213,13 +225,13 @@ class Follows:
         self._edges.set(to_person(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
-        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`."""
+        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`, and one to three more."""
         self._edges.unset(to_person(me, them))
 
 
 def ask_follow_counts(pipe: Pipe, uid: int) -> Result[FollowCounts]:
-    """How many users a user follows, and how many followers they have. Two commands."""
-    following, followers = pipe.zcard(keys.following(uid)), pipe.zcard(keys.followers(uid))
+    """How many users a user follows, and how many followers they have. Four commands."""
+    following, followers = ask_number(pipe, keys.following(uid)), ask_number(pipe, keys.followers(uid))
     return Result(lambda: FollowCounts(following.value, followers.value))
 
 
@@ -281,9 +293,15 @@ class Comparison:
     larger: str  # key
     smaller_size: int
 
-    def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
-        """Ask for the first COMPARED members of the smaller set."""
-        return pipe.zrange(self.smaller, 0, COMPARED - 1)
+    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
+        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
+        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
+
+        def read() -> list[str]:
+            left_out = set(unseen.value)
+            return [member for member in members.value if member not in left_out] if left_out else members.value
+
+        return Result(read)
 
     def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
         """Ask which members of the smaller set are also in the larger one. One command; none without members."""

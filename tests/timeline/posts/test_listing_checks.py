@@ -118,10 +118,10 @@ def posts(raw, alice):
     write_posts(raw, 1, range(1, POSTS + 1))
 
 
-def test_a_walk_takes_six_commands_a_post(posts, raw, store, round_trips):
+def test_a_walk_takes_ten_commands_a_post(posts, raw, store, round_trips):
     recorded = round_trips(lambda: findings(store))
     steps = sum(name == "SCAN" for name, *_ in recorded.commands)
-    assert len(recorded.commands) - steps == 6 * POSTS
+    assert len(recorded.commands) - steps == 10 * POSTS
     assert len(recorded.round_trips) <= 2 * steps
 
 

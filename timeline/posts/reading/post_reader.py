@@ -242,7 +242,7 @@ class PostReader:
 
         One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
-        where staff has hidden an author.
+        where staff has hidden a person whom a post names.
         """
         whole = self._cached_whole(pids)
         parts = _Parts(self, whole)
@@ -258,13 +258,14 @@ class PostReader:
             parts.note_replies()
         made = parts.put_together()
         existing = made | whole
-        hidden_by_staff = hidden_among(post.author for post in made.values())  # no post is kept whole that names one
+        hidden_by_staff = hidden_among(parts.people.values())  # no post is kept whole that names one
         unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
         seen = {pid: post for pid, post in existing.items() if post.author.uid not in unseen} if unseen else existing
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
-            rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, parts)
+            named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
+            rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, named)
             if not self.rules_of_viewer and not hidden_by_staff:
                 keep_whole(rest_of_list.values())
             seen |= rest_of_list
@@ -272,7 +273,7 @@ class PostReader:
         for rule_of_page in self.rules:
             listed = rule_of_page.visible(listed)
         shown = self._for_page(listed, seen, parts.acted)
-        return Found(pids, shown, parts.dead(pids), existing, parts.fields)
+        return Found(pids, shown, parts.dead(pids), existing, parts)
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
@@ -293,12 +294,12 @@ class PostReader:
         who hides people: what a card may name depends on them."""
         return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
 
-    def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], parts: "_Parts") -> dict[int, Post]:
+    def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
         originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
         hidden = self.hidden()
         posts = (*originals, *(seen[pid] for pid in pids))
-        return {post.pid: made_whole(post, seen, parts.people, hidden) for post in posts}
+        return {post.pid: made_whole(post, seen, people, hidden) for post in posts}
 
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
@@ -342,14 +343,14 @@ class Found(NamedTuple):
     posts: list[Post]  # what the viewer sees
     dead: list[int]  # ids of posts that do not exist
     existing: Mapping[int, Post]  # also those that the viewer does not see
-    fields: AskedFields  # FIELDS of the posts that were read
+    parts: "_Parts"
 
     def unavailable(self) -> list[Unavailable]:
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
         hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
-        deleted = [tombstone(pid, self.fields[pid].value) for pid in self.dead]
-        return hidden + [one for one in deleted if one is not None]
+        deleted = [tombstone(pid, self.parts.fields[pid].value) for pid in self.dead]
+        return hidden + self.parts.without_author(self.pids) + [one for one in deleted if one is not None]
 
 
 class _Parts:
@@ -440,6 +441,13 @@ class _Parts:
                 # A post that has not changed stays the same object, so its card is known without comparing texts.
                 found[pid] = post if author is post.author else _by(author, post)
         return found
+
+    def without_author(self, pids: Sequence[int]) -> list[Unavailable]:
+        """Those of these posts whose authors have no account, or one that is suspended."""
+        known = self._cached | self._records
+        found = [(pid, one) for pid in pids if (one := known.get(pid)) is not None]
+        authors = {pid: one.author.uid if isinstance(one, Post) else one.uid for pid, one in found}
+        return [Unavailable(pid, one.links, None) for pid, one in found if authors[pid] not in self.people]
 
     def dead(self, pids: Sequence[int]) -> list[int]:
         """Those of these posts that do not exist."""
