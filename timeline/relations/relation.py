@@ -153,6 +153,26 @@ class PostCount:
             pipe.hdel(keys.post(target), self.name)
 
 
+class Ranking:
+    """The number of followers of each user, as the score in `users_by_followers`. Who has none is not in it."""
+
+    def ask(self, pipe: Pipe, target: int) -> Result[int]:
+        return ask_number(pipe, keys.followers(target))
+
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
+        score = pipe.zscore(keys.users_by_followers(), str(target))
+        return Result(lambda: score.value or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.zadd(keys.users_by_followers(), {str(target): number})
+        else:
+            pipe.zrem(keys.users_by_followers(), str(target))
+
+
+RANKING = Ranking()
+
+
 class Counts:
     """The numbers of edges of one relation."""
 

@@ -22,6 +22,7 @@ from timeline.relations.edges import Edges
 from timeline.relations.relation import (
     PERSON,
     POST,
+    RANKING,
     TAG,
     THREAD,
     WORDS,
@@ -155,29 +156,6 @@ def notice_of(kind: Kind) -> Effect:
 
 
 # ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
-
-
-# ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
-
-
-class Ranking:
-    """It is a `Count`: the number of edges to a user is their score."""
-
-    def ask(self, pipe: Pipe, target: int) -> Result[int]:
-        return ask_number(pipe, keys.followers(target))
-
-    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
-        score = pipe.zscore(keys.users_by_followers(), str(target))
-        return Result(lambda: score.value or 0)
-
-    def queue(self, pipe: Pipe, target: int, number: int) -> None:
-        if number:
-            pipe.zadd(keys.users_by_followers(), {str(target): number})
-        else:
-            pipe.zrem(keys.users_by_followers(), str(target))
-
-
-RANKING = Ranking()
 
 
 # ---- Follow

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.stored_keys import follower_counts, ranking
 from timeline.relations.edges import Edges
-from timeline.relations.relation import Counts
-from timeline.relations.relations import FOLLOW, RANKING, Follows, Ranking
+from timeline.relations.relation import RANKING, Counts, Ranking
+from timeline.relations.relations import FOLLOW, Follows
 
 
 def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw):
