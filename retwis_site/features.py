@@ -110,6 +110,9 @@ class Feature:
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
     # from the last feature to the first: what is built on an account goes before the account.
     remove_account: Callable[[Store, int], Iterable[object]] | None = None
+    # What a worker does when staff has hidden or suspended a person, or shows them again: numbers follow. A step for
+    # each chunk; it can run twice.
+    recount: Callable[[Store, int], Iterable[object]] | None = None
     form_fields: Mapping[str, Sequence[FormField]] = field(default_factory=dict)  # by the name of the form's address
     cookies: Sequence[PersonalCookie] = ()
     after_login: Callable[[HttpRequest, HttpResponse, int], None] | None = None  # may set cookies for this uid

@@ -7,10 +7,19 @@ from dataclasses import asdict
 
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
-from accounts.community.sanctions import STORED, Appeal, Imposed, answer_of, imposed, queue_deletion, read_appeal
+from accounts.community.sanctions import (
+    STORED,
+    Appeal,
+    Imposed,
+    answer_of,
+    imposed,
+    queue_deletion,
+    queue_recount,
+    read_appeal,
+)
 from accounts.joining.applications import Application, read_application, stored_application
 from accounts.joining.invitations import Invitations
-from accounts.users.entities import OPERATOR, Role, State
+from accounts.users.entities import OPERATOR, UNSEEN, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.identity import FIELDS, forget
 from retwis_site.maintenance.lines import (
@@ -153,6 +162,19 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
             queue_deletion(writes.pipe, uid, act_id)
 
 
+def _recount(store: Store) -> None:
+    """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
+    and one more for such people."""
+    for users in fields_of_users(store, STORED):
+        pipe = store.pipeline()
+        for uid, present in [(uid, imposed(uid, list(fields))) for uid, fields in users]:
+            if present is not None and present.state in UNSEEN:
+                queue_recount(pipe, uid, int(time.time()))
+                if present.until:
+                    queue_recount(pipe, uid, present.until)
+        pipe.execute()
+
+
 def _read_log(store: Store) -> Iterator[Line]:
     """The log, newest first. One round trip a chunk."""
     for year in range(year_of(int(time.time() * 1000)), FIRST_YEAR - 1, -1):
@@ -166,7 +188,9 @@ def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 STAFF = SiteLines("staff", lambda line: {"user": ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
-SANCTIONS = SiteLines("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions, users=("user",))
+SANCTIONS = SiteLines(
+    *("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions), users=("user",), finish=_recount
+)
 LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)
 
 

@@ -1,8 +1,9 @@
 """Sanctions: what staff imposes on a person. The field `state` of `user:<uid>` is read wherever names are.
 
-To impose or lift one is a single HSET, with the line for the log. A suspension removes nothing, so to lift it brings
-all back. After 30 days a worker deletes the account: the job for it is written before the suspension. It waits while an
-appeal is open. In its last hour before the job may run, a suspension is neither lifted nor appealed against.
+To impose or lift one is a single HSET, with the line for the log. A worker then makes the numbers of pages follow. A
+suspension removes nothing, so to lift it brings all back. After 30 days a worker deletes the account: the job for it is
+written before the suspension. It waits while an appeal is open. In its last hour before the job may run, a suspension
+is neither lifted nor appealed against.
 """
 
 import json
@@ -18,7 +19,8 @@ from accounts.community.log import Act, Log, read_act
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.features import features
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Pipe, Store
@@ -190,6 +192,8 @@ class Sanctions:
         }
         if state is State.SUSPENDED and not until:
             self.delete_later(uid, act.id)
+        if until:
+            self._recount_at(uid, until)
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
@@ -214,16 +218,22 @@ class Sanctions:
 
     def finish(self, job: str, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Seven round trips at most."""
+        an admin meanwhile: then nothing is imposed. Seven round trips at most. The numbers are left to a worker."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
         Log(self._store).copy(keys.user(uid), act_id)
-        self._outbox.done(job)
+        Job(job, self._store).replace(recount_job(uid))
         return not is_admin
 
     def _is_admin(self, uid: int) -> bool:
         return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
+
+    def _recount_at(self, uid: int, until: int) -> None:
+        """Let a worker make numbers follow when a sanction ends by itself. One round trip."""
+        pipe = self._store.pipeline()
+        queue_recount(pipe, uid, until)
+        pipe.execute()
 
     def delete_later(self, uid: int, act_id: str) -> None:
         """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip."""
@@ -297,7 +307,10 @@ class Sanctions:
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
-        self._outbox.done(job)
+        if act is not None and act.what == GRANTED:
+            Job(job, self._store).replace(recount_job(uid))
+        else:
+            self._outbox.done(job)
 
 
 def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
@@ -324,6 +337,17 @@ def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:
     """Queue the job that deletes the account in 30 days, if this suspension still stands then."""
     job = f"removal:{uid}:{act_id}"
     pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
+
+
+def queue_recount(pipe: Pipe, uid: int, when: int) -> None:
+    """Queue a job that makes all numbers count a person or leave them out, as they stand at `when` (unix seconds)."""
+    job = recount_job(uid)
+    pipe.zadd(keys.outbox(job), {job: when})
+
+
+def recount_job(uid: int) -> str:
+    """Each has a name of its own: a worker that ends one has not seen what came meanwhile."""
+    return f"recount:{uid}:{nonce()}"
 
 
 def _appeal_job(appeal: Appeal) -> str:
@@ -357,3 +381,13 @@ def finish_answer(store: Store, claim: Claim) -> None:
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
     Sanctions(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+
+
+def finish_recount(store: Store, claim: Claim) -> bool:
+    """The job `recount:<uid>:<nonce>`, after a sanction and at its end: make all numbers count a person or leave them
+    out. Returns False when the worker had to stop before the end."""
+    uid = job_id(claim.name, 1)
+    if not claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid)):
+        return False
+    claim.outbox.done(claim.name)
+    return True

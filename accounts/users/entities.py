@@ -21,6 +21,9 @@ class State(StrEnum):
     SUSPENDED = "suspended"  # as if deleted, until it is lifted
 
 
+UNSEEN = (State.HIDDEN, State.SUSPENDED)  # no number counts such a person
+
+
 class Role(StrEnum):
     """What a user may do on the site: the field `role` of `user:<uid>`, which follows the hash `staff`."""
 

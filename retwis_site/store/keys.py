@@ -167,7 +167,8 @@ recent = SplitByPost(
 
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
-    truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member}", of_unknown="follows of unknown users",
+    truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member} recount:{owner} recount:{member}",
+    of_unknown="follows of unknown users",
     line="follow follower followed since",
 )
 followers = OfId(
@@ -176,14 +177,14 @@ followers = OfId(
 )
 likes = OfId(
     "likes:<uid>", ZSet(POST, SECONDS), "pids of the posts that this user likes, score = since when (unix s)", BY_LIKES,
-    truth=True, shown=COMMANDS, jobs="like:{owner}:{member}", of_unknown="likes of unknown users",
+    truth=True, shown=COMMANDS, jobs="like:{owner}:{member} recount:{owner}", of_unknown="likes of unknown users",
     line="like user post time",
 )
 liked_by = OfId("liked_by:<pid>", ZSet(USER, SECONDS), "", BY_LIKES, shown=EVERYONE, mirrors=likes, counted="likes")
 reposts = OfId(
     "reposts:<uid>", ZSet(POST, REPOST),
     "pids of the posts that this user has reposted, score = the id of the repost, a post of its own", BY_REPOSTS,
-    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member}", of_unknown="reposts of unknown users",
+    truth=True, shown=EVERYONE, jobs="repost:{owner}:{member} recount:{owner}", of_unknown="reposts of unknown users",
 )
 reposted_by = OfId(
     "reposted_by:<pid>", ZSet(USER, REPOST), "uids, score = the id of the repost", BY_REPOSTS, shown=EVERYONE,
@@ -224,6 +225,13 @@ muted_words = OfId(
 tags_of = OfId(
     "tags_of:<uid>", ZSet(TEXT, SECONDS), "folded tags that this user follows, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=COMMANDS, jobs="follow_tag:{owner}:{member}", line="follow_tag user tag since",
+)
+
+unseen = OfKey(
+    "unseen:<key>", ZSet(ANY, OTHER),
+    "of `<key>`, a key of followers, following, likes, reposts, replies, quotes or a tag: the members that no number "
+    "counts: people whom staff has hidden or suspended (score 0), and their posts (score = pid)",
+    _("longer with each hidden or suspended person, and with each post of theirs"),
 )
 
 # ---- conversation
@@ -432,6 +440,11 @@ declare(settings.KEY_KINDS)
 
 
 # ---- names that the table cannot say
+
+
+def counted_in(key: str) -> str:
+    """The key of which a key of `unseen` has members."""
+    return key.replace(unseen(""), PREFIX, 1)
 
 
 def damaged_again(key: str, number: int) -> str:

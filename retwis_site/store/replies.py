@@ -54,7 +54,8 @@ class Result(Generic[T]):
         return self._read()
 
 
-AboutUser = tuple[str, OfId, *tuple[str | int, ...]]  # a command's name, the kind of its key, and what follows
+# A command's name, the kind of its key or what comes before the uid in it, and what follows the key.
+AboutUser = tuple[str, OfId | str, *tuple[str | int, ...]]
 
 
 class Question(Generic[T]):
@@ -66,14 +67,12 @@ class Question(Generic[T]):
     one, each with its method and its handle, take three times as many Python calls.
     """
 
-    def __init__(
-        self, *commands: tuple[str, OfId, *tuple[str | int, ...]], read: Callable[[int, Sequence[Any]], T]
-    ) -> None:
+    def __init__(self, *commands: AboutUser, read: Callable[[int, Sequence[Any]], T]) -> None:
         """`read`: from the uid and the replies. These are as the server sends them in RESP2: members with scores are
         one flat list."""
         self.commands = commands
         self.read = read
-        self._parts = [(name, kind.word, rest) for name, kind, *rest in commands]
+        self._parts = [(name, kind if isinstance(kind, str) else kind.word, rest) for name, kind, *rest in commands]
 
     def about(self, uid: int) -> list[Queued]:
         """The commands for one user."""

@@ -20,6 +20,7 @@ MIDDLE, KILLED = (
     f"{ACTS}::test_an_act_in_the_middle_of_another_agrees_with_it",
     f"{ACTS}::test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect",
 )
+NUMBERS = "tests/protocols/moderation/test_interleaved_numbers.py"
 DELETED_MEANWHILE = f"{ACTS}::test_a_killed_report_about_an_account_that_is_deleted_meanwhile_goes_again"
 
 MUTANTS = [
@@ -29,6 +30,20 @@ MUTANTS = [
         "        is_admin = self._is_admin(uid)  # read after the write",
         "        is_admin = False  # read after the write",
         (MIDDLE, *SANCTIONS),
+    ),
+    Mutant(
+        "sanction: no worker makes numbers follow",
+        "accounts/community/sanctions.py",
+        "        Job(job, self._store).replace(recount_job(uid))\n        return not is_admin\n",
+        "        self._outbox.done(job)\n        return not is_admin\n",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "numbers: they count the posts of hidden people",
+        "timeline/posts/settling.py",
+        "        for key in stands_in | left:\n            queue_counted",
+        "        for key in left:\n            queue_counted",
+        (NUMBERS,),
     ),
     Mutant(
         "sanction: the commit has no lease",

@@ -19,8 +19,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOINS}",
         "timeline/posts/delivery.py",
-        "        pipe.execute()\n        look = PostLook(pipe, {pid: written[pid].links",
-        "        look = PostLook(pipe, {pid: written[pid].links",
+        "        pipe.execute()\n        look = PostLook(pipe, written or",
+        "        look = PostLook(pipe, written or",
         (MIDDLE,),
     ),
     Mutant(
@@ -105,15 +105,15 @@ MUTANTS = [
     Mutant(
         "posts of a deleted account: they have no jobs",
         "timeline/posts/repository.py",
-        "        leased = Outbox(store).add_all(jobs)\n",
-        "        leased = Outbox(store).add_all([])\n",
+        "        leased = Outbox(store).add_all(jobs)\n        mark_deleted(",
+        "        leased = Outbox(store).add_all([])\n        mark_deleted(",
         ("tests/accounts/users/test_removal.py", AGREE),
     ),
     Mutant(
         f"notices of a post: {LEFT_OUT}",
         "timeline/posts/settling.py",
-        "        reconcile(look(None), look, write)\n",
-        "        write(look(None))\n",
+        "        reconcile(look(notices), look, write)\n",
+        "        write(look(notices))\n",
         ("tests/protocols/posts/test_interleaved_notices.py",),
     ),
     Mutant(

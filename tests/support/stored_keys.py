@@ -36,6 +36,21 @@ def everything(raw):
     return {key: values[key] if key in values else _string(raw, key) for key in found}
 
 
+def write_all(raw, keys_and_values):
+    """Write what `everything` has read into an empty store."""
+    pipe = raw.pipeline(transaction=False)
+    for key, value in keys_and_values.items():
+        if isinstance(value, str | bytes):
+            pipe.set(key, value)
+        elif isinstance(value, dict):
+            pipe.hset(key, mapping=value)
+        elif isinstance(value[0], str):
+            pipe.rpush(key, *value)
+        else:
+            pipe.zadd(key, dict(value))
+    pipe.execute()
+
+
 def _string(raw, key):
     """A text; bytes, where the string is no text."""
     stored = raw.execute_command("GET", key, **{NEVER_DECODE: True})

@@ -169,7 +169,7 @@ READ_OF_A_WEEK = 100  # posts of a tag
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. None without a tag; else four round trips, and those of `moment` for each week: 200 commands, then one for each
+    up. None without a tag; else four round trips, and those of `moment` for each week: 300 commands, then one for each
     post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
     remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if now - post.time < WEEK)
@@ -222,18 +222,22 @@ def _used(store: Store, tags: Sequence[str], highs: Sequence[str], lows: Sequenc
     """The use of each tag in each week, the last week first: by people whom everyone sees. Three round trips."""
     pipe = store.pipeline()
     asked = [
-        (tag, pipe.zcount(keys.tag(tag), low, high), pipe.zrevrangebyscore(keys.tag(tag), high, low, READ_OF_A_WEEK))
+        (
+            tag,
+            [pipe.zcount(key, low, high) for key in (keys.tag(tag), keys.unseen(keys.tag(tag)))],
+            pipe.zrevrangebyscore(keys.tag(tag), high, low, READ_OF_A_WEEK),
+        )
         for tag in tags
         for high, low in zip(highs, lows, strict=False)
     ]
     pipe.execute()
-    read = [(tag, posts.value, stored_ids(keys.tag(tag), pids.value)) for tag, posts, pids in asked]
+    read = [(tag, posts, stored_ids(keys.tag(tag), pids.value)) for tag, posts, pids in asked]
     authors = _authors(store, {pid for _, _, pids in read for pid in pids})
     used: dict[str, list[Week]] = {}
-    for tag, posts, pids in read:
+    for tag, (posts, left_out), pids in read:
         people = [authors[pid] for pid in pids if pid in authors]
-        unseen = len(pids) - len(people)
-        used.setdefault(tag, []).append(Week(posts - unseen, len(people), len(set(people))))
+        unseen = max(len(pids) - len(people), left_out.value)
+        used.setdefault(tag, []).append(Week(posts.value - unseen, len(people), len(set(people))))
     return used
 
 

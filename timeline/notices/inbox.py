@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.users.deletion import is_deleted
-from accounts.users.repository import Users
+from accounts.users.entities import State
+from accounts.users.repository import Users, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
@@ -180,8 +181,9 @@ UNWELCOME = Welcome(owner_exists=True, allowed=False)
 
 
 def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None) -> Result[Welcome]:
-    """Whether `owner` wants this notice: no block between the two, no mute, the kind is not turned off, and the thread
-    of `post` is not muted. Four commands, six with a post; none for one's own doing and for an unknown owner."""
+    """Whether `owner` wants this notice and sees who causes it: no block between the two, no mute, the kind is not
+    turned off, and the thread of `post` is not muted. Six commands, eight with a post; none for one's own doing and for
+    an unknown owner."""
     if not owner or owner == notice.who:
         return Result(lambda: UNWELCOME)
     blocks = [
@@ -191,6 +193,7 @@ def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None)
     muted_until = pipe.zscore(keys.muted(owner), str(notice.who))
     fields = pipe.hmget(keys.user(owner), ["username", "deleted", "quiet"])
     thread = _ask_thread_muted(pipe, owner, post) if post else Result(lambda: False)
+    seen = ask_seen(pipe, owner, notice.who)
 
     def read() -> Welcome:
         username, deleted, quiet = fields.value
@@ -199,7 +202,19 @@ def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None)
         blocked = any(block.value is not None for block in blocks)
         muted = muted_until.value is not None and muted_until.value > time.time()
         is_quiet = notice.kind in turned_off(quiet)
-        return Welcome(owner_exists=True, allowed=not (blocked or muted or is_quiet or thread.value))
+        return Welcome(True, allowed=seen.value and not (blocked or muted or is_quiet or thread.value))
+
+    return Result(read)
+
+
+def ask_seen(pipe: Pipe, owner: int, who: int) -> Result[bool]:
+    """Whether `owner` sees a person, as far as staff decides: nobody sees one who is suspended, and only followers see
+    one who is hidden. Two commands."""
+    fields, follows = pipe.hmget(keys.user(who), ["state", "state_until"]), pipe.zscore(keys.following(owner), str(who))
+
+    def read() -> bool:
+        state = state_now(who, *fields.value)
+        return state is not State.SUSPENDED and (state is not State.HIDDEN or follows.value is not None)
 
     return Result(read)
 

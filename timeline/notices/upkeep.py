@@ -21,6 +21,7 @@ from timeline.notices.inbox import (
     MARK,
     Kind,
     Notice,
+    ask_seen,
     parse_notice,
     rows_of,
     turned_off,
@@ -179,6 +180,14 @@ class NoticeChecks(Searcher):
                 "{key} has a wrong mark",
                 self._mend_mark,
             ),
+            self._check_of(
+                "notices of people whom staff has hidden from their owner",
+                keys.notices,
+                looking(self._store, _ask_unseen),
+                SAYS,
+                read=rows,
+                jobs=lambda owner, member, _: at_work_on(owner, member),
+            ),
         ]
 
     def orphans(self) -> list[Check]:
@@ -220,6 +229,15 @@ def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
     )
 
 
+def _ask_unseen(pipe: Pipe, one: Entry) -> Result[bool]:
+    owner, member, _ = one
+    notice = parse_notice(member)
+    if notice is None or notice.who == owner:
+        return Result(lambda: False)
+    score, seen = pipe.zscore(keys.notices(owner), member), ask_seen(pipe, owner, notice.who)
+    return Result(lambda: score.value is not None and not seen.value)
+
+
 def _ask_causeless(pipe: Pipe, one: Entry) -> Result[bool]:
     owner, member, _ = one
     notice = parse_notice(member)
@@ -250,4 +268,4 @@ def at_work_on(owner: int, member: str) -> set[str]:
     if kind is Kind.REPORT:
         return {f"gone:{owner}", f"report:{what}"}
     jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
-    return {f"gone:{owner}", f"gone:{who}", f"del:{what}", *jobs}
+    return {f"gone:{owner}", f"gone:{who}", f"recount:{who}", f"follow:{owner}:{who}", f"del:{what}", *jobs}

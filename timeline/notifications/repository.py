@@ -121,17 +121,19 @@ class Notifications:
         )
         hidden = acted.hidden.blocked_or_muted
         groups = below(grouped([row for row in rows if row.notice.who not in hidden]), before, only)
-        items = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
-        if rows and only is Only.ALL and before is None and rows[0].when > noticed:
+        items, unseen = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
+        newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
+        if only is Only.ALL and before is None and newest > noticed:
             with suppress(StoreReadOnly):  # it can wait
-                Inbox(self._store, owner.uid).set_read(rows[0].when)
+                Inbox(self._store, owner.uid).set_read(newest)
         older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
         return NotificationsPage(owner, items, noticed, older)
 
     def _items(
         self, owner: User, acted: LatestActed, just_changed: Collection[int], groups: Sequence[Group]
-    ) -> list[Item]:
-        """The groups that the viewer may see: without hidden posts and people, and without deleted accounts."""
+    ) -> tuple[list[Item], set[int]]:
+        """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
+        people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
         reader = PostReader(self._store, owner, acted=acted, fresh=just_changed)
@@ -140,7 +142,8 @@ class Notifications:
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])
         pipe.execute()
         posts = {post.pid: post for post in rest(pipe, reading).posts}
-        hidden = reader.hidden() | rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
+        unseen = rest(pipe, unseen_by(pipe, owner.uid, hidden_among(people.value.values())))
+        hidden = reader.hidden() | unseen
         shown = {uid: user for uid, user in people.value.items() if uid not in hidden}
         decided = self._decided(reports.value)
         items = [
@@ -149,7 +152,8 @@ class Notifications:
             else _item(group, [shown.get(uid) for uid in group.people[:LOADED]], posts)
             for group in groups
         ]
-        return [item for item in items if item is not None]
+        gone = {uid for group in groups for uid in group.people[:LOADED]} - people.value.keys() - {owner.uid}
+        return [item for item in items if item is not None], unseen | gone
 
     def _decided(self, reports: Mapping[int, Report]) -> dict[int, Decided]:
         """The decided ones of these reports. At most one round trip."""

@@ -15,6 +15,7 @@ from retwis_site.store.ids import integer, parse_id, parse_number, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, trip
 from retwis_site.store.replies import Result
+from timeline.relations.relation import ask_number
 from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_followed, ask_hidden
 
 # ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
@@ -234,10 +235,10 @@ def ask_listed(
     pipe: Pipe, me: int | None, uids: Collection[int], ask_left_out: AskLeftOut = ask_hidden
 ) -> Result[dict[int, ListedPerson]]:
     """People by uid, in the order of `uids`, without unknown uids, deleted accounts, those whom `ask_left_out` finds,
-    and those whom staff has hidden from people who do not follow them. `joined` is None. Two commands a person, and
-    four more for a signed-in viewer; none without uids."""
+    and those whom staff has hidden from people who do not follow them. `joined` is None. Three commands a person,
+    and four more for a signed-in viewer; none without uids."""
     uids = list(dict.fromkeys(uids))
-    asked = {uid: (pipe.hmget(keys.user(uid), (*PERSON, "bio")), pipe.zcard(keys.followers(uid))) for uid in uids}
+    asked = {uid: (pipe.hmget(keys.user(uid), (*PERSON, "bio")), ask_number(pipe, keys.followers(uid))) for uid in uids}
     followed = ask_followed(pipe, me, uids) if me is not None and uids else None
     left_out = ask_left_out(pipe, me, uids) if me is not None else None
 

@@ -12,6 +12,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
 from retwis_site.store.local_cache import Memory
 from timeline.people.lists import Suggested
+from timeline.relations.relation import ask_number
 from timeline.relations.relations import ask_followed, ask_hidden
 
 VOTERS = 20  # people that the user follows, the latest first
@@ -110,7 +111,7 @@ class Suggestions:
         pipe = self._store.pipeline()
         uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
         users = {uid: ask_user(pipe, uid) for uid in uids}
-        followers = {uid: pipe.zcard(keys.followers(uid)) for uid in candidates}
+        followers = {uid: ask_number(pipe, keys.followers(uid)) for uid in candidates}
         asked_hidden = None if me is None else ask_hidden(pipe, me, uids)
         pipe.execute()
         hidden = asked_hidden.value if asked_hidden else set()

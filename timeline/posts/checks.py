@@ -24,14 +24,23 @@ from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
+from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts.delivery import Delivery
-from timeline.posts.entities import NO_LINKS
 from timeline.posts.reading.records import BASIC
 from timeline.posts.repository import Posts
-from timeline.posts.settling import DELETED_STAYS, FOREVER, QUOTES, REPLIES, PostLook, Settling
-from timeline.relations.relation import Counts, PostCount, ask_post_exists
+from timeline.posts.settling import (
+    DELETED_STAYS,
+    FOREVER,
+    QUOTES,
+    REPLIES,
+    PostLook,
+    PostState,
+    Settling,
+    authors_of,
+)
+from timeline.relations.relation import Counts, PostCount, ask_number, ask_post_exists
 from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
@@ -187,7 +196,9 @@ class PostAdoption(Searcher):
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
 
 
-COUNTS = [PostCount(kind) for kind in KINDS.values() if isinstance(kind, OfId) and kind.counted]
+def counts_of_posts() -> list[PostCount]:
+    """The numbers of the site, and those of a site's own kinds, which are declared later."""
+    return [PostCount(kind) for kind in KINDS.values() if isinstance(kind, OfId) and kind.counted]
 
 
 class Miscount(NamedTuple):
@@ -221,15 +232,16 @@ class CountChecks(Searcher):
         Counts(self._store, count).recount([pid])
 
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
-        """The numbers that are missing or wrong now. One round trip, of six commands a post."""
-        names = [count.name for count in COUNTS]
+        """The numbers that are missing or wrong now. One round trip, of ten commands a post."""
+        counts = counts_of_posts()
+        names = [count.name for count in counts]
         pipe = self._store.pipeline()
         asked = [
             (
                 pid,
                 ask_post_exists(pipe, str(pid)),
                 pipe.hmget(keys.post(pid), names),
-                [pipe.zcard(count.mirror(pid)) for count in COUNTS],
+                [ask_number(pipe, count.mirror(pid)) for count in counts],
             )
             for pid in pids
         ]
@@ -237,7 +249,7 @@ class CountChecks(Searcher):
         numbers = [
             Miscount(pid, count, parse_number(text or "") or 0, size.value if exists.value else 0)
             for pid, exists, written, sizes in asked
-            for count, text, size in zip(COUNTS, written.value, sizes, strict=True)
+            for count, text, size in zip(counts, written.value, sizes, strict=True)
         ]
         return [one for one in numbers if one.written != one.right]
 
@@ -268,6 +280,7 @@ class ListingChecks(Searcher):
     def __init__(self, store: Store) -> None:
         super().__init__(store)
         self._settling = Settling(store)
+        self._authors: dict[int, int] = {}  # of the posts that were looked at last
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -277,8 +290,18 @@ class ListingChecks(Searcher):
                 self._wrong_posts,
                 "{key} is not listed as it must",
                 self._settle,
+                jobs=lambda pid: {*keys.post.explained_by(pid, str(pid)), f"recount:{self._authors.get(pid)}"},
             ),
             *in_new_pass([self._entries(kind) for kind in LISTINGS]),
+            self._check_of(
+                "entries of unseen: that are not in the key of which they are",
+                keys.unseen,
+                looking(self._store, _ask_left),
+                "{0} has {1:.40}",
+                lambda key, member: self._store.zrem(key, member),
+                read=_texts_listed,
+                jobs=lambda *_: set(),
+            ),
         ]
 
     def _entries(self, kind: Kind) -> Check:
@@ -294,27 +317,40 @@ class ListingChecks(Searcher):
 
     def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and one for posts that answer or quote others."""
+        known = authors_of(self._store, pids)
         pipe = self._store.pipeline()
-        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
-        asked = {pid: (pipe.hget(keys.post(pid), "user_id"), pipe.ttl(keys.post(pid))) for pid in pids}
+        look = PostLook(pipe, known)
+        seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         pipe.execute()
         wrong = [
             pid
             for pid, seen in look.seen.items()
-            if (seen.deleted and seen.has_replies and asked[pid][1].value != FOREVER)
+            if (seen.deleted and seen.has_replies and seconds[pid].value != FOREVER)
             or (seen.texts and not seen.deleted and seen.text != seen.body)
         ]
         # A post that is not in `updates:` was never published, unless it is deleted.
-        authors = {pid: stored_id(keys.post(pid), author.value) for pid, (author, _) in asked.items()}
         naming = [(pid, seen) for pid, seen in look.seen.items() if seen.stands_in]
-        published = {pid: pipe.zscore(keys.updates(authors[pid] or 0), str(pid)) for pid, _ in naming}
-        entries = [(pid, seen, [pipe.zscore(key, str(pid)) for key in seen.stands_in]) for pid, seen in naming]
+        published = {pid: pipe.zscore(keys.updates(seen.author), str(pid)) for pid, seen in naming}
+        entries = [
+            (
+                pid,
+                seen,
+                [pipe.zscore(key, str(pid)) for key in seen.stands_in],
+                [(key, pipe.zscore(keys.unseen(key), str(pid))) for key in seen.stands_in],
+            )
+            for pid, seen in naming
+        ]
         pipe.execute()
         lacking = [
             pid
-            for pid, seen, scores in entries
-            if (seen.deleted or published[pid].value is not None) and any(score.value is None for score in scores)
+            for pid, seen, scores, left_out in entries
+            if (seen.deleted or published[pid].value is not None)
+            and (
+                any(score.value is None for score in scores)
+                or {key for key, score in left_out if score.value is not None} != seen.counts_not_in
+            )
         ]
+        self._authors = {pid: seen.author for pid, seen in naming}
         return sorted({*wrong, *lacking})
 
     def _settle(self, pid: int) -> None:
@@ -338,14 +374,24 @@ class ListingChecks(Searcher):
 
 def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
     key, pid = entry
-    look, present = PostLook(pipe, {pid: NO_LINKS}), pipe.zscore(key, str(pid))
+    look, present = PostLook(pipe, {pid: PostState()}), pipe.zscore(key, str(pid))
     return Result(lambda: present.value is not None and key not in look.seen[pid].stands_in)
+
+
+def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
+    key, member = entry
+    left, there = pipe.zscore(key, member), pipe.zscore(counted_in(key), member)
+    return Result(lambda: left.value is not None and there.value is None)
 
 
 def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether nobody sees a post with texts in `edits:`."""
-    look = PostLook(pipe, {pid: NO_LINKS})
+    look = PostLook(pipe, {pid: PostState()})
     return Result(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
+
+
+def _texts_listed(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:

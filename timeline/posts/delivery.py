@@ -15,7 +15,6 @@ from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
-from timeline.posts.entities import NO_LINKS
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.settling import (
@@ -26,6 +25,7 @@ from timeline.posts.settling import (
     cause_of,
     leave_to_the_index,
     mark_deleted,
+    written_by,
 )
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge
@@ -60,7 +60,7 @@ class Delivery:
         look = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
         if look is not None:
-            PostNotices(self._store).write(cause_of(pid, uid, look.seen[pid].links, int(time.time())))
+            PostNotices(self._store).write([cause_of(pid, uid, look.seen[pid].links, int(time.time()))])
             self._push_own(uid, pid)
             if followers > settings.DELIVER_INLINE_LIMIT:
                 job.replace(f"fan:{pid}:{nonce()}")
@@ -97,7 +97,7 @@ class Delivery:
         self._settle(pid, {}, look)
         if author is not None and look is not None:
             PostNotices(self._store).write(
-                cause_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))
+                [cause_of(pid, author, look.seen[pid].links, stored_time(keys.post(pid), when))]
             )
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
@@ -135,7 +135,7 @@ class Delivery:
         for now in written.values():
             self._settling.queue(pipe, pid, now)
         pipe.execute()
-        look = PostLook(pipe, {pid: written[pid].links if pid in written else NO_LINKS})
+        look = PostLook(pipe, written or written_by(uid, [pid]))
         account_deleted = pipe.hget(keys.user(uid), "deleted")
         pipe.execute()
         now = look.seen[pid]

@@ -9,7 +9,13 @@ from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
-from timeline.posts.repository import finish_deletion, finish_edit, finish_staff_deletion, remove_posts
+from timeline.posts.repository import (
+    finish_deletion,
+    finish_edit,
+    finish_staff_deletion,
+    recount_posts,
+    remove_posts,
+)
 from timeline.posts.settling import Settling
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.site_lines import TOMBSTONES, account_lines
@@ -48,6 +54,7 @@ FEATURE = Feature(
     adoption=lambda store: PostAdoption(store).checks(),
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
+    recount=recount_posts,
     remove_account=remove_posts,
     form_fields={
         "edit": (FormField("body", "textarea", _("Your post")),),

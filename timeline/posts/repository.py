@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answers, emptied, remove_members
+from retwis_site.store.chunks import AT_ONCE, answers, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
@@ -52,6 +52,7 @@ from timeline.posts.settling import (
     leave_to_the_index,
     mark_deleted,
     mentioned,
+    written_by,
 )
 from timeline.relations.upkeep import ask_edges_to_post, remove_edges_to_posts
 
@@ -193,7 +194,7 @@ class Posts:
         followers = pipe.zcard(keys.followers(uid))
         pipe.execute()
         body, *stored_links = stored.value
-        now = PostState(exists=True, links=links_from(keys.post(pid), stored_links), body=body or "")
+        now = PostState(author=uid, links=links_from(keys.post(pid), stored_links), body=body or "")
         job = Outbox(leased).add(f"post:{pid}:{nonce()}")
         with suppress(LeaseEnded):
             Delivery(job.store).deliver(job, uid, pid, now, followers.value)
@@ -260,7 +261,7 @@ class Posts:
             settling, pipe = Settling(job.store), job.store.pipeline()
             settling.queue(pipe, pid, now, before)
             pipe.execute()
-            look = PostLook(pipe, {pid: now.links})
+            look = PostLook(pipe, {pid: now})
             pipe.execute()
             settling.agree({pid: now}, look)
             _tell_mentioned(job.store, uid, pid, now, before.links.mentions or ())
@@ -271,7 +272,7 @@ class Posts:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
         pipe = self._store.pipeline()
         fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
-        look = PostLook(pipe, {pid: NO_LINKS})
+        look = PostLook(pipe, written_by(uid, [pid]))
         pipe.execute()
         author, when = fields.value
         seen = look.seen[pid]
@@ -336,7 +337,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
     pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
     Settling(store).settle([pid])
     pipe = store.pipeline()
-    look = PostLook(pipe, {pid: NO_LINKS})
+    look = PostLook(pipe, written_by(uid, [pid]))
     pipe.execute()
     now = look.seen[pid]
     if now.texts and not now.deleted:
@@ -369,7 +370,7 @@ def _unlist(store: Store, uid: int, pid: int) -> int:
     pipe = store.pipeline()
     pipe.zrem(keys.updates(uid), str(pid))
     edges = ask_edges_to_post(pipe, pid)
-    look = PostLook(pipe, {pid: NO_LINKS})
+    look = PostLook(pipe, written_by(uid, [pid]))
     pipe.execute()
     Settling(store).agree({}, look)
     PostNotices(store).remove([cause_of(pid, uid, look.seen[pid].links, 0)])
@@ -422,6 +423,36 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
             Posts(store).delete(act.whom, act.post, DeletedBy.STAFF)
         Log(store).write(act)
     claim.outbox.done(claim.name)
+
+
+# ---- The posts of a person whom staff has hidden or suspended, or shows again.
+
+
+def recount_posts(store: Store, uid: int) -> Iterator[None]:
+    """Make numbers count the posts of a user, or leave them out, as the user stands now; and let the notices that they
+    have caused go, or come back. In chunks, the newest first: a reply before what it answers. Each post has a job, as
+    in `remove_posts`. Seven round trips a chunk, and those of `Settling.settle`."""
+    for rows in newest_first(store, keys.updates(uid)):
+        pipe = store.pipeline()
+        asked = [
+            (pid, pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]))
+            for pid in stored_ids(keys.updates(uid), [member for member, _ in rows])
+        ]
+        pipe.execute()
+        causes = []
+        for pid, fields in asked:
+            author, when, *named = fields.value
+            links = links_from(keys.post(pid), named)
+            if author == str(uid) and links.repost_of is None:
+                causes.append(cause_of(pid, uid, links, stored_time(keys.post(pid), when)))
+        jobs = [f"settle:{cause.pid}:{nonce()}" for cause in causes]
+        leased = Outbox(store).add_all(jobs)
+        Settling(leased).settle([cause.pid for cause in causes])
+        PostNotices(leased).write(causes)
+        for job in jobs:
+            Outbox(leased).queue_done(pipe, job)
+        pipe.execute()
+        yield
 
 
 # ---- The posts of a deleted account, removed by a worker a chunk at a time.

@@ -8,6 +8,8 @@ step can run twice, and a job in the outbox leads here until all agrees.
   are its mentions.
 - A deleted post with replies is a tombstone: it keeps its place in the thread, and its hash does not expire.
 - A deleted post without replies stands nowhere, and its hash expires.
+- A post of a person whom staff has hidden or suspended stands where it stood, and no number counts it there. But it
+  counts as a reply while replies to it do: like a tombstone, it keeps its place in the thread.
 
 The text of a deleted post is removed last, because it leads to listings.
 """
@@ -31,7 +33,7 @@ from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
-from timeline.relations.relation import Counts, PostCount
+from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
 
 # ---- The people whom a text mentions. Their names are looked up once, when the text is written.
 
@@ -92,11 +94,14 @@ FOREVER = -1  # TTL of a key without an expiry
 
 
 class PostState(NamedTuple):
-    """All that decides where a post stands."""
+    """All that decides where a post stands, and where it counts."""
 
-    exists: bool  # False: no hash, or one without an author
+    exists: bool = True  # False: no hash, or one without an author
+    author: int = 0  # uid; 0: not known
+    unseen: bool = False  # staff has hidden or suspended the author. Only a look that knows the author finds out
     deleted: bool = False
     has_replies: bool = False
+    has_counted_replies: bool = False
     links: Links = NO_LINKS
     body: str = ""
     edited: int | None = None  # unix seconds
@@ -110,10 +115,20 @@ class PostState(NamedTuple):
     @property
     def stands_in(self) -> set[str]:
         """The keys of the listings in which the post must stand."""
-        if not self.exists or (self.deleted and not self.has_replies):
+        return {one.key for one in self._listings}
+
+    @property
+    def counts_not_in(self) -> set[str]:
+        """Of these, the keys of those whose numbers leave the post out."""
+        if not (self.deleted or self.unseen):
             return set()
-        listings = listings_of(self.links, self.text)
-        return {one.key for one in listings if one.has_tombstones or not self.deleted}
+        return {one.key for one in self._listings if not (one.has_tombstones and self.has_counted_replies)}
+
+    @property
+    def _listings(self) -> list[Listing]:
+        if not self.exists or (self.deleted and not self.has_replies):
+            return []
+        return [one for one in listings_of(self.links, self.text) if one.has_tombstones or not self.deleted]
 
     @property
     def may_stand_in(self) -> set[str]:
@@ -126,30 +141,35 @@ class Parent(NamedTuple):
     """A post that is answered."""
 
     replies: int
+    counted: int  # of its replies
     deleted: bool
     expires: bool
+    unseen: bool  # it is deleted, or staff has hidden or suspended its author
+    is_left_out: bool  # of the numbers, where it is a reply itself
 
     @property
     def number(self) -> int:
         """What its number of replies must be."""
-        return 0 if self.deleted else self.replies
+        return 0 if self.deleted else self.counted
 
     @property
     def stands_wrong(self) -> bool:
-        """Whether it is deleted, and its replies have come or gone since it was settled."""
-        return self.deleted and self.expires == bool(self.replies)
+        """Whether its replies have come or gone since it was settled: it is deleted, or its author is unseen."""
+        return (self.deleted and self.expires == bool(self.replies)) or (
+            self.unseen and self.is_left_out == bool(self.counted)
+        )
 
 
 class PostLook:
     """Queues its commands. After `execute()` it has `seen`, `parents` and `quotes`."""
 
-    def __init__(self, pipe: Pipe, links: Mapping[int, Links]) -> None:
-        """`links`: those of each post, as far as they are known before the look."""
-        self._seen = {pid: _ask_seen(pipe, pid) for pid in links}
-        answered = {one.reply_to for one in links.values() if one.reply_to is not None}
-        quoted = {one.quote for one in links.values() if one.quote is not None}
-        self._parents = {pid: _ask_parent(pipe, pid) for pid in answered}
-        self._quotes = {pid: QUOTES.ask(pipe, pid) for pid in quoted}
+    def __init__(self, pipe: Pipe, known: Mapping[int, PostState]) -> None:
+        """`known`: what is known of each post before the look: the author and the links are never others."""
+        self._seen = {pid: _ask_seen(pipe, pid, one.author) for pid, one in known.items()}
+        links = [one.links for one in known.values()]
+        answered = {one.reply_to: one for one in links if one.reply_to is not None}
+        self._parents = {pid: _ask_parent(pipe, pid, reply) for pid, reply in answered.items()}
+        self._quotes = {one.quote: QUOTES.ask(pipe, one.quote) for one in links if one.quote is not None}
 
     @property
     def seen(self) -> dict[int, PostState]:
@@ -165,18 +185,35 @@ class PostLook:
         return {pid: one.value for pid, one in self._quotes.items()}
 
 
-def _ask_seen(pipe: Pipe, pid: int) -> Result[PostState]:
+def written_by(author: int, pids: Iterable[int]) -> dict[int, PostState]:
+    """What a look must know of posts of a user before."""
+    return dict.fromkeys(pids, PostState(author=author))
+
+
+def authors_of(store: Store, pids: Collection[int]) -> dict[int, PostState]:
+    """The same of any posts. One round trip; none without posts."""
+    pipe = store.pipeline()
+    asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids}
+    pipe.execute()
+    return {pid: PostState(author=stored_id(keys.post(pid), author.value) or 0) for pid, author in asked.items()}
+
+
+def _ask_seen(pipe: Pipe, pid: int, uid: int) -> Result[PostState]:
     key = keys.post(pid)
+    person = ask_person(pipe, str(uid)) if uid else None
     fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
-    replies = pipe.zcard(keys.replies_to(pid))
+    replies, left_out = pipe.zcard(keys.replies_to(pid)), pipe.zcard(keys.unseen(keys.replies_to(pid)))
     texts = ask_versions(pipe, pid)
 
     def read() -> PostState:
         author, deleted, body, edited, *links = fields.value
         return PostState(
             exists=author is not None,
+            author=stored_id(key, author) or 0,
+            unseen=person is not None and person.value.unseen,
             deleted=deleted is not None,
             has_replies=replies.value > 0,
+            has_counted_replies=replies.value > left_out.value,
             links=links_from(key, links),
             body=body or "",
             edited=None if edited is None else stored_time(key, edited),
@@ -186,15 +223,27 @@ def _ask_seen(pipe: Pipe, pid: int) -> Result[PostState]:
     return Result(read)
 
 
-def _ask_parent(pipe: Pipe, pid: int) -> Result[Parent]:
+def _ask_parent(pipe: Pipe, pid: int, reply: Links) -> Result[Parent]:
+    """`reply`: the links of a reply to it. It is in the thread itself, unless it is the first post."""
     fields = pipe.hmget(keys.post(pid), ["user_id", "deleted"])
     replies, seconds = pipe.zcard(keys.replies_to(pid)), pipe.ttl(keys.post(pid))
+    uncounted = pipe.zcard(keys.unseen(keys.replies_to(pid)))
+    person = ask_person(pipe, str(reply.reply_to_user)) if reply.reply_to_user else None
+    is_reply = reply.root is not None and reply.root != pid
+    left_out = pipe.zscore(keys.unseen(keys.thread(reply.root or pid)), str(pid)) if is_reply else None
 
     def read() -> Parent:
         author, deleted = fields.value
         if author is None:  # its hash has expired
-            return Parent(0, deleted=False, expires=False)
-        return Parent(replies.value, deleted is not None, seconds.value != FOREVER)
+            return Parent(0, 0, deleted=False, expires=False, unseen=False, is_left_out=False)
+        return Parent(
+            replies.value,
+            max(replies.value - uncounted.value, 0),
+            deleted is not None,
+            expires=seconds.value != FOREVER,
+            unseen=left_out is not None and (deleted is not None or (person is not None and person.value.unseen)),
+            is_left_out=left_out is not None and left_out.value is not None,
+        )
 
     return Result(read)
 
@@ -223,12 +272,9 @@ class Settling:
     def settle(self, pids: Collection[int], written: Mapping[int, PostState] | None = None) -> None:
         """Make all match for these posts. `written`: what was written of them before.
 
-        Three round trips for all together; one more for deleted posts with a text, two more each where posts are
+        Four round trips for all together; one more for deleted posts with a text, two more each where posts are
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, dict.fromkeys(pids, NO_LINKS))
-        pipe.execute()
-        self.agree(written or {}, look)
+        self.agree(written or {}, self._look(pids))
 
     def agree(self, written: Mapping[int, PostState], look: PostLook) -> None:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
@@ -242,10 +288,15 @@ class Settling:
             jobs = self._replace(jobs, [f"settle:{pid}:{nonce()}" for pid in above])
             if not above:
                 return
-            pipe = self._store.pipeline()
-            look = PostLook(pipe, dict.fromkeys(above, NO_LINKS))
-            pipe.execute()
-            settled = self._write_until_same({}, look)
+            settled = self._write_until_same({}, self._look(above))
+
+    def _look(self, pids: Collection[int]) -> PostLook:
+        """How posts stand, whose authors are not known. Two round trips."""
+        authors = authors_of(self._store, pids)
+        pipe = self._store.pipeline()
+        look = PostLook(pipe, authors)
+        pipe.execute()
+        return look
 
     def finish(self, claim: Claim) -> None:
         """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
@@ -257,8 +308,12 @@ class Settling:
         stands_in = now.stands_in
         for key in stands_in:
             pipe.zadd(key, {str(pid): pid})
-        for key in (now.may_stand_in | (before.stands_in if before else set())) - stands_in:
+        left = (now.may_stand_in | (before.stands_in if before else set())) - stands_in
+        for key in left:
             pipe.zrem(key, str(pid))
+        left_out = now.counts_not_in
+        for key in stands_in | left:
+            queue_counted(pipe, key, str(pid), key not in left_out, pid)
         if now.deleted:
             for count in (REPLIES, QUOTES):
                 count.queue(pipe, pid, 0)
@@ -294,7 +349,7 @@ class Settling:
 
         def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             pipe = self._store.pipeline()
-            look = PostLook(pipe, {pid: now.links for pid, now in changed.items()})
+            look = PostLook(pipe, changed)
             pipe.execute()
             settled.seen.update(look.seen)
             settled.parents.update(look.parents)
@@ -389,24 +444,31 @@ class PostNotices:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def write(self, post: Cause) -> None:
-        """Tell everyone whom a new or edited post concerns. None without such people, else three round trips; one more
-        with a quote, two more each time that what decides changes meanwhile.
+    def write(self, posts: Iterable[Cause]) -> None:
+        """Tell everyone whom new or edited posts concern. None without such people, else three round trips for all
+        together; one more with a quote, two more each time that what decides changes meanwhile.
 
         Looks again after it has written. A deletion or a block commits first and removes notices afterwards: one of
         the two sees the other."""
-        notices = self._notices(post, self._authors([post]))
-        if not notices:
-            return
+        causes = {post.pid: post for post in posts}
+        authors = self._authors(causes.values())
+        notices = {pid: some for pid, post in causes.items() if (some := self._notices(post, authors))}
 
-        def look(written: object) -> dict[int, Concerned]:
-            return {post.pid: self._look(post, notices)}
+        def look(found: Iterable[int]) -> dict[int, Concerned]:
+            pipe = self._store.pipeline()
+            asked = {pid: _ask_concerned(pipe, causes[pid], notices[pid]) for pid in found}
+            pipe.execute()
+            return {pid: concerned.value for pid, concerned in asked.items()}
 
         def write(seen: Mapping[int, Concerned]) -> Mapping[int, Concerned]:
-            self._queue(post, notices, seen[post.pid])
+            pipe = self._store.pipeline()
+            for pid, (stands, welcome) in seen.items():
+                for owner, notice in notices[pid].items():
+                    queue_notice(pipe, owner, notice, causes[pid].time if stands else None, welcome[owner])
+            pipe.execute()
             return seen
 
-        reconcile(look(None), look, write)
+        reconcile(look(notices), look, write)
 
     def remove(self, posts: Collection[Cause]) -> None:
         """Take back all notices of deleted posts. One round trip; one more with a quote."""
@@ -424,7 +486,7 @@ class PostNotices:
         left = [uid for uid in before if uid not in {*post.mentions, *others}]
         self.remove([post._replace(answered=None, quote=None, mentions=tuple(left))])
         new = tuple(uid for uid in post.mentions if uid not in {*before, *others})
-        self.write(post._replace(answered=None, quote=None, mentions=new))
+        self.write([post._replace(answered=None, quote=None, mentions=new)])
 
     def _notices(self, post: Cause, authors: Mapping[int, int]) -> dict[int, Notice]:
         """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""
@@ -443,14 +505,15 @@ class PostNotices:
         authors = {pid: stored_id(keys.post(pid), author) for pid, author in stored.items()}
         return {pid: author for pid, author in authors.items() if author}
 
-    def _look(self, post: Cause, notices: Mapping[int, Notice]) -> Concerned:
-        """Whether the post stands, and who wants to know of it. One round trip."""
-        pipe = self._store.pipeline()
-        fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
-        account_deleted = pipe.hget(keys.user(post.author), "deleted")
-        asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
-        muted = {owner: ask_muted_words(pipe, owner) for owner in notices}
-        pipe.execute()
+
+def _ask_concerned(pipe: Pipe, post: Cause, notices: Mapping[int, Notice]) -> Result[Concerned]:
+    """Whether a post stands, and who wants to know of it."""
+    fields = pipe.hmget(keys.post(post.pid), ["user_id", "deleted", "body"])
+    account_deleted = pipe.hget(keys.user(post.author), "deleted")
+    asked = {owner: ask_welcome(pipe, owner, notice, post.pid) for owner, notice in notices.items()}
+    muted = {owner: ask_muted_words(pipe, owner) for owner in notices}
+
+    def read() -> Concerned:
         author, deleted, body = fields.value
         stands = author is not None and deleted is None and not is_deleted(account_deleted.value)
         return stands, {
@@ -458,13 +521,7 @@ class PostNotices:
             for owner, welcome in asked.items()
         }
 
-    def _queue(self, post: Cause, notices: Mapping[int, Notice], seen: Concerned) -> None:
-        """Write what a look has found. One round trip."""
-        stands, welcome = seen
-        pipe = self._store.pipeline()
-        for owner, notice in notices.items():
-            queue_notice(pipe, owner, notice, post.time if stands else None, welcome[owner])
-        pipe.execute()
+    return Result(read)
 
 
 def _hides(muted: Iterable[MutedWord], body: str) -> bool:

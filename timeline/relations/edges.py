@@ -23,8 +23,8 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers, emptied, heads, remove_members
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
-from retwis_site.store.replies import Reply, Result
-from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person_exists
+from retwis_site.store.replies import Result
+from timeline.relations.relation import Counts, Edge, Relation, Scores, ask_person, queue_counted
 
 # ---- A look: all that decides about some edges, read in one round trip.
 
@@ -35,6 +35,7 @@ class EdgeState:
 
     score: float | None  # in the truth; None: the edge does not stand
     allowed: bool  # both sides exist, and every condition holds
+    unseen: tuple[bool, bool]  # whether staff has hidden or suspended the person, and the person to whom it leads
     facts: tuple[object, ...]  # for each effect, what decides about it
 
 
@@ -43,31 +44,32 @@ class EdgeLook:
 
     def __init__(self, pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> None:
         scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
-        people = {who: ask_person_exists(pipe, str(who)) for who in {edge.who: None for edge in edges}}
-        targets = {edge.target: None for edge in edges}
-        exist = {target: relation.target.ask_exists(pipe, target) for target in targets}
+        people = {who: ask_person(pipe, str(who)) for who in {edge.who: None for edge in edges}}
+        targets = {target: relation.target.ask(pipe, target) for target in {edge.target: None for edge in edges}}
         self._asked = [
             (
                 edge,
                 score,
-                [
-                    people[edge.who],
-                    exist[edge.target],
-                    *(condition(pipe, edge, score) for condition in relation.conditions),
-                ],
+                (people[edge.who], targets[edge.target]),
+                [condition(pipe, edge, score) for condition in relation.conditions],
                 [effect.ask(pipe, edge) for effect in relation.effects],
             )
             for edge, score in scores.items()
         ]
-        self._counts: dict[int, Reply[int] | Result[int]] = {}
+        self._counts: dict[int, Result[int]] = {}
         if relation.count is not None:
             self._counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets}
 
     @property
     def seen(self) -> dict[Edge, EdgeState]:
         return {
-            edge: EdgeState(score.value, all(each.value for each in conditions), tuple(fact.value for fact in facts))
-            for edge, score, conditions, facts in self._asked
+            edge: EdgeState(
+                score.value,
+                allowed=all(end.value.exists for end in ends) and all(each.value for each in conditions),
+                unseen=(ends[0].value.unseen, ends[1].value.unseen),
+                facts=tuple(fact.value for fact in facts),
+            )
+            for edge, score, ends, conditions, facts in self._asked
         }
 
     @property
@@ -180,7 +182,7 @@ class Edges:
         standing = self._take_back(seen)
         pipe = self._store.pipeline()
         for edge, now in standing.items():
-            self._queue_mirror(pipe, edge, now.score)
+            self._queue_mirror(pipe, edge, now.score, now.unseen)
             for effect, fact in zip(self._relation.effects, now.facts, strict=True):
                 effect.queue(pipe, edge, now.score, fact)
         pipe.execute()
@@ -208,14 +210,19 @@ class Edges:
         else:
             pipe.zrem(key, edge.target)
 
-    def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None) -> None:
+    def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None, unseen: tuple[bool, bool]) -> None:
+        """Write the mirror, and whether the numbers of both sides count this edge."""
         if self._relation.mirror is None:
             return
-        key, who = self._relation.mirror(int(edge.target)), str(edge.who)
+        truth, key, who = self._relation.truth(edge.who), self._relation.mirror(int(edge.target)), str(edge.who)
         if score is None:
             pipe.zrem(key, who)
         else:
-            pipe.zadd(key, {who: stored_score(self._relation.truth(edge.who), edge.target, score)})
+            pipe.zadd(key, {who: stored_score(truth, edge.target, score)})
+        if self._relation.count is not None:
+            queue_counted(pipe, key, who, counts=score is None or not unseen[0])
+        if self._relation.count is not None and self._relation.target.is_person:
+            queue_counted(pipe, truth, edge.target, counts=score is None or not unseen[1])
 
 
 def handler(relation: Relation) -> JobHandler:
@@ -229,7 +236,7 @@ def handler(relation: Relation) -> JobHandler:
 
 
 def remove_truths(store: Store, relation: Relation, who: int) -> Iterator[None]:
-    """Remove all edges from a deleted account, in chunks. At most eleven round trips a chunk."""
+    """Remove all edges from a deleted account, in chunks. At most twelve round trips a chunk."""
     key = relation.truth(who)
     for members in emptied(store, key):
         remove_members(store, key, [member for member in members if not relation.target.is_valid(member)])
@@ -240,7 +247,7 @@ def remove_truths(store: Store, relation: Relation, who: int) -> Iterator[None]:
 
 def remove_mirrors(store: Store, relation: Relation, owners: Mapping[int, int]) -> Iterator[None]:
     """Remove all edges to deleted people or posts, in chunks. `owners`: the author of each post, or the person, by the
-    id of the target. At most eleven round trips a chunk, whatever the number of targets."""
+    id of the target. At most twelve round trips a chunk, whatever the number of targets."""
     assert relation.mirror is not None
     mirrors = {target: relation.mirror(target) for target in owners}
     while some := heads(store, mirrors):

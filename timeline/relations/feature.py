@@ -67,5 +67,6 @@ FEATURE = Feature(
     account_lines=upkeep.account_lines,
     site_lines=upkeep.ABOUT_PEOPLE,
     relations=RELATIONS,
+    recount=upkeep.recount_relations,
     remove_account=upkeep.remove_relations,
 )

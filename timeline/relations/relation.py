@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.users.deletion import is_deleted
+from accounts.users.entities import UNSEEN
+from accounts.users.repository import state_now
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -23,9 +25,9 @@ from retwis_site.store.replies import Reply, Result
 
 @dataclass(frozen=True)
 class Target:
-    """A kind of target. `ask_exists` asks whether one is there and not deleted: at most one command."""
+    """A kind of target. `ask` asks how one stands: at most one command."""
 
-    ask_exists: Callable[[Pipe, str], Result[bool]]
+    ask: "Callable[[Pipe, str], Result[Standing]]"
     is_person: bool = False
     has_author: bool = False
     is_text: bool = False  # its name is no id
@@ -40,10 +42,22 @@ class Target:
         return self.is_text or parse_id(member) is not None
 
 
-def ask_person_exists(pipe: Pipe, uid: str) -> Result[bool]:
-    """Whether an account is not deleted. One command."""
-    deleted = pipe.hget(keys.user(int(uid)), "deleted")
-    return Result(lambda: not is_deleted(deleted.value))
+class Standing(NamedTuple):
+    """What decides about the edges from and to a person or a post."""
+
+    exists: bool  # and is not deleted
+    unseen: bool = False  # a person whom staff has hidden or suspended: numbers leave them out
+
+
+def ask_person(pipe: Pipe, uid: str) -> Result[Standing]:
+    """How an account stands. One command."""
+    fields = pipe.hmget(keys.user(int(uid)), ["deleted", "state", "state_until"])
+
+    def read() -> Standing:
+        deleted, state, until = fields.value
+        return Standing(not is_deleted(deleted), bool(state) and state_now(int(uid), state, until) in UNSEEN)
+
+    return Result(read)
 
 
 def ask_post_exists(pipe: Pipe, pid: str) -> Result[bool]:
@@ -58,15 +72,39 @@ def ask_post_exists(pipe: Pipe, pid: str) -> Result[bool]:
     return Result(read)
 
 
-def _always(pipe: Pipe, target: str) -> Result[bool]:
-    return Result(lambda: True)
+def _post(pipe: Pipe, pid: str) -> Result[Standing]:
+    exists = ask_post_exists(pipe, pid)
+    return Result(lambda: Standing(exists.value))
 
 
-PERSON = Target(ask_person_exists, is_person=True)
-POST = Target(ask_post_exists, has_author=True)
+def _always(pipe: Pipe, target: str) -> Result[Standing]:
+    return Result(lambda: Standing(exists=True))
+
+
+PERSON = Target(ask_person, is_person=True)
+POST = Target(_post, has_author=True)
 THREAD = Target(_always)  # it stays when its first post is deleted
 TAG = Target(_always, is_text=True)
 WORDS = Target(_always, is_text=True)
+
+
+# ---- How many members of a sorted set a number counts: without people whom staff has hidden or suspended, and without
+# their posts. They stay in the set: followers of a hidden person see them there, and a suspension may be lifted. So
+# they stand in another set besides.
+
+
+def ask_number(pipe: Pipe, key: str) -> Result[int]:
+    """How many members of a sorted set count. Two commands."""
+    members, unseen = pipe.zcard(key), pipe.zcard(keys.unseen(key))
+    return Result(lambda: max(members.value - unseen.value, 0))
+
+
+def queue_counted(pipe: Pipe, key: str, member: str, counts: bool, score: int = 0) -> None:
+    """Write whether a member of a sorted set counts. What is no member counts: then nothing is kept of it."""
+    if counts:
+        pipe.zrem(keys.unseen(key), member)
+    else:
+        pipe.zadd(keys.unseen(key), {member: score})
 
 
 # ---- The number of edges to a target, where it is shown or sorted by. It is counted anew after each change, and
@@ -76,7 +114,7 @@ WORDS = Target(_always, is_text=True)
 class Count(Protocol):
     """Where the number of edges to a target stands."""
 
-    def ask(self, pipe: Pipe, target: int) -> Reply[int] | Result[int]:
+    def ask(self, pipe: Pipe, target: int) -> Result[int]:
         """What the number must be."""
 
     def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
@@ -102,7 +140,7 @@ class PostCount:
         return self.mirror.counted
 
     def ask(self, pipe: Pipe, target: int) -> Result[int]:
-        size, exists = pipe.zcard(self.mirror(target)), ask_post_exists(pipe, str(target))
+        size, exists = ask_number(pipe, self.mirror(target)), ask_post_exists(pipe, str(target))
         return Result(lambda: size.value if exists.value else 0)
 
     def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
@@ -114,6 +152,26 @@ class PostCount:
             pipe.hset(keys.post(target), {self.name: str(number)})
         else:
             pipe.hdel(keys.post(target), self.name)
+
+
+class Ranking:
+    """The number of followers of each user, as the score in `users_by_followers`. Who has none is not in it."""
+
+    def ask(self, pipe: Pipe, target: int) -> Result[int]:
+        return ask_number(pipe, keys.followers(target))
+
+    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
+        score = pipe.zscore(keys.users_by_followers(), str(target))
+        return Result(lambda: score.value or 0)
+
+    def queue(self, pipe: Pipe, target: int, number: int) -> None:
+        if number:
+            pipe.zadd(keys.users_by_followers(), {str(target): number})
+        else:
+            pipe.zrem(keys.users_by_followers(), str(target))
+
+
+RANKING = Ranking()
 
 
 class Counts:

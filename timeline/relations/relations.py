@@ -22,6 +22,7 @@ from timeline.relations.edges import Edges
 from timeline.relations.relation import (
     PERSON,
     POST,
+    RANKING,
     TAG,
     THREAD,
     WORDS,
@@ -30,6 +31,7 @@ from timeline.relations.relation import (
     PostCount,
     Relation,
     Scores,
+    ask_person,
     ask_post_exists,
     ask_standing,
     to_person,
@@ -125,8 +127,7 @@ class NoticeFacts:
 
 
 def notice_of(kind: Kind) -> Effect:
-    """The effect of a relation: `edge.owner` gets a notice of this kind. At most seven commands a look, and two when it
-    is written."""
+    """The effect of a relation: `edge.owner` gets a notice. At most nine commands a look, two when it is written."""
 
     def ask(pipe: Pipe, edge: Edge) -> Result[object]:
         post = None if kind is Kind.FOLLOW else int(edge.target)
@@ -153,30 +154,10 @@ def notice_of(kind: Kind) -> Effect:
     return Effect(queue, ask)
 
 
-# ---- The ranking `users_by_followers`: the number of followers of each user. Users without followers are not in it.
-
-
-class Ranking:
-    """It is a `Count`: the number of edges to a user is their score."""
-
-    def ask(self, pipe: Pipe, target: int) -> Reply[int]:
-        return pipe.zcard(keys.followers(target))
-
-    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
-        score = pipe.zscore(keys.users_by_followers(), str(target))
-        return Result(lambda: score.value or 0)
-
-    def queue(self, pipe: Pipe, target: int, number: int) -> None:
-        if number:
-            pipe.zadd(keys.users_by_followers(), {str(target): number})
-        else:
-            pipe.zrem(keys.users_by_followers(), str(target))
-
-
-RANKING = Ranking()
-
-
 # ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
+
+
+# ---- Follow
 
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
@@ -189,6 +170,16 @@ def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> Non
     pipe.unlink(keys.home(edge.who))
 
 
+def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
+    """What a hidden person has caused is no news to those who no longer follow them. One round trip; two more each."""
+    pipe = store.pipeline()
+    asked = [(edge, ask_person(pipe, edge.target)) for edge, stands in stand.items() if not stands]
+    pipe.execute()
+    for edge, person in asked:
+        if person.value.exists and person.value.unseen:  # what a deleted account has caused goes with it
+            Inbox(store, edge.who).remove_those_by([edge.owner])
+
+
 FOLLOW = Relation(
     kind="follow",
     truth=keys.following,
@@ -196,6 +187,7 @@ FOLLOW = Relation(
     count=RANKING,
     conditions=(ask_not_blocked,),
     effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
+    afterwards=_forget_hidden,
 )
 
 
@@ -210,17 +202,26 @@ class Follows:
         self._edges.set(to_person(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
-        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`."""
+        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`, and one to three more."""
         self._edges.unset(to_person(me, them))
 
 
+def _follow_counts(uid: int, sizes: Sequence[int]) -> FollowCounts:
+    following, following_unseen, followers, followers_unseen = sizes
+    return FollowCounts(max(following - following_unseen, 0), max(followers - followers_unseen, 0))
+
+
 _FOLLOW_COUNTS = Question(
-    ("ZCARD", keys.following), ("ZCARD", keys.followers), read=lambda uid, counts: FollowCounts(*counts)
+    ("ZCARD", keys.following),
+    ("ZCARD", f"{keys.unseen.word}:{keys.following.word}"),
+    ("ZCARD", keys.followers),
+    ("ZCARD", f"{keys.unseen.word}:{keys.followers.word}"),
+    read=_follow_counts,
 )
 
 
 def ask_follow_counts(pipe: Pipe, uid: int) -> Reply[FollowCounts]:
-    """How many users a user follows, and how many followers they have. Two commands."""
+    """How many users a user follows, and how many followers they have. Four commands."""
     return pipe.ask(_FOLLOW_COUNTS, uid)
 
 
@@ -289,9 +290,15 @@ class Comparison:
     larger: str  # key
     smaller_size: int
 
-    def ask_smaller(self, pipe: Pipe) -> Reply[list[str]]:
-        """Ask for the first COMPARED members of the smaller set."""
-        return pipe.zrange(self.smaller, 0, COMPARED - 1)
+    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
+        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
+        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
+
+        def read() -> list[str]:
+            left_out = set(unseen.value)
+            return [member for member in members.value if member not in left_out] if left_out else members.value
+
+        return Result(read)
 
     def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
         """Ask which members of the smaller set are also in the larger one. One command; none without members."""

@@ -34,8 +34,8 @@ from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, st
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
 from retwis_site.store.replies import Result
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
-from timeline.relations.relation import Counts, Relation, Scores, ask_post_exists
-from timeline.relations.relations import FOLLOW, RANKING, RELATIONS, REPOST, relations
+from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
+from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, relations
 
 # ---- The file of a whole site
 
@@ -145,6 +145,30 @@ def _said(store: Store, relation: Relation, me: int, moments: Moments, address_o
         yield from ({"id": int(pid), when: moment} for pid, moment in moments.items())
 
 
+# ---- The edges of a person whom staff has hidden or suspended, or shows again: numbers and notices follow.
+
+
+def recount_relations(store: Store, uid: int) -> Iterator[None]:
+    """Make numbers count the edges from a person and to them, or leave them out, as they stand now; and let the notices
+    that they have caused go, or come back. In chunks, of at most twelve round trips."""
+    for relation in relations():
+        if relation.count is None or relation.mirror is None:
+            continue
+        for rows in newest_first(store, relation.truth(uid)):
+            scores = {member: score for member, score in rows if relation.target.is_valid(member)}
+            edges = edges_of(store, relation, [(uid, member) for member in scores])
+            if relation.scores is Scores.OWN_POST:
+                edges = [replace(edge, own_post=integer(scores[edge.target])) for edge in edges]
+            Edges(store, relation).mend(edges)
+            yield
+        if relation.target.is_person:
+            # Nothing but the numbers follows from the other side.
+            alone = replace(relation, effects=())
+            for rows in newest_first(store, relation.mirror(uid)):
+                Edges(store, alone).mend([Edge(who, str(uid), uid) for member, _ in rows if (who := parse_id(member))])
+                yield
+
+
 # ---- The edges of a deleted account and of deleted posts, removed by a worker a chunk at a time.
 
 
@@ -249,7 +273,7 @@ class RankingChecks(Searcher):
 
 def _ask_place(pipe: Pipe, uid: int) -> Result[Place]:
     ranked = pipe.zscore(keys.users_by_followers(), str(uid))
-    followers = pipe.zcard(keys.followers(uid))
+    followers = ask_number(pipe, keys.followers(uid))
     exists = pipe.hexists(keys.user(uid), "username")
 
     def read() -> Place:
@@ -279,7 +303,9 @@ class EdgeChecks(Searcher):
         self._truth, self._mirror = relation.truth, relation.mirror
 
     def inconsistencies(self) -> list[Check]:
-        return [self._entries(self._truth, self._mirror), self._entries(self._mirror, self._truth)]
+        sides = ((self._truth, self._mirror), (self._mirror, self._truth))
+        counted = [own for own, _ in sides if own.main == USER and self._relation.count is not None]
+        return [*(self._entries(*both) for both in sides), *map(self._counted, counted)]
 
     def orphans(self) -> list[Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
@@ -307,6 +333,19 @@ class EdgeChecks(Searcher):
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         look, repair = looking(self._store, ask), partial(self._repair, own, other)
+        return self._check_of(label, own, look, "", repair, read=pairs)
+
+    def _counted(self, own: OfId) -> Check:
+        """People whom a number counts although staff has hidden or suspended them, or the other way round."""
+
+        def ask(pipe: Pipe, entry: Entry) -> Result[bool]:
+            key, member = own(entry[0]), str(entry[1])
+            here, left_out = pipe.zscore(key, member), pipe.zscore(keys.unseen(key), member)
+            person = ask_person(pipe, member)
+            return Result(lambda: here.value is not None and (left_out.value is not None) != person.value.unseen)
+
+        label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
+        repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
         return self._check_of(label, own, look, "", repair, read=pairs)
 
     def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:

@@ -22,6 +22,7 @@ from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.relations.relation import ask_number
 from timeline.relations.relations import ask_follows_tag
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
@@ -207,8 +208,8 @@ class NamedTags(NamedTuple):
     names: list[str]  # folded, in the order of the index
 
     def ask(self, pipe: Pipe) -> Result[list[UsedTag]]:
-        """At most MOST_SHOWN that have posts, the most used first. Two commands for each name, at most TAGS_READ."""
-        asked = [(name, pipe.hget(keys.tags(), name), pipe.zcard(keys.tag(name))) for name in self.names]
+        """At most MOST_SHOWN that have posts, the most used first. Three commands for each name, at most TAGS_READ."""
+        asked = [(name, pipe.hget(keys.tags(), name), ask_number(pipe, keys.tag(name))) for name in self.names]
 
         def read() -> list[UsedTag]:
             used = [

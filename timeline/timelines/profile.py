@@ -16,7 +16,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Result
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
@@ -170,7 +170,7 @@ class Profiles:
         pipe = self._store.pipeline()
         first = pids[:at_first]
         reading = begun(reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned]))
-        smaller: dict[str, Reply[list[str]]] = {}  # by key: comparisons may share it
+        smaller: dict[str, Result[list[str]]] = {}  # by key: comparisons may share it
         for comparison in comparisons:
             if comparison.smaller not in smaller:
                 smaller[comparison.smaller] = comparison.ask_smaller(pipe)

@@ -17,8 +17,8 @@ from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from tests.support.people import LONG_AGO
+from tests.support.protocols.community import jobs_but_recounts
 from tests.support.removed_accounts import delete_account, doctor_findings
-from tests.support.stores.key_layouts import noted
 
 ALICE, BOB = 1, 2
 USERS = "roles and sanctions that do not fit together"
@@ -37,7 +37,7 @@ def test_a_site_with_staff_and_sanctions_is_sound(site, capsys):
 
 
 def _forget_job(raw):
-    [job] = noted(raw)
+    [job] = jobs_but_recounts(raw)
     raw.zrem("outbox", job)
 
 
@@ -64,7 +64,7 @@ def test_each_damage_is_found_and_repaired(site, store, capsys, damage, check):
     assert Roles(store).staff() == {ALICE: Role.ADMIN}
     assert (site.hget("user:1", "role"), site.hget("user:2", "role") or "") == ("admin", "")
     assert len(open_appeals(store).appeals) == 1
-    assert len(noted(site)) == 1
+    assert len(jobs_but_recounts(site)) == 1
 
 
 def test_what_is_no_state_has_no_repair(site, capsys):

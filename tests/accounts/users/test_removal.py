@@ -153,7 +153,7 @@ def test_a_chunk_costs_the_same_whatever_is_in_it(store, crowd, alice, monkeypat
     write_posts(crowd, bob.user.uid, range(21, 33))
     Memory.clear_all()
     delete_account(store, bob)
-    assert cost() == twelve - 2 * (12 + 9 + 10)  # two chunks fewer of posts, followed users and followers
+    assert cost() == twelve - 2 * (13 + 10 + 11)  # two chunks fewer of posts, followed users and followers
 
 
 def test_a_worker_that_must_stop_releases_the_job_and_the_next_one_continues(store, crowd, alice, monkeypatch):

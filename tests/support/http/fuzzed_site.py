@@ -11,7 +11,7 @@ from tests.support.http.hostile_requests import CSRF, Request
 from tests.support.http.hostile_values import FORM, MARKER, MULTIPART
 from tests.support.people import SECRET
 from tests.support.protocols.reports import make_admin, report
-from tests.support.stored_keys import everything
+from tests.support.stored_keys import everything, write_all
 from tests.support.stored_posts import write_posts
 from tests.support.stores.reading import may_write
 from timeline.notices.inbox import MARK
@@ -106,18 +106,8 @@ class FuzzedSite:
         self.note_writes()
         if not self.dirty:
             return
-        pipe = self.raw.pipeline(transaction=False)
-        pipe.flushall()
-        for key, value in self.initial.items():
-            if isinstance(value, str):
-                pipe.set(key, value)
-            elif isinstance(value, dict):
-                pipe.hset(key, mapping=value)
-            elif isinstance(value[0], str):
-                pipe.rpush(key, *value)
-            else:
-                pipe.zadd(key, dict(value))
-        pipe.execute()
+        self.raw.flushall()
+        write_all(self.raw, self.initial)
         Memory.clear_all()
         self.dirty = False
 

@@ -61,6 +61,7 @@ def make_site_with_every_key(raw, store):
     raw.zadd("muted_words:1", {"home hide the finale": "+inf"})
     for key in ("thread:1", "replies_to:1", "quotes_of:1", "tag:redis"):
         raw.zadd(key, {"3": 3})
+    raw.zadd("unseen:liked_by:1", {"2": 0})
     raw.zadd("notices:1", {"like:1:2": LONG_AGO})
     raw.hset("edits:1", LONG_AGO, "Grüsse, 世界")
     raw.hset("tags", "redis", "Redis")

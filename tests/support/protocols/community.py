@@ -16,6 +16,11 @@ def make_moderated_site(raw):
     raw.hset("staff", mapping={MODERATOR: "moderator", OTHER: "moderator"})
 
 
+def jobs_but_recounts(raw):
+    """All jobs but those that make numbers follow a sanction: a worker alone does that."""
+    return [job for job in noted(raw) if not job.startswith("recount:")]
+
+
 def finish_all_but_removals(store, raw):
     """Let a worker finish all jobs. Suspensions without an end keep the job that deletes the account in 30 days."""
     make_due(raw)

@@ -89,7 +89,7 @@ class RepostCase(Case):
 
 
 CASES = {
-    "follow": Case(FOLLOW, BOB, "following", "followers", (7, 7)),
+    "follow": Case(FOLLOW, BOB, "following", "followers", (7, 8)),
     "like": Case(LIKE, BOBS_POST, "likes", "liked_by", (7, 7)),
     "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (12, 10), (3, 2)),
     "block": Case(BLOCK, BOB, "blocked", "blocked_by", (12, 10)),

@@ -137,7 +137,7 @@ def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
 
 
 EXPECTED_POST = """\
-alice posts 'hello': 13 round trips, 30 commands
+alice posts 'hello': 13 round trips, 32 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
@@ -158,8 +158,10 @@ alice posts 'hello': 13 round trips, 30 commands
       ZCARD followers:1                                                         O(1)         Posts.publish
    7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
    8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
-   9  HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         settling._ask_seen
+   9  HMGET user:1 deleted state state_until                                    O(N)         relation.ask_person
+      HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         settling._ask_seen
       ZCARD replies_to:2                                                        O(1)         settling._ask_seen
+      ZCARD unseen:replies_to:2                                                 O(1)         settling._ask_seen
       HGETALL edits:2                                                           O(N)         records.ask_versions
       HGET user:1 deleted                                                       O(1)         Delivery._list
   10  LPUSHX posts:1 2                                                          O(N)         Delivery._push_own
@@ -193,7 +195,7 @@ The keys before and after
 """
 
 EXPECTED_FOLLOW = """\
-alice follows bob: 12 round trips, 45 commands
+alice follows bob: 12 round trips, 54 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
@@ -213,31 +215,40 @@ alice follows bob: 12 round trips, 45 commands
    6  ZADD outbox 1800000060 follow:1:2:•••                                     O(log(N))    Outbox.add
    7  ZADD following:1 NX 1800000000 2                                          O(log(N))    Edges.set
       ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
-      HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
-      HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
+      HMGET user:1 deleted state state_until                                    O(N)         relation.ask_person
+      HMGET user:2 deleted state state_until                                    O(N)         relation.ask_person
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
       HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
-      ZCARD followers:2                                                         O(1)         Ranking.ask
+      HMGET user:1 state state_until                                            O(N)         inbox.ask_seen
+      ZSCORE following:2 1                                                      O(1)         inbox.ask_seen
+      ZCARD followers:2                                                         O(1)         relation.ask_number
+      ZCARD unseen:followers:2                                                  O(1)         relation.ask_number
    8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
+      ZREM unseen:followers:2 •••                                               O(M*log(N))  relation.queue_counted
+      ZREM unseen:following:1 •••                                               O(M*log(N))  relation.queue_counted
       UNLINK posts:1                                                            O(1)         relations._drop_home
       ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
       ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
    9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
-      HGET user:1 deleted                                                       O(1)         relation.ask_person_exists
-      HGET user:2 deleted                                                       O(1)         relation.ask_person_exists
+      HMGET user:1 deleted state state_until                                    O(N)         relation.ask_person
+      HMGET user:2 deleted state state_until                                    O(N)         relation.ask_person
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
       ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
       HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
-      ZCARD followers:2                                                         O(1)         Ranking.ask
+      HMGET user:1 state state_until                                            O(N)         inbox.ask_seen
+      ZSCORE following:2 1                                                      O(1)         inbox.ask_seen
+      ZCARD followers:2                                                         O(1)         relation.ask_number
+      ZCARD unseen:followers:2                                                  O(1)         relation.ask_number
   10  ZADD users_by_followers 1 2                                               O(log(N))    Ranking.queue
-  11  ZCARD followers:2                                                         O(1)         Ranking.ask
+  11  ZCARD followers:2                                                         O(1)         relation.ask_number
+      ZCARD unseen:followers:2                                                  O(1)         relation.ask_number
   12  ZREM outbox follow:1:2:•••                                                O(M*log(N))  Outbox.queue_done
 
 A worker looks for jobs: 1 round trip, 1 command
@@ -252,6 +263,6 @@ The keys before and after
       throttle:•••  zset, new: 1 member (not shown)
       users_by_followers  zset, 1 → 2 members
         + 2: 1
-      As before: outbox, posts:1
+      As before: outbox, posts:1, unseen:followers:2 and 1 more
 
 """

@@ -31,25 +31,25 @@ def notices(raw):
     ids=["a quote that also mentions", "a mention"],
 )
 def test_a_post_tells_each_person_once_with_its_date(store, raw, given, carols):
-    PostNotices(store).write(post(answered=BOB, **given))
+    PostNotices(store).write([post(answered=BOB, **given)])
     assert notices(raw) == {"notices:2": [("reply:10:1", LONG_AGO)], "notices:3": [(carols, LONG_AGO)]}
 
 
 def test_a_post_that_concerns_no_one_costs_nothing(store, raw, round_trips):
-    assert round_trips(lambda: PostNotices(store).write(post(mentions=(ALICE,)))).round_trips == []
+    assert round_trips(lambda: PostNotices(store).write([post(mentions=(ALICE,))])).round_trips == []
 
 
 @pytest.mark.parametrize(("given", "expected"), [({"answered": BOB}, 3), ({"quote": QUOTED, "answered": BOB}, 4)])
 def test_the_round_trips_are_fixed(store, raw, round_trips, given, expected):
     for mentions in ((), tuple(range(20, 60))):
-        recorded = round_trips(lambda: PostNotices(store).write(post(**given, mentions=mentions)))  # noqa: B023
+        recorded = round_trips(lambda: PostNotices(store).write([post(**given, mentions=mentions)]))  # noqa: B023
         assert len(recorded.round_trips) == expected
 
 
 def test_a_muted_thread_is_silent(store, raw):
     raw.hset(f"post:{PID}", "root", 4)
     raw.zadd("muted_threads:2", {4: LONG_AGO})
-    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     assert notices(raw).keys() == {"notices:3"}
 
 
@@ -65,13 +65,13 @@ def test_a_muted_thread_is_silent(store, raw):
 def test_people_whose_muted_words_hide_the_text_are_not_told(store, raw, muted, told):
     """The list leaves such a post out, so the number of new notices must not count it."""
     raw.zadd("muted_words:2", {muted: "+inf"})
-    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     assert notices(raw).keys() == {"notices:3", *(["notices:2"] if told else [])}
 
 
 def test_words_whose_mute_has_ended_hide_nothing(store, raw):
     raw.zadd("muted_words:2", {"everywhere hide hello": LONG_AGO})
-    PostNotices(store).write(post(answered=BOB))
+    PostNotices(store).write([post(answered=BOB)])
     assert notices(raw).keys() == {"notices:2"}
 
 
@@ -79,13 +79,13 @@ def test_words_whose_mute_has_ended_hide_nothing(store, raw):
 def test_words_muted_meanwhile_leave_no_notice(store, raw, step):
     """Before the last look."""
     with before_round_trip(step, lambda: raw.zadd("muted_words:2", {"everywhere hide hello": "+inf"})):
-        PostNotices(store).write(post(answered=BOB))
+        PostNotices(store).write([post(answered=BOB)])
     assert notices(raw) == {}
 
 
 def test_the_deletion_of_the_post_removes_them(store, raw):
     told = post(answered=BOB, quote=QUOTED)
-    PostNotices(store).write(told)
+    PostNotices(store).write([told])
     PostNotices(store).remove([told])
     assert notices(raw) == {}
 
@@ -95,12 +95,12 @@ def test_the_deletion_of_the_post_removes_them(store, raw):
 def test_a_deletion_meanwhile_leaves_none(store, raw, deleted, step):
     """Before the last look. A later deletion removes what it finds."""
     with before_round_trip(step, lambda: raw.hset(deleted, "deleted", LONG_AGO)):
-        PostNotices(store).write(post(answered=BOB))
+        PostNotices(store).write([post(answered=BOB)])
     assert notices(raw) == {}
 
 
 def test_an_edit_tells_new_people_alone_and_takes_back_what_it_no_longer_says(store, raw):
-    PostNotices(store).write(post(answered=BOB, mentions=(CAROL,)))
+    PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     raw.zrem("notices:2", "reply:10:1")  # so a second one would be seen
     PostNotices(store).write_mentions(post(answered=BOB, mentions=(BOB,)), before=(CAROL,))
     assert notices(raw) == {}

@@ -37,10 +37,11 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
     Posts(store).publish(1, NewPost("oops"), "t")
     sent.round_trips.clear()
     Posts(store).delete(1, 1)
-    look = [("HMGET", "post:1"), ("ZCARD", "replies_to:1"), ("HGETALL", "edits:1")]
+    replies = [("ZCARD", "replies_to:1"), ("ZCARD", "unseen:replies_to:1")]
+    look = [("HMGET", "user:1"), ("HMGET", "post:1"), *replies, ("HGETALL", "edits:1")]
     steps = [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips]
-    assert steps[3][:1] + steps[3][-3:] == [("ZREM", "updates:1"), *look]
-    assert {name for name, _ in steps[3][1:-3]} == {"ZCARD"}  # edges to the post
+    assert steps[3][:1] + steps[3][-5:] == [("ZREM", "updates:1"), *look]
+    assert {name for name, _ in steps[3][1:-5]} == {"ZCARD"}  # edges to the post
     assert steps[:3] + steps[4:] == [
         [("HMGET", "post:1")],
         [("ZADD", "outbox")],

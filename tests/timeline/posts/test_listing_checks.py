@@ -9,7 +9,7 @@ from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
-from timeline.posts.checks import COUNTS, CountChecks
+from timeline.posts.checks import CountChecks, counts_of_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -118,14 +118,14 @@ def posts(raw, alice):
     write_posts(raw, 1, range(1, POSTS + 1))
 
 
-def test_a_walk_takes_six_commands_a_post(posts, raw, store, round_trips):
+def test_a_walk_takes_ten_commands_a_post(posts, raw, store, round_trips):
     recorded = round_trips(lambda: findings(store))
     steps = sum(name == "SCAN" for name, *_ in recorded.commands)
-    assert len(recorded.commands) - steps == 6 * POSTS
+    assert len(recorded.commands) - steps == 10 * POSTS
     assert len(recorded.round_trips) <= 2 * steps
 
 
-@pytest.mark.parametrize("count", COUNTS, ids=[count.name for count in COUNTS])
+@pytest.mark.parametrize("count", counts_of_posts(), ids=[count.name for count in counts_of_posts()])
 def test_each_number_is_found_and_written_anew(posts, raw, store, count):
     raw.zadd(count.mirror(7), {"1": 1})
     raw.hset("post:8", count.name, 3)

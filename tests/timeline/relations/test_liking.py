@@ -61,10 +61,11 @@ def test_unlike_without_a_like_is_harmless(store, raw, pid):
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, pid, sent):
     post, mirror = f"post:{pid}", f"liked_by:{pid}"
-    count = [("ZCARD", mirror), ("HMGET", post)]
+    count = [("ZCARD", mirror), ("ZCARD", f"unseen:{mirror}"), ("HMGET", post)]
     welcome = [("ZSCORE", "blocked:2"), ("ZSCORE", "blocked:1"), ("ZSCORE", "muted:2"), ("HMGET", "user:2")]
     thread = [("HGET", post), ("ZREVRANGE", "muted_threads:2")]
-    look = [("ZSCORE", "likes:1"), ("HGET", "user:1"), ("HMGET", post), *welcome, *thread, *count]
+    seen = [("HMGET", "user:1"), ("ZSCORE", "following:2")]
+    look = [("ZSCORE", "likes:1"), ("HMGET", "user:1"), ("HMGET", post), *welcome, *thread, *seen, *count]
     added, removed = [("ZADD", "notices:2"), ("ZREMRANGEBYRANK", "notices:2")], [("ZREM", "notices:2")]
     for verb, write, notice, written in (("like", "ZADD", added, "HSET"), ("unlike", "ZREM", removed, "HDEL")):
         sent.round_trips.clear()
@@ -72,7 +73,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, pid, sent):
         assert [[command[:2] for command in round_trip.commands] for round_trip in sent.round_trips] == [
             [("ZADD", "outbox")],
             [(write, "likes:1"), *look],
-            [(write, mirror), *notice],
+            [(write, mirror), ("ZREM", f"unseen:{mirror}"), *notice],
             look,
             [(written, post)],
             count,

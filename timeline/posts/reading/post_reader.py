@@ -254,7 +254,7 @@ class PostReader:
 
         One round trip; for a visitor none while the posts are cached, unless a rule asks. At most STEPS more where this
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
-        where staff has hidden an author, or a person whom a post answers.
+        where staff has hidden a person whom a post names.
         """
         whole = self._cached_whole(pids)
         parts = _Parts(self, whole)
@@ -270,19 +270,15 @@ class PostReader:
             parts.note_replies()
         made = parts.put_together()
         existing = seen = made | whole
-        hidden_by_staff: set[int] = set()  # no post is kept whole that names one of them
-        unseen: set[int] = set()
         if made:
-            answered = parts.people.keys() & {post.links.reply_to_user for post in made.values()}
-            authors = [post.author for post in made.values()]
-            hidden_by_staff = hidden_among([*authors, *[parts.people[uid] for uid in answered]])
+            hidden_by_staff = hidden_among(parts.people.values())  # no post is kept whole that names one
             unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
             seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
+            named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
         for rule in self.rules_of_viewer:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
-            to_make = [pid for pid in pids if pid in seen and pid not in whole]
-            rest_of_list = self._made_whole(to_make, seen, parts.people, self.hidden() | unseen)
+            rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, named)
             if not self.rules_of_viewer and not hidden_by_staff:  # own posts are always read
                 keep_whole([post for post in rest_of_list.values() if post.author.uid != self.me])
             seen |= rest_of_list
@@ -290,7 +286,7 @@ class PostReader:
         for rule_of_page in self.rules:
             listed = rule_of_page.visible(listed)
         shown = self._for_page(listed, seen, parts.acted)
-        return Found(pids, shown, parts.dead(pids), existing, parts.fields)
+        return Found(pids, shown, parts.dead(pids), existing, parts)
 
     def ask_about(self, pipe: Pipe, people: set[int]) -> Result[dict[int, User]]:
         """Ask for people, and what the rules must know about them."""
@@ -311,12 +307,11 @@ class PostReader:
         who hides people: what a card may name depends on them."""
         return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
 
-    def _made_whole(
-        self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User], hidden: set[int]
-    ) -> dict[int, Post]:
+    def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
         originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
         posts = (*originals, *(seen[pid] for pid in pids))
+        hidden = self.hidden()
         return {post.pid: post if post.links is NO_LINKS else made_whole(post, seen, people, hidden) for post in posts}
 
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
@@ -361,14 +356,14 @@ class Found(NamedTuple):
     posts: list[Post]  # what the viewer sees
     dead: list[int]  # ids of posts that do not exist
     existing: Mapping[int, Post]  # also those that the viewer does not see
-    fields: Mapping[int, Fields]  # FIELDS of the posts that were read
+    parts: "_Parts"
 
     def unavailable(self) -> list[Unavailable]:
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
         hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
-        deleted = [tombstone(pid, self.fields[pid]) for pid in self.dead]
-        return hidden + [one for one in deleted if one is not None]
+        deleted = [tombstone(pid, self.parts.fields[pid]) for pid in self.dead]
+        return hidden + self.parts.without_author(self.pids) + [one for one in deleted if one is not None]
 
 
 class _Parts:
@@ -483,6 +478,13 @@ class _Parts:
                 # A post that has not changed stays the same object, so its card is known without comparing texts.
                 found[pid] = post if author is post.author else _by(author, post)
         return found
+
+    def without_author(self, pids: Sequence[int]) -> list[Unavailable]:
+        """Those of these posts whose authors have no account, or one that is suspended."""
+        known = self._cached | self._records
+        found = [(pid, one) for pid in pids if (one := known.get(pid)) is not None]
+        authors = {pid: one.author.uid if isinstance(one, Post) else one.uid for pid, one in found}
+        return [Unavailable(pid, one.links, None) for pid, one in found if authors[pid] not in self.people]
 
     def dead(self, pids: Sequence[int]) -> list[int]:
         """Those of these posts that do not exist."""

@@ -1,0 +1,207 @@
+"""Staff hides, suspends and shows a person while the person and others act, with and without kills: in the end every
+number and every notice is as the person stands."""
+
+import itertools
+
+import pytest
+
+from accounts.community.sanctions import Sanctions
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NoSuchUser, Refused, State, User
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
+from tests.support.protocols.interleaving import attempt, interleave, take_all_over
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete
+from tests.support.protocols.thoroughness import cases, examples, stride
+from tests.support.stores.seam import before_part, killed_before_round_trip
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost, PostDeleted, TargetRefused
+from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople, Follows, Likes
+
+RUNS = 10  # seeds for each scenario
+BOBS_POST, CAROLS_POST = 1, 2
+
+
+def impose(store, state=State.SUSPENDED):
+    return attempt(lambda: Sanctions(store).impose(CAROL, state, "Spam.", by=MODERATOR), Refused, NoSuchUser)
+
+
+def lift(store):
+    return attempt(lambda: Sanctions(store).lift(CAROL, MODERATOR), Refused, NoSuchUser)
+
+
+def work(store):
+    return lambda: drain(store, "a worker")
+
+
+def take_over(store):
+    return lambda: take_all_over(store)
+
+
+def like(store):
+    return lambda: Likes(store).like(CAROL, BOBS_POST, BOB)
+
+
+def unlike(store):
+    return lambda: Likes(store).unlike(CAROL, BOBS_POST, BOB)
+
+
+def repost(store):
+    return lambda: Reposts(store).repost(CAROL, BOBS_POST, BOB)
+
+
+def follow(store, who=CAROL, whom=BOB):
+    return lambda: Follows(store).follow(who, whom)
+
+
+def unfollow(store, who=CAROL, whom=BOB):
+    return lambda: Follows(store).unfollow(who, whom)
+
+
+def reply(store, who=CAROL, to=BOBS_POST, token="r"):  # noqa: S107
+    return attempt(lambda: Posts(store).publish(who, NewPost("@bob #tag", reply_to=to), token), TargetRefused)
+
+
+def quote(store):
+    return attempt(lambda: Posts(store).publish(CAROL, NewPost("look #tag", quote=BOBS_POST), "q"), TargetRefused)
+
+
+def remove_post(store):
+    return attempt(lambda: delete(store, BOB, BOBS_POST), PostDeleted)
+
+
+def leave(store):
+    return lambda: AccountDeletion(store).delete(User(CAROL, "carol"), "secret3")
+
+
+def block(store):
+    return lambda: BlockedPeople(store).block(BOB, CAROL)
+
+
+def everything_of_carol(store):
+    """What carol has done before."""
+    for act in (like, repost, follow, reply, quote):
+        act(store)()
+
+
+def nothing(store):
+    """Carol has done nothing."""
+
+
+def suspended(store):
+    everything_of_carol(store)
+    impose(store)()
+    drain(store, "a worker")
+
+
+# What was done before, and what happens at once.
+SCENARIOS = {
+    "a like beside a suspension": (nothing, lambda s: [like(s), impose(s), work(s)]),
+    "a repost beside a suspension": (nothing, lambda s: [repost(s), impose(s), work(s)]),
+    "a follow beside a suspension": (nothing, lambda s: [follow(s), impose(s), work(s)]),
+    "a new follower beside a suspension": (nothing, lambda s: [follow(s, BOB, CAROL), impose(s), work(s)]),
+    "a reply beside a suspension": (nothing, lambda s: [reply(s), impose(s), work(s)]),
+    "a quote beside a hiding": (nothing, lambda s: [quote(s), impose(s, State.HIDDEN), work(s)]),
+    "an unlike beside a suspension": (everything_of_carol, lambda s: [unlike(s), impose(s), take_over(s)]),
+    "an unfollow beside a hiding": (
+        lambda s: [everything_of_carol(s), follow(s, BOB, CAROL)()],
+        lambda s: [unfollow(s, BOB, CAROL), impose(s, State.HIDDEN), take_over(s)],
+    ),
+    "a suspension that is lifted in the middle": (
+        everything_of_carol,
+        lambda s: [impose(s), work(s), lift(s), work(s)],
+    ),
+    "a suspension that is lifted, and workers that are slow": (
+        suspended,
+        lambda s: [lift(s), take_over(s), take_over(s)],
+    ),
+    "another sanction": (suspended, lambda s: [impose(s, State.HIDDEN), take_over(s), work(s)]),
+    "a deletion of the post": (everything_of_carol, lambda s: [impose(s), remove_post(s), work(s)]),
+    "a deletion of the account": (everything_of_carol, lambda s: [impose(s), leave(s), work(s)]),
+    "a block": (everything_of_carol, lambda s: [impose(s, State.HIDDEN), block(s), work(s)]),
+    "a reply to a reply": (everything_of_carol, lambda s: [impose(s), reply(s, ALICE, 4, "a"), work(s)]),
+}
+
+
+EVERY = [(scenario, kills) for scenario in SCENARIOS for kills in (0, 2)]
+SOME = [(scenario, number % 2 * 2) for number, scenario in enumerate(SCENARIOS)]
+
+
+@pytest.mark.parametrize(("scenario", "kills"), cases(EVERY, SOME))
+def test_numbers_and_notices_are_as_the_person_stands(store, raw, scenario, kills):
+    before, tasks = SCENARIOS[scenario]
+    for seed in range(examples(RUNS)):
+        make_moderated_site(raw)
+        before(store)
+        interleave(seed, kills, tasks(store))
+        assert_numbers_agree(store, raw, seed)
+
+
+@pytest.mark.parametrize("act", cases((like, reply, follow, remove_post, lift), (like, lift)))
+def test_an_act_in_the_middle_of_the_worker_s_part_is_counted_right(store, raw, act):
+    for step in itertools.count(step=5 * stride()):
+        make_moderated_site(raw)
+        everything_of_carol(store)
+        if act is not lift:
+            unlike(store)()
+            unfollow(store)()
+        impose(store)()
+        with before_part(step, act(store)) as happened:
+            drain(store, "a worker")
+        if not happened:
+            break
+        assert_numbers_agree(store, raw, step)
+
+
+@pytest.mark.parametrize("begin", [everything_of_carol, suspended])
+def test_a_killed_worker_leaves_the_rest_to_the_next_one(store, raw, begin):
+    for step in itertools.count(step=4 * stride()):
+        make_moderated_site(raw)
+        begin(store)
+        (lift if begin is suspended else impose)(store)()
+        if not killed_before_round_trip(step, work(store)):
+            break
+        assert_numbers_agree(store, raw, step)
+
+
+def assert_numbers_agree(store, raw, where):
+    finish_all_but_removals(store, raw)
+    Memory.clear_all()
+    person = raw.hgetall(f"user:{CAROL}")
+    unseen = person.get("state", "") in ("hidden", "suspended") and "deleted" not in person
+    posts = {int(pid): raw.hgetall(f"post:{pid}") for pid in raw.zrange("updates:3", 0, -1)}
+    for key in [
+        *raw.keys("followers:*"),
+        *raw.keys("liked_by:*"),
+        *raw.keys("reposted_by:*"),
+        *raw.keys("following:*"),
+    ]:
+        expected = {str(CAROL)} if unseen and raw.zscore(key, CAROL) is not None else set()
+        assert set(raw.zrange(f"unseen:{key}", 0, -1)) == expected, (where, key)
+    for key in [*raw.keys("replies_to:*"), *raw.keys("quotes_of:*"), *raw.keys("tag:*")]:
+        own = {str(pid) for pid in posts if unseen and raw.zscore(key, pid) is not None}
+        if key.startswith("replies_to:"):
+            own = {pid for pid in own if not int(raw.hget(f"post:{pid}", "replies") or 0)}
+        assert set(raw.zrange(f"unseen:{key}", 0, -1)) == own, (where, key)
+    for key in raw.keys("unseen:*"):
+        assert set(raw.zrange(key, 0, -1)) <= set(raw.zrange(key.removeprefix("unseen:"), 0, -1)), (where, key)
+    for name, kind in (
+        ("likes", "liked_by"),
+        ("reposts", "reposted_by"),
+        ("replies", "replies_to"),
+        ("quotes", "quotes_of"),
+    ):
+        for key in raw.keys("post:*"):
+            if raw.hexists(key, "deleted"):
+                continue
+            listed = f"{kind}:{key.partition(':')[2]}"
+            number = raw.zcard(listed) - raw.zcard(f"unseen:{listed}")
+            assert int(raw.hget(key, name) or 0) == number, (where, key, name)
+    ranked = dict(raw.zrange("users_by_followers", 0, -1, withscores=True))
+    numbers = {uid: raw.zcard(f"followers:{uid}") - raw.zcard(f"unseen:followers:{uid}") for uid in (ALICE, BOB, CAROL)}
+    assert ranked == {str(uid): number for uid, number in numbers.items() if number}, where
+    of_carol = [member for member in raw.zrange("notices:2", 0, -1) if member.endswith(f":{CAROL}")]
+    sees_her = person.get("state") == "hidden" and raw.zscore("following:2", CAROL) is not None
+    assert not of_carol or not unseen or sees_her, (where, of_carol)

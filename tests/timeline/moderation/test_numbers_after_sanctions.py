@@ -1,0 +1,143 @@
+"""What staff hides is neither counted nor told: small cases, each with its keys. All cases at once are in
+`tests/timeline/test_laws_of_pages.py`."""
+
+import re
+import time
+
+import pytest
+
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.stores.key_layouts import noted
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.relations.relations import Follows, Likes
+
+ALICE, BOB, CAROL = 1, 2, 3
+
+
+@pytest.fixture
+def site(store, raw, alice, bob, carol):
+    return raw
+
+
+def publish(store, uid, body, **links):
+    return Posts(store).publish(uid, NewPost(body, **links), body).pid
+
+
+def impose(store, state, until=0):
+    Sanctions(store).impose(BOB, state, "spam", until)
+    drain(store, "worker")
+    Memory.clear_all()
+
+
+def lift(store):
+    Sanctions(store).lift(BOB)
+    drain(store, "worker")
+    Memory.clear_all()
+
+
+def badge(client):
+    return re.search(r'data-count="(\d*)"', client.get("/people/").content.decode())[1]
+
+
+def test_a_hidden_person_s_mentions_reach_only_those_who_follow_them(site, store, browser, alice, carol):
+    Follows(store).follow(CAROL, BOB)
+    impose(store, State.HIDDEN)
+    publish(store, BOB, "ping @Alice @carol")
+    assert (badge(browser(alice)), badge(browser(carol))) == ("", "1")
+    assert site.zrange("notices:1", 0, -1) == []
+    assert "<title>(" not in browser(alice).get("/").content.decode()
+
+
+def test_who_unfollows_a_hidden_person_is_no_longer_told_of_them(site, store):
+    Follows(store).follow(CAROL, BOB)
+    publish(store, BOB, "ping @carol")
+    impose(store, State.HIDDEN)
+    assert site.zrange("notices:3", 0, -1) == ["mention:1:2"]
+    Follows(store).unfollow(CAROL, BOB)
+    assert site.zrange("notices:3", 0, -1) == []
+
+
+def test_what_staff_hides_is_not_read_when_the_page_is_opened(site, store, browser, alice):
+    """The worker has not been there yet."""
+    pid = publish(store, ALICE, "Hello")
+    site.zadd("notices:1", {f"like:{pid}:3": 1_800_000_001, f"like:{pid}:2": 1_800_000_002})
+    site.hset("user:2", mapping={"state": "suspended", "state_until": "0"})
+    page = browser(alice).get("/notifications/").content.decode()
+    assert "carol" in page
+    assert "bob" not in page
+    assert site.hget("user:1", "noticed") == "1800000001"
+
+
+def test_notices_come_back_with_the_dates_of_their_causes(site, store):
+    pid = publish(store, ALICE, "Hello")
+    Likes(store).like(BOB, pid, ALICE)
+    site.zadd("likes:2", {pid: 1_700_000_007})
+    site.zadd("notices:1", {f"like:{pid}:2": 1_700_000_007})
+    impose(store, State.SUSPENDED)
+    assert site.zrange("notices:1", 0, -1) == []
+    lift(store)
+    assert site.zrange("notices:1", 0, -1, withscores=True) == [(f"like:{pid}:2", 1_700_000_007)]
+
+
+def test_numbers_come_back_when_a_suspension_ends_by_itself(site, store, monkeypatch):
+    pid, ends = publish(store, ALICE, "Hello"), int(time.time()) + 3600
+    Likes(store).like(BOB, pid, ALICE)
+    impose(store, State.SUSPENDED, until=ends)
+    assert site.hget("post:1", "likes") is None
+    assert site.zrange("liked_by:1", 0, -1) == site.zrange("unseen:liked_by:1", 0, -1) == ["2"]
+    [job] = noted(site)
+    assert site.zscore("outbox", job) == ends
+    monkeypatch.setattr(time, "time", lambda: float(ends))
+    drain(store, "worker")
+    assert site.hget("post:1", "likes") == "1"
+    assert (site.exists("unseen:liked_by:1"), noted(site)) == (0, [])
+
+
+def test_a_tag_that_only_a_hidden_person_uses_is_offered_nowhere(site, store, browser, alice):
+    publish(store, BOB, "x #onlytag")
+    assert "#onlytag" in browser(alice).get("/complete/?q=%23only").content.decode()
+    impose(store, State.HIDDEN)
+    assert browser(alice).get("/complete/?q=%23only").status_code == 204
+    assert "/tags/onlytag/" not in browser().get("/search/?q=%23only").content.decode()
+
+
+def test_the_replies_to_a_reply_of_a_suspended_person_keep_their_place(site, store, browser):
+    first = publish(store, ALICE, "begins")
+    answer = publish(store, BOB, "the walrus", reply_to=first)
+    below = publish(store, CAROL, "goes on", reply_to=answer)
+    alone = publish(store, BOB, "the walrus again", reply_to=first)
+    impose(store, State.SUSPENDED)
+    page = browser().get(f"/@Alice/{first}/").content.decode()
+    assert f'id="post-{below}"' in page
+    assert "This post is hidden." in page
+    assert "walrus" not in page
+    assert site.hget(f"post:{first}", "replies") == "1"  # its place in the thread counts, the other reply does not
+    assert site.zrange(f"unseen:replies_to:{first}", 0, -1) == [str(alone)]
+    Posts(store).delete(CAROL, below)
+    assert site.hget(f"post:{first}", "replies") is None
+    lift(store)
+    assert site.hget(f"post:{first}", "replies") == "2"
+
+
+@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
+def test_replying_to_names_no_one_whom_staff_hides(site, store, browser, carol, state):
+    answer = publish(store, CAROL, "an answer, @bob", reply_to=publish(store, BOB, "begins"))
+    page = browser().get(f"/@carol/{answer}/").content.decode()
+    assert "Replying to" in page
+    assert page.count('href="/@bob/') >= 3  # and the post above, and the mention
+    impose(store, state)
+    assert 'href="/@bob/' not in browser().get(f"/@carol/{answer}/").content.decode()
+    assert 'href="/@bob/' not in browser(carol).get(f"/@carol/{answer}/").content.decode()
+
+
+def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_trips):
+    """However much the person has done."""
+    for number in range(30):
+        Likes(store).like(BOB, publish(store, ALICE, f"post {number}"), ALICE)
+    recorded = round_trips(lambda: Sanctions(store).impose(BOB, State.HIDDEN, "noise"))
+    assert len(recorded.round_trips) == 12
+    assert [job.partition(":")[0] for job in noted(site)] == ["recount"]
