@@ -1,5 +1,6 @@
 """How many Python functions a warm page calls: a budget that is the same on every machine."""
 
+import logging
 from functools import partial
 
 import pytest
@@ -17,8 +18,9 @@ HOME, PROFILE, OWN_PROFILE, EVERYONE = 660, 1010, 920, 660
 
 
 @pytest.fixture
-def warm_calls(store, raw, alice, bob):
+def warm_calls(store, raw, alice, bob, monkeypatch):
     """`warm_calls(path)`: the calls for a page that this process has just shown to alice, who follows bob."""
+    monkeypatch.setattr(logging, "raiseExceptions", False)  # another test may have closed the stream of the log
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 30))
     cookies = f"{settings.AUTH_COOKIE}={alice.secret}; {settings.CSRF_COOKIE_NAME}={'a' * 32}"
