@@ -68,7 +68,7 @@ def test_who_asks_a_question_is_who_has_asked_for_its_commands(store):
         relations.ask_follow_counts(pipe, 1)
         pipe.hmget_each(["user:1", "user:2"], ["name"])
         pipe.execute()
-    assert [command.asker for command in watch.commands] == ["relations.ask_follow_counts"] * 2 + [
+    assert [command.asker for command in watch.commands] == ["relations.ask_follow_counts"] * 4 + [
         "test_steps.test_who_asks_a_question_is_who_has_asked_for_its_commands"
     ] * 2
 
