@@ -134,6 +134,16 @@ def test_gunicorn_ends_and_starts_no_worker_again(tmp_path, variables, reason):
     assert len(ended.stderr.splitlines()) < 10
 
 
+def test_a_store_in_a_folder_that_the_site_may_not_write_is_an_error_of_var_dir(tmp_path):
+    (tmp_path / "file").touch()
+    env = environment(tmp_path / "file" / "var", SECRET_KEY="s")
+    env.pop("REDIS_URL", None)
+    ended = manage("user", "alice", env=env)
+    assert ended.returncode == 1
+    _, line = ended.stderr.splitlines()
+    assert line.startswith(f"CommandError: No store can be kept in {tmp_path}/file/var/store: ")
+
+
 def test_a_folder_that_the_site_may_not_write_is_an_error_of_var_dir(tmp_path):
     (tmp_path / "file").touch()
     env = environment(tmp_path / "file" / "var")
