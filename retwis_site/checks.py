@@ -9,18 +9,18 @@ from django.core.exceptions import ImproperlyConfigured
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 
 from retwis_site.exceptions import StoreError
+from retwis_site.features import require_right_settings
 from retwis_site.maintenance.server_advice import advice, clock_advice
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.rendering.template_names import FragmentError
 from retwis_site.store.client import connect
-from retwis_site.store.connection import topology
 
 
 @register("store")
-def store_is_named(**kwargs: Any) -> list[CheckMessage]:
-    """The settings name a store. No round trip."""
+def settings_are_right(**kwargs: Any) -> list[CheckMessage]:
+    """The settings name a store, and the site starts with them. No round trip."""
     try:
-        topology.transport({})
+        require_right_settings()
     except ImproperlyConfigured as error:
         return [Error(str(error), id="retwis.E001")]
     return []
@@ -86,7 +86,7 @@ def parts_of_the_middleware_are_strict(**kwargs: Any) -> list[CheckMessage]:
 @register("store", deploy=True)
 def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     """The servers at REDIS_URL keep every key. One round trip to each. The embedded server has the right settings."""
-    if store_is_named():
+    if settings_are_right():
         return []
     if not settings.REDIS_URL:
         hint = "Set REDIS_URL to a server that runs independently of the web processes."
@@ -94,4 +94,5 @@ def server_keeps_what_it_is_given(**kwargs: Any) -> list[CheckMessage]:
     try:
         return [Warning(one.text, hint=one.hint, id=one.id) for one in advice(connect()) if one.is_proven]
     except StoreError as error:
-        return [Warning(f"The settings of the server could not be read: {error}", id="retwis.W002")]
+        hint = "Look whether the server at REDIS_URL runs, and whether user and password are right."
+        return [Error(f"The store cannot be asked: {error}", hint=hint, id="retwis.E007")]

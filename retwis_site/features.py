@@ -23,6 +23,7 @@ from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.connection import topology
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
@@ -146,8 +147,10 @@ def ask_waiting(pipe: Pipe) -> Result[int]:
     return Result(lambda: sum(number.value for number in asked))
 
 
-def require_known_limits() -> None:
-    """Raises ImproperlyConfigured for a THROTTLE_<NAME> that no limit has."""
+def require_right_settings() -> None:
+    """What cannot be said of one setting alone: together they name a store, and each THROTTLE_<NAME> is a limit. No
+    round trip. Raises ImproperlyConfigured."""
+    topology.transport({})
     names = {limit.name for feature in features() for limit in feature.limits}
     if unknown := sorted(settings.THROTTLES.keys() - names):
         known = ", ".join(f"THROTTLE_{name.upper()}" for name in sorted(names))

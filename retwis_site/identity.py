@@ -58,7 +58,8 @@ class Site(NamedTuple):
 DEFAULT = Site()
 FIELDS = Site._fields
 
-_fresh: Memory[str, Site] = Memory(size=2, seconds=5)
+FRESH_FOR = 5  # seconds
+_fresh: Memory[str, Site] = Memory(size=2, seconds=FRESH_FOR)
 _last: Memory[str, Site] = Memory(size=2, seconds=math.inf)
 
 

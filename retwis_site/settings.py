@@ -2,98 +2,45 @@
 
 import logging
 import os
-import re
 import secrets
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from dotenv.parser import parse_stream
+
+from retwis_site.environment import (
+    env,
+    env_family,
+    host,
+    list_of,
+    matching,
+    network,
+    number,
+    one_of,
+    origin,
+    read_env_file,
+    refuse_misspelt,
+    switch,
+    text,
+)
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
 BASE_DIR = PACKAGE.parent if IN_CHECKOUT else Path.cwd()  # var/ is there
-TOO_LATE = {"PYTHONPATH", "DJANGO_SETTINGS_MODULE"}  # what Python and Django read before this module
 FILES_DIR = PACKAGE.parent if IN_CHECKOUT else PACKAGE  # templates/, locale/ and docs/book/; the wheel has them here
 
 
-def env(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
-
-
-def env_on(name: str, default: str = "") -> bool:
-    return env(name, default).lower() in {"1", "true", "yes", "on"}
-
-
-def env_list(name: str, default: str = "") -> list[str]:
-    return [part for part in (piece.strip() for piece in env(name, default).split(",")) if part]
-
-
-def env_number(name: str, default: int) -> int:
-    value = env(name, str(default))
-    if not (value.isascii() and value.isdigit()):
-        raise ImproperlyConfigured(f"{name}={value!r}: a whole number is needed, such as {name}={default}.")
-    return int(value)
-
-
-def env_within(name: str, default: int, lowest: int, highest: int) -> int:
-    value = env_number(name, default)
-    if not lowest <= value <= highest:
-        raise ImproperlyConfigured(f"{name}={value}: a number from {lowest} to {highest} is needed.")
-    return value
-
-
-def env_one_of(name: str, *values: str) -> str:
-    value = env(name, values[0])
-    if value not in values:
-        raise ImproperlyConfigured(f"{name}={value!r} is not known. Set one of: {', '.join(values)}.")
-    return value
-
-
-def env_networks(name: str) -> list[IPv4Network | IPv6Network]:
-    try:
-        return [ip_network(network) for network in env_list(name)]
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}. Write networks, such as {name}=10.0.0.0/8,fd00::/8.") from error
-
-
-def env_matching(name: str, pattern: str, such: str, default: str = "") -> str:
-    value = env(name, default)
-    if value and not re.fullmatch(pattern, value):
-        raise ImproperlyConfigured(f"{name}={value!r}: an address is needed, such as {such}.")
-    return value
-
-
-def read_env_file(path: str) -> None:
-    """Add the variables of a file in dotenv form to the environment; a variable that is set already keeps its value.
-
-    Values are taken as they are written: `${...}` is not replaced. Raises ImproperlyConfigured for a file that cannot
-    be read, for a line that is no setting (python-dotenv would leave it out, and the site would run without it), and
-    for a variable that comes TOO_LATE, unless the environment has it too."""
-    try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            lines = list(parse_stream(file))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r} cannot be read: {reason}.") from error
-    for line in lines:
-        if line.error or (line.key is not None and line.value is None) or "\0" in line.original.string:
-            raise ImproperlyConfigured(f"RETWIS_ENV_FILE={path!r}, line {line.original.line}: write NAME=value.")
-        if line.key in TOO_LATE and os.environ.get(line.key) != line.value:
-            raise ImproperlyConfigured(
-                f"RETWIS_ENV_FILE={path!r} has {line.key}, and is read too late for it. Set it in the environment."
-            )
-        if line.key is not None and line.value is not None:
-            os.environ.setdefault(line.key, line.value)
-
-
 def kept_secret(path: Path) -> str:
-    """The secret in the file `path`, created on first use. Two processes that start together get the same secret."""
+    """The secret in the file `path`, created on first use. Two processes that start together get the same secret.
+    Raises ImproperlyConfigured."""
     try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        pass
+        return path.read_text().strip() if path.exists() else _make_secret(path)
+    except OSError as error:
+        fix = "Set VAR_DIR to a folder that the site may write, or SECRET_KEY."
+        raise ImproperlyConfigured(f"No secret can be kept in {path}: {error.strerror}. {fix}") from error
+
+
+def _make_secret(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     fresh.touch(mode=0o600)
@@ -107,36 +54,40 @@ def kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-if ENV_FILE := env("RETWIS_ENV_FILE"):
-    read_env_file(ENV_FILE)
+ENV_FILE = env("RETWIS_ENV_FILE", text)
+IN_ENV_FILE = read_env_file(ENV_FILE) if ENV_FILE else set[str]()
 
 # --- The site ---------------------------------------------------------------------------------------------------------
 
-VAR_DIR = Path(env("VAR_DIR") or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
-DEBUG = env_on("DEBUG")
-HTTPS = env_on("HTTPS")
-SECRET_KEY = env("SECRET_KEY") or kept_secret(VAR_DIR / "secret_key")
-ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-PUBLIC = HTTPS or bool(env("ALLOWED_HOSTS"))  # whether others reach the site: then it never starts a store of its own
-CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
-PORT = env_number("PORT", 8000)
-FIRST_HOST = next((host.lstrip(".") for host in ALLOWED_HOSTS if host != "*"), "localhost")
+VAR_DIR = Path(env("VAR_DIR", text) or BASE_DIR / "var").resolve()  # files of the site: secret, store, static files
+DEBUG = env("DEBUG", switch, "0")
+HTTPS = env("HTTPS", switch, "0")
+REDIS_URL = env("REDIS_URL", text)  # empty: the embedded server
+SECRET_KEY = env("SECRET_KEY", text) or kept_secret(VAR_DIR / "secret_key")
+_NAMES = env("ALLOWED_HOSTS", list_of(host))
+ALLOWED_HOSTS = _NAMES or ["localhost", "127.0.0.1", "[::1]"]
+PUBLIC = HTTPS or bool(_NAMES)  # whether others reach the site: then it never starts a store of its own
+CSRF_TRUSTED_ORIGINS = env("CSRF_TRUSTED_ORIGINS", list_of(origin))
+PORT = env("PORT", number(1, 65535), "8000")
+FIRST_HOST = ALLOWED_HOSTS[0].lstrip(".")
 ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
 # How people reach the site: pages know it from the request, commands do not.
-SITE_ADDRESS = env_matching("SITE_ADDRESS", r"https?://[!-.0-~]+", "https://retwis.example", ORIGIN)
-METRICS_PORT = env_within("METRICS_PORT", 0, 0, 65535)  # where Prometheus reads; 0: there are no metrics
-METRICS_HOST = env("METRICS_HOST", "127.0.0.1")
-WEB_WORKERS = max(1, env_number("WEB_WORKERS", 2))
-TRUSTED_PROXIES = env_number("TRUSTED_PROXIES", 0)  # the number of reverse proxies in front of the site
+SITE_ADDRESS = env(
+    "SITE_ADDRESS", matching(r"https?://[!-.0-~]+", "an address, such as https://retwis.example"), ORIGIN
+)
+METRICS_PORT = env("METRICS_PORT", number(0, 65535), "0")  # where Prometheus reads; 0: there are no metrics
+METRICS_HOST = env("METRICS_HOST", matching(r"[0-9a-z:._-]+", "an address, such as 127.0.0.1"), "127.0.0.1")
+WEB_WORKERS = env("WEB_WORKERS", number(1, 999), "2")
+TRUSTED_PROXIES = env("TRUSTED_PROXIES", number(0, 99), "0")  # the number of reverse proxies in front of the site
 CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"
 # Who hears of weaknesses; empty: no security.txt.
-SECURITY_CONTACT = env_matching("SECURITY_CONTACT", CONTACT, "mailto:security@retwis.example")
+SECURITY_CONTACT = env("SECURITY_CONTACT", matching(CONTACT, "an address, such as mailto:security@retwis.example"))
 
-EXPLORE = env_on("EXPLORE", "1")  # whether there is a page of what many people like; no other page is ranked
+EXPLORE = env("EXPLORE", switch, "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
-INSPECT = env_on("INSPECT", "" if PUBLIC or env("REDIS_URL") else "1")
+INSPECT = env("INSPECT", switch, "0" if PUBLIC or REDIS_URL else "1")
 # Whether the book about the site's Redis, docs/book/, is at /book/.
-BOOK = env_on("BOOK", "1" if INSPECT or DEBUG else "")
+BOOK = env("BOOK", switch, "1" if INSPECT or DEBUG else "0")
 
 DEMO_USER = "demo"  # `seed` creates this user, and `serve` prints how to log in
 DEMO_PASSWORD = "retwis-demo"  # noqa: S105  public, for trials
@@ -203,7 +154,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(env("STATIC_DIR") or VAR_DIR / "static").resolve()
+STATIC_ROOT = Path(env("STATIC_DIR", text) or VAR_DIR / "static").resolve()
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = PACKAGE / "root"  # icons that browsers request by fixed names
@@ -214,11 +165,9 @@ WHITENOISE_USE_FINDERS = True  # without `collectstatic`, files are served from 
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers accept such a cookie only from this host, over HTTPS
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
-THROTTLE = env_on("THROTTLE", "1")  # whether logins, registrations, posts and follows are rate limited
-THROTTLES = {  # by the name of a limit: another number of times
-    name[9:].lower(): env_within(name, 1, 1, 1_000_000) for name in os.environ if name.startswith("THROTTLE_")
-}
-TRUSTED_NETWORKS = env_networks("TRUSTED_NETWORKS")  # limits for each address do not count these
+THROTTLE = env("THROTTLE", switch, "1")  # whether logins, registrations, posts and follows are rate limited
+THROTTLES = env_family("THROTTLE_", number(1, 1_000_000))  # by the name of a limit: another number of times
+TRUSTED_NETWORKS = env("TRUSTED_NETWORKS", list_of(network))  # limits for each address do not count these
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
@@ -245,22 +194,22 @@ if TRUSTED_PROXIES:
 # --- The store --------------------------------------------------------------------------------------------------------
 
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only datastore
-REDIS_URL = env("REDIS_URL")  # empty: the embedded server
-EMBEDDED = env_on("EMBEDDED")  # whether a public site may use the embedded server
-REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", "server")
-REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE")
-REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME")  # of the sentinels; REDIS_URL has that of the primary
-REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD")
-REDIS_NODES = env_list("REDIS_NODES")  # behind a proxy: the servers, for commands that SCAN
-REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX")
+EMBEDDED = env("EMBEDDED", switch, "0")  # whether a public site may use the embedded server
+REDIS_TOPOLOGY = env("REDIS_TOPOLOGY", one_of("server", "sentinel", "cluster", "twemproxy"), "server")
+REDIS_SENTINEL_SERVICE = env("REDIS_SENTINEL_SERVICE", text)
+REDIS_SENTINEL_USERNAME = env("REDIS_SENTINEL_USERNAME", text)  # of the sentinels; REDIS_URL has that of the primary
+REDIS_SENTINEL_PASSWORD = env("REDIS_SENTINEL_PASSWORD", text)
+REDIS_NODES = env("REDIS_NODES", list_of(text))  # behind a proxy: the servers, for commands that SCAN
+REDIS_KEY_PREFIX = env("REDIS_KEY_PREFIX", text)
 # Seconds to connect, and for each reply. Shorter where another server can take over.
 REDIS_TIMEOUT = 0.5 if REDIS_TOPOLOGY in {"sentinel", "cluster"} else 1.0
-POST_IDS = env_one_of("POST_IDS", "incr", "snowflake")  # ids of posts and users: from counters, or from the time
-NODE_ID = env_within("NODE_ID", 0, lowest=0, highest=31)  # this machine's part of each id that is made from the time
+# Ids of posts and users: from counters, or from the time.
+POST_IDS = env("POST_IDS", one_of("incr", "snowflake"), "incr")
+NODE_ID = env("NODE_ID", number(0, 31), "0")  # this machine's part of each id that is made from the time
 MOST_SHARDS = 16
-TIMELINE_SHARDS = env_within("TIMELINE_SHARDS", 1, lowest=1, highest=MOST_SHARDS)  # lists: the global timeline
-OUTBOX_SHARDS = env_within("OUTBOX_SHARDS", TIMELINE_SHARDS, lowest=1, highest=MOST_SHARDS)  # sorted sets: the outbox
-DELIVER_INLINE_LIMIT = env_number("DELIVER_INLINE_LIMIT", 1000)  # followers; with more, `deliver` does it
+TIMELINE_SHARDS = env("TIMELINE_SHARDS", number(1, MOST_SHARDS), "1")  # lists: the global timeline
+OUTBOX_SHARDS = env("OUTBOX_SHARDS", number(1, MOST_SHARDS), str(TIMELINE_SHARDS))  # sorted sets: the outbox
+DELIVER_INLINE_LIMIT = env("DELIVER_INLINE_LIMIT", number(0), "1000")  # followers; with more, `deliver` does it
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},  # Django needs one
     "store": {
@@ -272,10 +221,13 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # --- Logging ----------------------------------------------------------------------------------------------------------
 
-LOG_FORMAT = env_one_of("LOG_FORMAT", "line", "json")
-LOG_LEVEL = env_one_of("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")
-SLOW_REQUEST_MS = env_number("SLOW_REQUEST_MS", 1000)  # milliseconds from which a request is logged as slow; 0: never
+LOG_FORMAT = env("LOG_FORMAT", one_of("line", "json"), "line")
+LOG_LEVEL = env("LOG_LEVEL", one_of("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL"), "INFO")
+SLOW_REQUEST_MS = env("SLOW_REQUEST_MS", number(0), "1000")  # a request that takes longer is logged as slow; 0: never
 _LINES = "retwis_site.telemetry.log_lines"
+
+# All settings are read.
+refuse_misspelt(IN_ENV_FILE | {name for name in os.environ if name.startswith("RETWIS_")})
 
 
 def _at_least(lowest: str) -> str:

@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")  # what is imported next asks for settings
-
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
 
-from retwis_site.features import require_known_limits
-from retwis_site.rendering.fragments import Fragment
-from retwis_site.store.connection.topology import require_named_store
+from retwis_site.environment import ending_in_one_line
 
-_site = get_wsgi_application()
-require_named_store()
-require_known_limits()
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
+with ending_in_one_line():
+    _site = get_wsgi_application()
+    from retwis_site.features import require_right_settings
+    from retwis_site.rendering.fragments import Fragment
+
+    require_right_settings()
 Fragment.load_all()  # a mistake in a template ends the process here, not a page later
 
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from retwis_site.exceptions import StoreError
-from retwis_site.features import features
+from retwis_site.features import require_right_settings
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination, passes
 from retwis_site.store import embedded
@@ -40,7 +40,7 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     failure: the command ends with one line that names the fix, and exit code 1.
     """
     try:
-        topology.require_named_store()
+        require_right_settings()
         announce(f"Store: {topology.described()}")
         with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
@@ -63,7 +63,6 @@ class StoreCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
-        features()  # they may declare kinds of keys
         with running_store(announcer(self, self.verbosity)) as store:
             try:
                 self.run(store, **options)

@@ -6,10 +6,13 @@ import os
 
 from django.conf import settings
 
+from retwis_site.environment import ending_in_one_line
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 
 wsgi_app = "retwis_site.wsgi:application"
-workers = settings.WEB_WORKERS
+with ending_in_one_line():
+    workers = settings.WEB_WORKERS
 worker_class = "gthread"
 # Each request of `Feature.slow_views` waits in a thread, so there are more threads than such requests.
 threads = 96

@@ -124,8 +124,12 @@ def running() -> Iterator[None]:
     Two locks: a process holds `start.lock` while it starts or stops the server; all processes that use the server share
     `users.lock`. The system releases both when a process ends in any way.
     """
-    folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder().chmod(0o700)  # it holds everyone's session secrets
+    try:
+        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder().chmod(0o700)  # it holds everyone's session secrets
+    except OSError as error:
+        fix = "Set VAR_DIR to a folder that the site may write."
+        raise EmbeddedServerError(f"No store can be kept in {folder()}: {error.strerror}. {fix}") from error
     using = False
     with (folder() / "users.lock").open("w") as users:
         try:

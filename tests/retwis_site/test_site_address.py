@@ -15,9 +15,9 @@ CODE = "from django.conf import settings; print(settings.SITE_ADDRESS)"
     [
         ({}, "http://localhost:8000"),
         ({"PORT": "9000"}, "http://localhost:9000"),
-        ({"ALLOWED_HOSTS": "*,.retwis.example"}, "http://retwis.example"),
+        ({"ALLOWED_HOSTS": ".retwis.example,localhost"}, "http://retwis.example"),
         ({"ALLOWED_HOSTS": "retwis.example", "HTTPS": "1"}, "https://retwis.example"),
-        ({"ALLOWED_HOSTS": "*", "HTTPS": "1"}, "https://localhost"),
+        ({"HTTPS": "1"}, "https://localhost"),
         ({"ALLOWED_HOSTS": "a.example,b.example", "SITE_ADDRESS": "https://b.example"}, "https://b.example"),
     ],
 )

@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.community.site_words import SiteWords
-from accounts.community.views import checked
-from retwis_site.identity import FIELDS, stored_site
-from retwis_site.management.base import StoreCommand
+from accounts.community.views import SiteForm, checked
+from retwis_site.identity import FIELDS, FRESH_FOR, stored_site
+from retwis_site.management.base import StoreCommand, announcer
 from retwis_site.store.client import Store
 from retwis_site.visible_text import is_visible
 
@@ -23,6 +23,7 @@ class Command(StoreCommand):
         fields = dict(_field(text) for text in options["words"])
         if fields:
             SiteWords(store).change(fields)
+            announcer(self, self.verbosity)(f"Changed. Every page shows it within {FRESH_FOR} seconds.")
         for name, value in stored_site(store)._asdict().items():
             self.say(f"{name}={value}")
 
@@ -37,4 +38,5 @@ def _field(text: str) -> tuple[str, str]:
     try:
         return name, checked(name, value)
     except ValidationError as error:
-        raise CommandError(f"{name}: {' '.join(error.messages)}") from error
+        choices = ", ".join(key for key, _ in getattr(SiteForm.base_fields[name], "choices", ()))
+        raise CommandError(f"{name}: {' '.join(error.messages)}{choices and f' Choose one of: {choices}.'}") from error

@@ -54,6 +54,8 @@ class Command(StoreCommand):
                 for finished in rounds(store, worker):
                     heartbeat.beat()
                     publish(finished)
+                if pause == PAUSE_AFTER_FAILURE:
+                    logger.warning("deliver: the store answers again")
                 pause = POLL_EVERY
             except StoreError as error:
                 logger.error("deliver: %s", error)

@@ -110,11 +110,7 @@ def _without_password(url: str, where: str) -> str:
 
 def transport(options: Options) -> Transport:
     """The transport for REDIS_TOPOLOGY, with `options` for each connection. Raises ImproperlyConfigured."""
-    build = TOPOLOGIES.get(settings.REDIS_TOPOLOGY)
-    if build is None:
-        known = ", ".join(TOPOLOGIES)
-        raise ImproperlyConfigured(f"REDIS_TOPOLOGY={settings.REDIS_TOPOLOGY!r} is not supported. Set one of: {known}.")
-    return build(_every_connection() | options)
+    return TOPOLOGIES[settings.REDIS_TOPOLOGY](_every_connection() | options)
 
 
 def servers(urls: Sequence[str], options: Options) -> Transport:
@@ -170,7 +166,8 @@ def _twemproxy(options: Options) -> Transport:
     if not settings.REDIS_NODES:
         fix = "Set it to the servers behind the proxy: redis://one:6379,redis://two:6379."
         raise ImproperlyConfigured(f"REDIS_TOPOLOGY='twemproxy' needs REDIS_NODES. {fix}")
-    return OneServer(_client(_one_url(), options), holders=[_client(url, options) for url in settings.REDIS_NODES])
+    holders = [_client(url, options, "REDIS_NODES") for url in settings.REDIS_NODES]
+    return OneServer(_client(_one_url(), options), holders=holders)
 
 
 def _sentinel(options: Options) -> Transport:

@@ -62,6 +62,22 @@ def test_the_command_prints_all_words(raw):
     assert "name=Retwis" in output.getvalue()
 
 
+def test_a_change_says_when_every_page_shows_it(raw, capsys):
+    call_command("site", "registration=closed")
+    assert capsys.readouterr().err.splitlines()[1:] == ["Changed. Every page shows it within 5 seconds."]
+    call_command("site")
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "choices"),
+    [("registration=maybe", "open, approval, invite, closed"), ("colour=pink", "pine, ocean, plum, brick, slate")],
+)
+def test_a_word_that_is_no_choice_is_refused_with_the_choices(raw, word, choices):
+    with pytest.raises(CommandError, match=f"Choose one of: {choices}[.]$"):
+        call_command("site", word, verbosity=0)
+
+
 @pytest.mark.parametrize(
     "word", ["name", "nonsense=1", "colour=pink", "registration=maybe", "invites=-1", f"name={41 * 'x'}"]
 )

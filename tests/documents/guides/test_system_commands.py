@@ -112,9 +112,12 @@ def test_the_command_retwis_is_the_user_and_has_the_settings_of_the_units(machin
     for name in ("retwis-web", "retwis-deliver"):
         service = unit(name)
         user, group, more = (service[name] for name in ("User", "Group", "SupplementaryGroups"))
-        assert f"exec runuser -u {user} -g {group} -G {more} -G {user} -- {VENV}/retwis" in script
-        assert ["adduser", user, more] in commands("adduser")  # for cron
+        own, redis = more.split()
+        assert own == user  # it may read the file
+        assert f"exec runuser -u {user} -g {group} -G {redis} -G {own} -- {VENV}/retwis" in script
+        assert ["adduser", user, redis] in commands("adduser")  # for cron
         assert f"RETWIS_ENV_FILE:-{service['EnvironmentFile']}" in script
+        assert service["Environment"] == f"RETWIS_ENV_FILE={service['EnvironmentFile']}"
         assert service["ExecStart"].startswith(f"{VENV}/")
 
 

@@ -78,4 +78,4 @@ def test_an_invalid_redis_url_is_refused_with_the_fix_and_without_its_password(u
 def test_a_setting_that_must_be_a_number_is_refused_with_the_fix():
     with pytest.raises(subprocess.CalledProcessError) as caught:
         in_a_process("pass", PORT="eighty")
-    assert "PORT='eighty': a whole number is needed, such as PORT=8000." in caught.value.stderr
+    assert "PORT='eighty' is not valid. Set a whole number from 1 to 65535." in caught.value.stderr

@@ -182,7 +182,7 @@ def test_deliver_watches_the_outbox_until_sigterm(raw, alice, tmp_path):
             process.kill()
 
 
-def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, monkeypatch):
+def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, monkeypatch, log):
     calls = []
     real = Outbox.misplaced
 
@@ -201,3 +201,5 @@ def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, m
     monkeypatch.setattr(deliver_command.gc, "set_threshold", lambda *arguments: None)
     call_command("deliver", verbosity=0)
     assert len(calls) == 3
+    said = [record.getMessage() for record in log.records if record.name == "retwis.deliver"]
+    assert said == ["deliver: down", "deliver: down", "deliver: the store answers again"]

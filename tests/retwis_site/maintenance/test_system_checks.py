@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from retwis_site.checks import sign_in_cookie_is_safe, store_is_named
+from retwis_site.checks import settings_are_right, sign_in_cookie_is_safe
 from retwis_site.store.connection.topology import transport as transport_of
 from tests.support.processes.processes import environment, manage
 
@@ -22,9 +22,9 @@ def test_check_finds_nothing(capsys):
     assert capsys.readouterr().out == "System check identified no issues (0 silenced).\n"
 
 
-def test_an_unknown_topology_is_an_error(settings):
-    settings.REDIS_TOPOLOGY = "ring"
-    with pytest.raises(SystemCheckError, match=r"retwis\.E001.* REDIS_TOPOLOGY='ring' is not supported"):
+def test_an_unknown_limit_is_an_error(settings):
+    settings.THROTTLES = {"pots": 3}
+    with pytest.raises(SystemCheckError, match=r"retwis\.E001.* THROTTLE_POTS is not known.* THROTTLE_POST,"):
         call_command("check")
 
 
@@ -43,6 +43,7 @@ HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
         ("cluster", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
         ("cluster", {"REDIS_URL": "redis://site:hidden@one:6379/1"}, "one database"),
         ("twemproxy", {"REDIS_URL": "redis://one:6379", "REDIS_NODES": []}, "needs REDIS_NODES"),
+        ("twemproxy", {"REDIS_URL": "redis://one:6379", "REDIS_NODES": ["one:hidden"]}, "REDIS_NODES is not"),
     ],
 )
 def test_an_incomplete_topology_is_an_error_without_passwords(settings, topology, changes, fix):
@@ -50,7 +51,7 @@ def test_an_incomplete_topology_is_an_error_without_passwords(settings, topology
     settings.REDIS_SENTINEL_SERVICE, settings.REDIS_SENTINEL_USERNAME, settings.REDIS_SENTINEL_PASSWORD = "one", "", ""
     for name, value in changes.items():
         setattr(settings, name, value)
-    (error,) = store_is_named()
+    (error,) = settings_are_right()
     assert error.id == "retwis.E001"
     assert fix in error.msg
     assert "hidden" not in error.msg
@@ -65,7 +66,7 @@ def test_the_repr_of_a_topology_has_no_password(settings, topology, scheme):
     transport = transport_of({})
     parts = [transport, *vars(transport).values(), *(vars(transport.slots).values() if topology == "cluster" else [])]
     assert [repr(part) for part in parts if "hidden" in repr(part)] == []
-    assert store_is_named() == []
+    assert settings_are_right() == []
 
 
 @pytest.mark.parametrize("command", [("check",), ("check", "--deploy"), ("seed",), ("deliver", "--once")], ids=" ".join)
@@ -73,7 +74,7 @@ def test_every_command_fails_with_an_unknown_topology_and_names_it(tmp_path, com
     env = environment(tmp_path, REDIS_TOPOLOGY="ring", REDIS_URL="redis://127.0.0.1:1")
     ended = manage(*command, env=env)
     assert ended.returncode == 1
-    assert "REDIS_TOPOLOGY='ring' is not supported" in ended.stderr
+    assert "REDIS_TOPOLOGY='ring' is not valid. Set one of: server, sentinel" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
@@ -156,8 +157,18 @@ def test_the_deploy_check_warns_of_the_embedded_server(settings, capsys, sent):
 
 
 @pytest.mark.one_server
-def test_the_deploy_check_warns_when_the_server_cannot_be_asked(tmp_path):
+def test_a_server_that_is_away_is_an_error_of_the_deploy_check(tmp_path):
     ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL="redis://127.0.0.1:1"))
-    assert ended.returncode == 0
-    assert "(retwis.W002)" in ended.stderr
+    assert ended.returncode == 1
+    assert "(retwis.E007)" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_server_that_refuses_the_password_is_an_error_of_the_deploy_check(settings, tmp_path):
+    url = settings.REDIS_URL.replace("retwis:only", "retwis:not")
+    assert url != settings.REDIS_URL
+    ended = manage("check", "--deploy", env=environment(tmp_path, REDIS_URL=url))
+    assert ended.returncode == 1
+    assert "(retwis.E007)" in ended.stderr

@@ -43,7 +43,7 @@ def start_web_process(env):
 @pytest.mark.parametrize("changes", PUBLIC, ids=str)
 def test_a_web_process_does_not_start(tmp_path, changes):
     ended = start_web_process(without_redis_url(tmp_path, **changes))
-    assert ended.returncode == 1
+    assert ended.returncode == 4
     assert "Set REDIS_URL to the site's Redis server, or set EMBEDDED=1" in ended.stderr
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import redis
+from django.conf import settings
 from django.core.management import ManagementUtility, call_command
 
 from retwis_site.management.commands.db import Cleanup
@@ -102,6 +103,24 @@ def test_a_store_that_is_down_is_one_line_that_names_the_fix(tmp_path, command):
     assert line.startswith("CommandError: the store at REDIS_URL does not answer:")
     assert line.endswith("Start that server, or set REDIS_URL to one that runs.")
     assert ".." not in line
+
+
+@pytest.mark.parametrize(
+    "command", [("help",), ("user", "show", "alice"), ("site",), ("doctor", "--fail-on", "advice")], ids=" ".join
+)
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_reader_that_has_enough_ends_a_command_without_a_word(store, tmp_path, command):
+    register(store, "alice")
+    reading, writing = os.pipe()
+    os.close(reading)
+    env = environment(tmp_path)
+    process = subprocess.run(
+        [sys.executable, "manage.py", *command], cwd=settings.BASE_DIR, env=env, stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(writing)
+    assert process.returncode == 128 + signal.SIGPIPE
+    assert [line for line in process.stderr.decode().splitlines() if not line.startswith("Store: ")] == []
 
 
 @pytest.mark.real_server

@@ -1,8 +1,11 @@
 """RETWIS_ENV_FILE: settings from a file in dotenv form."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
@@ -64,6 +67,37 @@ def test_a_line_that_is_no_setting_is_an_error_with_its_number_and_without_its_t
     assert ended.returncode == 1
     assert "line 2: write NAME=value." in ended.stderr
     assert "hidden" not in ended.stderr
+
+
+def test_a_name_that_stands_twice_is_an_error_with_both_lines(tmp_path, written):
+    text = "REDIS_URL=redis://:hidden@one\n# a comment\nREDIS_URL='redis://two'\n"
+    ended = manage("check", env=environment(tmp_path, RETWIS_ENV_FILE=written(text)))
+    assert ended.returncode == 1
+    assert "line 3: line 1 has set REDIS_URL. Remove one of the two.\n" in ended.stderr
+    assert "hidden" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["ALLOWED_HOST", "HTTP", "REDIS_ULR", "TRUSTED_PROXY", "METRICS_PROT"])
+def test_a_name_that_is_nearly_that_of_a_setting_is_an_error(tmp_path, written, name):
+    ended = settings_with(tmp_path, RETWIS_ENV_FILE=written(f"SECRET_KEY=s\n{name}=1\n"))
+    assert ended.returncode == 1
+    assert f"{name} is no setting of the site. Is " in ended.stderr
+
+
+def test_the_file_may_have_variables_for_other_programs(tmp_path, written):
+    text = "SECRET_KEY=s\nTZ=UTC\nWEB_CONCURRENCY=4\nNODE_ENV=production\nGUNICORN_CMD_ARGS=--preload\nCLUB_NAME=x\n"
+    assert settings_with(tmp_path, RETWIS_ENV_FILE=written(text)).returncode == 0
+
+
+def test_the_name_of_the_file_is_spelt_as_the_site_knows_it(tmp_path, written):
+    ended = settings_with(tmp_path, RETWIS_ENVFILE=written("SECRET_KEY=s\n"))
+    assert "RETWIS_ENVFILE is no setting of the site. Is RETWIS_ENV_FILE meant?" in ended.stderr
+
+
+def test_the_example_has_no_name_twice():
+    text = (Path(settings.BASE_DIR) / "deploy/retwis.env.example").read_text()
+    names = re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE)
+    assert len(names) == len(set(names)) > 5
 
 
 def test_a_file_that_is_not_utf_8_is_an_error(tmp_path, written):

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from accounts.signing_in.feature import REGISTRATIONS
 from retwis_site.exceptions import TooOften
-from retwis_site.features import require_known_limits
+from retwis_site.features import require_right_settings
 from retwis_site.store.rate_limits import RateLimits, is_trusted
 from tests.support.processes.fresh_process import in_a_process
 
@@ -41,7 +41,7 @@ def test_addresses_of_trusted_networks_are_not_counted(settings, store, raw):
 def test_an_unknown_limit_is_refused_at_the_start(settings):
     settings.THROTTLES = {"nonsense": 1}
     with pytest.raises(ImproperlyConfigured, match=r"THROTTLE_NONSENSE is not known\..*THROTTLE_REGISTER"):
-        require_known_limits()
+        require_right_settings()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_an_unknown_limit_is_refused_at_the_start(settings):
     [
         ("THROTTLE_POST", "many", "a whole number"),
         ("THROTTLE_POST", "0", "from 1"),
-        ("TRUSTED_NETWORKS", "10", "Write"),
+        ("TRUSTED_NETWORKS", "10", "Set networks"),
     ],
 )
 def test_a_bad_value_is_refused_at_the_start(name, value, reason):

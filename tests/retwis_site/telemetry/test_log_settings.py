@@ -47,9 +47,9 @@ def test_a_level_makes_no_logger_say_more_than_before_except_those_of_the_site(l
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("LOG_FORMAT", "xml", "LOG_FORMAT='xml' is not known. Set one of: line, json."),
-        ("LOG_LEVEL", "loud", "LOG_LEVEL='loud' is not known. Set one of: INFO, DEBUG, WARNING, ERROR, CRITICAL."),
-        ("SLOW_REQUEST_MS", "1s", "SLOW_REQUEST_MS='1s': a whole number is needed, such as SLOW_REQUEST_MS=1000."),
+        ("LOG_FORMAT", "xml", "LOG_FORMAT='xml' is not valid. Set one of: line, json."),
+        ("LOG_LEVEL", "loud", "LOG_LEVEL='loud' is not valid. Set one of: INFO, DEBUG, WARNING, ERROR, CRITICAL."),
+        ("SLOW_REQUEST_MS", "1s", "SLOW_REQUEST_MS='1s' is not valid. Set a whole number from 0 to 999999999."),
     ],
 )
 def test_an_unknown_value_stops_the_site_with_a_sentence(tmp_path, name, value, says):
