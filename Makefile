@@ -155,7 +155,9 @@ audit: $(VENV)/.installed-test
 # What the site consists of, by its lock file, in CycloneDX's form.
 sbom: $(VENV)/.installed-test
 	@mkdir -p dist
-	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
+	@sed "s/^dynamic = .*/version = \"$$($(BIN)/python -c 'from retwis_site import version; print(version.of_source())')\"/" \
+		pyproject.toml > dist/pyproject.toml
+	@$(BIN)/cyclonedx-py requirements --pyproject dist/pyproject.toml --mc-type application --output-reproducible \
 		--output-file dist/retwis.cdx.json requirements.lock 2>&1 | grep -v "UserWarning\|  warn(" || true
 	@test -s dist/retwis.cdx.json && echo "dist/retwis.cdx.json"
 

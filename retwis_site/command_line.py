@@ -1,8 +1,10 @@
 """The command line: `manage.py` in a checkout, `retwis` where the package is installed."""
 
 import os
+import platform
 import signal
 import sys
+from collections.abc import Iterator
 
 
 def main() -> None:
@@ -12,6 +14,9 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
+    if sys.argv[1:] in (["--version"], ["version"]):
+        sys.stdout.writelines(f"{line}\n" for line in _versions())
+        return
     try:
         try:
             execute_from_command_line(sys.argv)
@@ -22,3 +27,39 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written when Python ends
         sys.exit(128 + signal.SIGPIPE)
+
+
+def _versions() -> Iterator[str]:
+    """The versions of the site, Django, Python and the store's servers, a line each. Settings that are wrong and a store
+    that does not answer are told in the store's line. One round trip a server."""  # noqa: E501
+    import django
+
+    from retwis_site import version
+
+    yield f"Retwis {version.of_site()}"
+    yield f"Django {django.get_version()}"
+    yield f"Python {platform.python_version()}"
+    yield f"Store: {_store()}"
+
+
+def _store() -> str:
+    """Names and versions of the servers, and where they are. No embedded server is started."""
+    import django
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    from retwis_site.exceptions import StoreError
+    from retwis_site.store import embedded
+
+    try:
+        django.setup()
+        from retwis_site.maintenance.backups import programs
+        from retwis_site.store.client import connect
+        from retwis_site.store.connection import topology
+
+        where = topology.described()
+        if settings.REDIS_URL or embedded.answers():
+            return f"{', '.join(programs(connect())) or 'its user may not send INFO'}; {where}"
+        return f"{embedded.version_text(embedded.find_binary())}; {where}; it does not run"
+    except (StoreError, embedded.EmbeddedServerError, ImproperlyConfigured) as error:
+        return str(error)

@@ -408,7 +408,7 @@ def describe(store: Store) -> Manifest:
     [first, *_] = store.transport.servers()
     return Manifest(
         made_at=now(),
-        servers=_programs(store),
+        servers=programs(store),
         key_prefix=keys.PREFIX,
         database=int(first.connection_pool.connection_kwargs.get("db") or 0),
         post_ids=settings.POST_IDS,
@@ -421,7 +421,9 @@ def describe(store: Store) -> Manifest:
     )
 
 
-def _programs(store: Store) -> list[str]:
+def programs(store: Store) -> list[str]:
+    """Name and version of each server, such as `valkey 9.1.2`; none when the user may not send INFO. One round trip a
+    server. Raises StoreError."""
     try:
         return [_program(info) for info in store.info()]
     except StoreRefused:

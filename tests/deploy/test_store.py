@@ -1,11 +1,13 @@
 """The store of redis.conf and users.acl: it keeps what it is given, and its users have the rights of docs/redis.md."""
 
+import re
 import subprocess
 
 import pytest
 import redis
 
 from tests.support.deploy.machine import Machine
+from tests.support.texts import guides
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,33 @@ def test_doctor_has_no_advice_on_the_server(machine):
     assert manage(machine, "deliver", "--once").returncode == 0
     answer = manage(machine, "doctor", "--fail-on", "advice")
     assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_a_damaged_file_is_cut_at_the_damage_and_the_site_is_sound_again():
+    """With the commands of docs/operating.md."""
+    machine = Machine()
+    with machine.store() as raw:
+        assert manage(machine, "seed", "--users", "3", "--posts", "30", "--follows", "1").returncode == 0
+        posts = int(raw.get("next_post_id"))
+    [file] = machine.path("var/lib/redis/appendonlydir").glob("*.incr.aof")
+    data = file.read_bytes()
+    place = data.index(b"\r\n*", len(data) * 3 // 4) + 2  # where a command begins
+    file.write_bytes(data[:place] + b"\0" * 512 + data[place + 512 :])
+    damaged = file.stat().st_size
+    with machine.running(["redis-server", f"{machine.folder}/etc/redis/redis.conf"], "redis") as refused:
+        assert refused.wait(30) == 1
+    assert "Bad file format reading the append only file" in machine.path("var/log/redis/redis-server.log").read_text()
+    checks = [words for words in map(guides.words, guides.commands("operating")) if words[0] == "redis-check-aof"]
+    printed = []
+    for words in checks:
+        command = [word.replace("/var/", f"{machine.folder}/var/") for word in words]
+        printed.append(subprocess.run(command, input="y\n", capture_output=True, text=True, check=False).stdout)
+    size, sound = map(int, re.findall(r"size=(\d+), ok_up_to=(\d+)", printed[0])[-1])  # the files in their order
+    assert size == damaged > sound == file.stat().st_size
+    with machine.store() as raw:
+        assert 0 < int(raw.get("next_post_id")) <= posts
+        assert manage(machine, "doctor", "--fix").returncode == 0
+        assert manage(machine, "doctor").returncode == 0
 
 
 def test_what_was_answered_is_there_after_a_kill():

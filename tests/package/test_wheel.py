@@ -1,6 +1,10 @@
-"""The wheel has the whole site: installed in an empty environment, `retwis serve` starts in an empty folder."""
+"""The wheel has the whole site: installed in an empty environment, `retwis serve` starts in an empty folder. Installed
+over the wheel of an older commit, as docs/upgrading.md says, it replaces that one."""
 
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -11,19 +15,44 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from retwis_site import version
+from retwis_site.store import schema
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import wait_until
+from tests.support.texts import guides
 
 ROOT = Path(settings.BASE_DIR)
+OLDEST = "0.2.0"  # the first version with a wheel
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The path of the wheel. `python -m build` makes it from the source archive."""
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([sys.executable, "-m", "build", "--outdir", folder, ROOT], check=True, capture_output=True)
+    return built(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+def built(source, folder):
+    subprocess.run([sys.executable, "-m", "build", "--outdir", folder, source], check=True, capture_output=True)
     [made] = folder.glob("*.whl")
     return made
+
+
+def git(*arguments):
+    answer = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
+    return answer.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def old_wheel(tmp_path_factory):
+    """The wheel of the oldest commit that says it is 0.2.0."""
+    changed = git("log", f'-Sversion = "{OLDEST}"', "--format=%H", "--", "pyproject.toml")
+    shallow = git("rev-parse", "--is-shallow-repository") == ["true"]
+    if shallow or not changed:
+        pytest.skip("This clone lacks the history, so there is no older commit to build a wheel of.")
+    folder = tmp_path_factory.mktemp("old")
+    git("archive", "--output", folder / "source.tar", changed[-1])
+    shutil.unpack_archive(folder / "source.tar", folder / "source", filter="data")
+    return built(folder / "source", folder / "dist")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +60,22 @@ def environment(wheel, tmp_path_factory):
     """The `bin` folder of an environment that has only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pip = [folder / "bin/python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", wheel]
-    subprocess.run(pip, check=True, capture_output=True)
+    pip_install(folder / "bin", wheel)
     return folder / "bin"
+
+
+def pip_install(programs, *arguments):
+    pip = [programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *arguments]
+    subprocess.run(pip, check=True, capture_output=True)
+
+
+def retwis(programs, folder, *arguments):
+    """What a command prints that succeeds in this folder."""
+    answer = subprocess.run(
+        [programs / "retwis", *arguments], cwd=folder, env=clean_env(), check=False, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
 
 
 def clean_env():
@@ -56,8 +98,7 @@ def answers(port):
 
 def test_the_wheel_has_every_file_of_the_site(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    answer = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
-    tracked = answer.stdout.split()
+    tracked = git("ls-files")
     apps = {name for name in tracked if name.startswith(("retwis_site/", "accounts/", "timeline/"))}
     files = {f"retwis_site/{name}" for name in tracked if name.startswith(("templates/", "locale/", "docs/book/"))}
     assert apps | files <= names
@@ -69,7 +110,7 @@ def test_the_license_is_an_spdx_expression(wheel):
     [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     lines = archive.read(metadata).decode().splitlines()
     assert "License-Expression: MIT" in lines
-    assert "Version: 0.2.0" in lines
+    assert f"Version: {version.of_source()}" in lines
 
 
 def test_retwis_serve_starts_in_an_empty_folder(environment, tmp_path):
@@ -98,12 +139,22 @@ def test_retwis_serve_starts_in_an_empty_folder(environment, tmp_path):
 
 
 def test_retwis_runs_the_commands_of_manage_py(environment, tmp_path):
-    answer = subprocess.run(
-        [environment / "retwis", "check"],
-        cwd=tmp_path,
-        env=clean_env(),
-        check=True,
-        capture_output=True,
-        text=True,
+    assert "no issues" in retwis(environment, tmp_path, "check")
+
+
+def test_the_wheel_replaces_that_of_an_older_commit_and_its_store_is_upgraded(wheel, old_wheel, tmp_path):
+    venv.create(tmp_path / "environment", with_pip=True)
+    programs = tmp_path / "environment/bin"
+    pip_install(programs, old_wheel)
+    retwis(programs, tmp_path, "seed", "--users", "3", "--posts", "10", "--follows", "2")
+    [command] = re.findall(
+        r"From a wheel instead: `/opt/retwis/venv/bin/pip install (.*?)`", guides.text_of("upgrading")
     )
-    assert "no issues" in answer.stdout
+    [package] = shlex.split(command)
+    pip_install(programs, package.replace("retwis-VERSION-py3-none-any.whl", str(wheel)))
+    assert (programs / "gunicorn").exists()
+    first, *_, store = retwis(programs, tmp_path, "--version").splitlines()
+    assert first == f"Retwis {version.of_source()}"
+    assert re.fullmatch(r"Store: \w+ [0-9.]+; embedded, in .*; it does not run", store)
+    assert f"schema {schema.VERSION}" in retwis(programs, tmp_path, "db", "upgrade")
+    retwis(programs, tmp_path, "doctor")

@@ -1,7 +1,8 @@
 """The commands in the guides that need a whole machine, so no test can run them: what they name is there.
 
-Each command of the guides is of one class: the site's own and Redis's (test_operating.py, test_upgrading.py and
-test_customising.py run them), files that are copied (copied here), or one that only a machine has."""
+Each command of the guides is of one class: the site's own and Redis's (test_operating.py, test_upgrading.py,
+test_customising.py and tests/deploy/test_store.py run them), files that are copied (copied here), or one that only a
+machine has."""
 
 import configparser
 import re
@@ -14,6 +15,7 @@ from django.conf import settings
 from django.core.management import get_commands
 from django.urls import resolve
 
+from tests.support.deploy.machine import deployed
 from tests.support.texts import guides
 
 ROOT = Path(settings.BASE_DIR)
@@ -22,16 +24,16 @@ SOURCE = "/opt/retwis/source"
 VENV = "/opt/retwis/venv/bin"
 GUIDES = ("operating", "upgrading", "customising")
 
-RUN_ELSEWHERE = {"retwis", "redis-cli"}
+RUN_ELSEWHERE = {"retwis", "redis-cli", "redis-check-aof"}
 BY_CUSTOMISING = {"mkdir", "touch", "export", "msgfmt"}
 COPIES = "install"
 # Programs that need a whole machine -> the Debian package that has them; empty: each Debian has it.
 OF_A_MACHINE = {
     **dict.fromkeys(("adduser", "apt-get", "systemctl", "journalctl", "vmstat", "uptime", "df", "du"), ""),
-    **dict.fromkeys(("alias", "cd", "ln", "mv", "rm"), ""),
+    **dict.fromkeys(("alias", "cd", "cp", "ln", "mv", "rm"), ""),
     "python3": "python3-venv",
     f"{VENV}/pip": "python3-venv",
-    **{name: name for name in ("certbot", "curl", "git", "nano", "nginx")},
+    **{name: name for name in ("certbot", "curl", "git", "logrotate", "nano", "nginx")},
 }
 VERBS = {"daemon-reload", "edit", "enable", "reload", "reset-failed", "restart", "start", "status", "stop"}
 OF_DEBIAN = {"nginx", "redis-server"}
@@ -132,6 +134,16 @@ def test_the_socket_and_the_addresses_are_those_of_the_unit():
     assert "METRICS_PORT=9100" in guides.text_of("operating")
     [redis] = re.findall(r"^unixsocket (.*)$", (DEPLOY / "redis.conf").read_text(), re.MULTILINE)
     assert commands("alias") == [["alias", f"redis-cli=redis-cli -s {redis}"]]
+
+
+def test_what_is_rotated_and_removed_is_what_the_files_of_deploy_write():
+    logs = re.findall(r"/var/log/(\w+)/", deployed("nginx.conf") + deployed("redis.conf"))
+    rotated = [words[-1].removeprefix("/etc/logrotate.d/") for words in commands("logrotate")]
+    assert [name.partition("-")[0] for name in rotated] == sorted(set(logs))
+    [var] = re.findall(r"^VAR_DIR=(.*)$", deployed("retwis.env.example"), re.MULTILINE)
+    assert ["rm", f"{var}/secret_key"] in commands("rm")
+    [data] = re.findall(r"^dir (.*)$", deployed("redis.conf"), re.MULTILINE)
+    assert {words[1] for words in commands("mv") if words[1].startswith("/var")} == {f"{data}/appendonlydir"}
 
 
 def test_what_pip_installs_is_there():

@@ -1,12 +1,14 @@
 """docs/upgrading.md: its commands run in their order on a site of an older version, and its table has all versions."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from retwis_site import command_line, version
 from retwis_site.management.commands import serve
 from retwis_site.store import schema
 from tests.support.maintenance.copied_sites import keys_to_copy
@@ -16,7 +18,7 @@ from tests.support.texts import guides
 GUIDE = "upgrading"
 BACKUPS = "/var/backups/retwis"
 EMPTIES = "mv /var/lib/redis/appendonlydir"  # a server without its append-only file is empty
-RUN = ["doctor", "backup", "check", "upgrade", "restore"]
+RUN = ["doctor", "backup", "--version", "check", "upgrade", "restore"]
 
 
 def quotes():
@@ -34,7 +36,7 @@ def test_the_table_has_every_version_of_the_changelog():
 
 @pytest.mark.real_server
 @pytest.mark.one_server
-def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, tmp_path):
+def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, tmp_path, monkeypatch, capsys):
     make_healthy_site(raw, store, alice, bob, carol)
     raw.delete("celery")  # of another program
     raw.config_set("repl-diskless-sync-delay", 0)
@@ -51,6 +53,11 @@ def test_the_commands_run_in_their_order(raw, store, alice, bob, carol, rights, 
         if program != "retwis":
             continue
         run.append(arguments[arguments[0] == "db"])
+        if run[-1] == "--version":
+            monkeypatch.setattr(sys, "argv", ["retwis", "--version"])
+            command_line.main()
+            assert f"Retwis {version.of_site()}\n" in capsys.readouterr().out
+            continue
         try:
             call_command(*arguments)
         except (CommandError, SystemExit):
