@@ -27,6 +27,7 @@ def _uwsgi(folder: Path, listens: str, top: str) -> list[str]:
     text = Path(settings.BASE_DIR, "deploy/uwsgi.ini").read_text()
     own = text.replace("socket = /run/retwis/web.sock\nchmod-socket = 660\n", f"http-socket = {listens}\n")
     assert own != text
+    own = own.replace("/run/retwis/", f"{folder}/")
     (folder / "uwsgi.ini").write_text(own)
     return [str(Path(sys.executable).with_name("uwsgi")), "--ini", str(folder / "uwsgi.ini")]
 
