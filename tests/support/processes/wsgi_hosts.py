@@ -5,9 +5,11 @@ import contextlib
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 from tests.support.processes.ports import free_port
@@ -41,6 +43,47 @@ def _waitress_with_prefix(folder: Path, listens: str, top: str) -> list[str]:
     return [*command, f"--url-prefix={top}", application]
 
 
+MODULES = Path("/usr/lib/apache2/modules")
+APACHE = """
+ServerRoot {folder}
+PidFile {folder}/apache.pid
+Listen {listens}
+ServerName localhost
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule wsgi_module {modules}/mod_wsgi.so
+ErrorLog /dev/stderr
+WSGISocketPrefix {folder}/wsgi
+WSGIDaemonProcess retwis processes=1 threads=96
+WSGIScriptAlias {top} {site}/retwis_site/wsgi.py process-group=retwis application-group=%{{GLOBAL}}
+<Location />
+    Require all granted
+</Location>
+"""
+
+
+def _mod_wsgi(folder: Path, listens: str, top: str) -> list[str]:
+    """Debian's, with the packages of the tests. mod_wsgi refuses to run as root; there, another name is put on."""
+    module = MODULES / "mod_wsgi.so"
+    own_python = "libpython{}.{}.so".format(*sys.version_info).encode()
+    if not module.exists() or own_python not in module.read_bytes():
+        pytest.skip("there is no mod_wsgi for this Python: apt-get install libapache2-mod-wsgi-py3")
+    (folder / "async_timeout.py").write_text("from asyncio import timeout\n")  # redis-py asks for it until 3.11.2
+    path = os.pathsep.join([str(settings.BASE_DIR), sysconfig.get_path("purelib"), str(folder)])
+    text = APACHE.format(folder=folder, listens=listens, modules=MODULES, top=top or "/", site=settings.BASE_DIR)
+    (folder / "apache.conf").write_text(text)
+    as_another = ["unshare", "--user", "--map-user=33", "--map-group=33"] if os.geteuid() == 0 else []
+    return [
+        "env",
+        f"PYTHONPATH={path}",
+        *as_another,
+        "/usr/sbin/apache2",
+        "-DFOREGROUND",
+        "-f",
+        str(folder / "apache.conf"),
+    ]
+
+
 def _serve(folder: Path, listens: str, top: str) -> list[str]:
     return [sys.executable, "manage.py", "serve", f"--port={listens.rpartition(':')[2]}"]
 
@@ -50,6 +93,7 @@ HOSTS = {
     "uwsgi": _uwsgi,
     "waitress": _waitress,
     "waitress --url-prefix": _waitress_with_prefix,
+    "mod_wsgi": _mod_wsgi,
     "serve": _serve,
 }
 WITHOUT_WORKER = [name for name in HOSTS if name != "serve"]
