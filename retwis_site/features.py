@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
 from retwis_site.fair_queue import FairQueue
@@ -164,15 +164,15 @@ def site_lines() -> Mapping[str, SiteLines]:
 
 
 def queue_of(method: str, path: str) -> FairQueue | None:
-    """The queue in which a request waits; None for a request that takes little work."""
+    """The queue in which a request waits; None for a request that takes little work. `path`: within the site, without
+    SCRIPT_NAME."""
     return _queues().get((method.upper(), path))
 
 
 @cache
 def _queues() -> Mapping[tuple[str, str], FairQueue]:
-    return {
-        (method, reverse(view)): queue for feature in features() for (method, view), queue in feature.slow_views.items()
-    }
+    slow = [each for feature in features() for each in feature.slow_views.items()]
+    return {(method, "/" + reverse(view).removeprefix(get_script_prefix())): queue for (method, view), queue in slow}
 
 
 def _load(name: str) -> Feature:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,9 @@ ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
 SITE_ADDRESS = env(
     "SITE_ADDRESS", matching(r"https?://[!-.0-~]+", "an address, such as https://retwis.example"), ORIGIN
 )
+# Where the site is on its host, such as /social; empty: at the top. gunicorn reads the variable too.
+SCRIPT_NAME = env("SCRIPT_NAME", matching(r"(/[\w.-]+)+", "a path, such as /social"))
+FORCE_SCRIPT_NAME = SCRIPT_NAME or None  # every address that Django makes begins with it, also those of commands
 METRICS_PORT = env("METRICS_PORT", number(0, 65535), "0")  # where Prometheus reads; 0: there are no metrics
 METRICS_HOST = env("METRICS_HOST", matching(r"[0-9a-z:._-]+", "an address, such as 127.0.0.1"), "127.0.0.1")
 WEB_WORKERS = env("WEB_WORKERS", number(1, 999), "2")
@@ -153,7 +157,7 @@ LOCALE_PATHS = [FILES_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-STATIC_URL = "/static/"
+STATIC_URL = f"{SCRIPT_NAME}/static/"
 STATIC_ROOT = Path(env("STATIC_DIR", text) or VAR_DIR / "static").resolve()
 STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
@@ -163,6 +167,8 @@ WHITENOISE_USE_FINDERS = True  # without `collectstatic`, files are served from 
 # --- Users and sessions -----------------------------------------------------------------------------------------------
 
 COOKIE_PREFIX = "__Host-" if HTTPS else ""  # browsers accept such a cookie only from this host, over HTTPS
+if SCRIPT_NAME:  # sites of one host share no cookie. A Path would keep none of them apart, and __Host- allows none
+    COOKIE_PREFIX += f"{SCRIPT_NAME[1:].replace('/', '~')}-"
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env("THROTTLE", switch, "1")  # whether logins, registrations, posts and follows are rate limited
@@ -187,7 +193,7 @@ CSRF_COOKIE_AGE = 365 * 24 * 3600  # seconds, like a session
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]  # health checks use plain HTTP
+SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(f'{SCRIPT_NAME}/'[1:])}(livez|readyz)$"]  # health checks use plain HTTP
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

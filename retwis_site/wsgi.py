@@ -1,11 +1,14 @@
 """The WSGI application, for any WSGI server: `retwis_site.wsgi:application`."""
 
 import gc
+import logging
 import os
 import re
+import sys
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 from django.http import HttpResponse
 from django.utils.http import parse_header_parameters
@@ -15,11 +18,35 @@ from retwis_site.environment import ending_in_one_line
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "retwis_site.settings")
 with ending_in_one_line():
     _site = get_wsgi_application()
+    from django.conf import settings
+
+    from retwis_site.exceptions import StoreError
     from retwis_site.features import require_right_settings
+    from retwis_site.jobs.outbox import silence
     from retwis_site.rendering.fragments import Fragment
+    from retwis_site.store import keys
+    from retwis_site.store.client import connect
 
     require_right_settings()
+
+logger = logging.getLogger("retwis.deliver")
 Fragment.load_all()  # a mistake in a template ends the process here, not a page later
+
+
+def say_who_delivers() -> None:
+    """Log whether a worker runs: no WSGI server starts one. One round trip; nothing is said of a store that fails."""
+    try:
+        text = silence(connect().get(keys.worker_seen()))
+    except StoreError:
+        return
+    if text:
+        logger.warning("%s: start `manage.py deliver`, which this web server does not run", text)
+    else:
+        logger.info("`manage.py deliver` runs beside this web server")
+
+
+if "retwis_site.server.rsgi" not in sys.modules:  # `serve` runs `deliver` itself
+    say_who_delivers()
 
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 
@@ -27,6 +54,7 @@ BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """The site. A page is returned as a list of one part, which servers send at once. For HEAD the list is empty:
     gunicorn logs each body that it must not send. A file is an iterator."""
+    find_place(environ)
     kind = environ.get("CONTENT_TYPE", "")
     environ["CONTENT_TYPE"] = kind and _without_charset(kind)
     answer = _site(environ, start_response)
@@ -36,6 +64,20 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.content]
     finally:
         answer.close()
+
+
+def find_place(environ: WSGIEnvironment) -> None:
+    """Take SCRIPT_NAME from the beginning of the address, where the server has not. What comes without it, such as a
+    health check, is for the site too. Raises ImproperlyConfigured where the server has another one: pages are made once
+    in a process, with the addresses of one place."""
+    of_server, here = environ.get("SCRIPT_NAME", "").rstrip("/"), settings.SCRIPT_NAME
+    if of_server == here:
+        return
+    if of_server:
+        raise ImproperlyConfigured(f"The web server has the site at {of_server}: set SCRIPT_NAME={of_server}.")
+    before, found, path = environ["PATH_INFO"].partition(here)
+    if found and not before and path[:1] in {"", "/"}:
+        environ["SCRIPT_NAME"], environ["PATH_INFO"] = here, path
 
 
 def _without_charset(content_type: str) -> str:

@@ -10,7 +10,7 @@ from django.core import signing
 from django.core.validators import RegexValidator
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -197,7 +197,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     if request.method != "POST":
         found = invitations.of(me.uid)
         rows = [
-            (one.code, f"{origin_of(request)}/invited/{one.code}/", moment(one.ends, active_language())[1])
+            (one.code, origin_of(request) + reverse("invited", args=[one.code]), moment(one.ends, active_language())[1])
             for one in found
         ]
         context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota}

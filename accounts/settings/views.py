@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -135,7 +135,7 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation), "/")
+    return begin_session(request, Verified(me, generation), reverse("home"))
 
 
 @for_passwords

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
-from django.urls import Resolver404, ResolverMatch, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control
@@ -108,33 +108,37 @@ def to_login(after: str) -> HttpResponseRedirect:
 
 
 def page_of_form(request: HttpRequest) -> str:
-    """The path and query of this site's page that has the form, from the Referer header; "/" when that is unknown. A
+    """The path and query of this site's page that has the form, from the Referer header; home when that is unknown. A
     form on a page of its own says in the field `next` which page has led there.
 
-    A form with an error is shown at the address of a `change`. That address answers no GET, so "/" is returned.
+    A form with an error is shown at the address of a `change`. That address answers no GET, so home is returned.
     """
     named = request.POST.get("next", "")
     try:
         parts = urlsplit(named or request.META.get("HTTP_REFERER", ""))
         view = match_of(parts.path).func
     except (Resolver404, ValueError):  # the header may hold anything
-        return "/"
+        return reverse("home")
     if parts.netloc != ("" if named else request.get_host()):
-        return "/"
+        return reverse("home")
     if getattr(view, "is_change", False):
-        return "/"
+        return reverse("home")
     return own_page(request, f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
 
 def match_of(address: str) -> ResolverMatch:
     """The view to which a path of this site leads, with or without a query. Raises Resolver404."""
-    return resolve(unquote(address.partition("?")[0]))
+    path, top = unquote(address.partition("?")[0]), get_script_prefix()
+    if not path.startswith(top):
+        raise Resolver404({"path": path})
+    return resolve(f"/{path.removeprefix(top)}")
 
 
 def own_page(request: HttpRequest, address: str) -> str:
-    """The address when it is a path of this site, else "/"."""
+    """The address when it is a path of this site, else that of home."""
     is_safe = url_has_allowed_host_and_scheme(address, allowed_hosts=None, require_https=request.is_secure())
-    return address if is_safe and address.startswith("/") and not address.startswith("//") else "/"
+    is_path = address.startswith(get_script_prefix()) and not address.startswith("//")
+    return address if is_safe and is_path else reverse("home")
 
 
 # ---- Responses that begin or end a session in the browser, and their lines in the log.

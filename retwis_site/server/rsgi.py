@@ -31,6 +31,7 @@ from retwis_site.rendering.error_pages import LATE
 from retwis_site.server.bodies import AwaitedBodies
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
+from retwis_site.wsgi import find_place
 
 Response = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 
@@ -46,6 +47,7 @@ class Application:
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = environ_of(scope)
         environ[BEGAN] = time.perf_counter()
+        find_place(environ)
         length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
         if length:
             await _move_to_loop()

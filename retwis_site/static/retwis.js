@@ -3,6 +3,8 @@
 if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, scrollIntoViewOnBoost: false });
 
 (() => {
+  // Where the site begins on its host: this file is in its folder `static/`.
+  const top = new URL("../", document.currentScript.src).pathname;
   const status = document.getElementById("said"); // its data attributes have the translated texts for this script
 
   /** Let screen readers read a text. */
@@ -47,12 +49,13 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 
   // ---- the composer: Ctrl-Enter posts, and a draft is kept until it is posted
 
-  const sent = "draft:sent"; // the key of the draft whose form was sent last
+  const drafts = `draft:${top.slice(1)}`; // sites on one host have one storage
+  const sent = `${drafts}sent`; // the key of the draft whose form was sent last
   if (document.querySelector(".message.posted")) sessionStorage.removeItem(sessionStorage.getItem(sent));
 
   const setUpComposer = (form) => {
     const text = form.querySelector("textarea");
-    const draft = `draft:${form.dataset.draft}`; // whose it is, and which posts it names
+    const draft = `${drafts}${form.dataset.draft}`; // whose it is, and which posts it names
     const base = `${draft}:over`; // the key of the text that the server had put into the form before the user typed
     const fromServer = text.defaultValue;
 
@@ -89,7 +92,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   };
   setUpComposers();
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
-  document.querySelector("[formaction='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
+  document.querySelector("[formaction$='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
   // ---- answering below a card of a list
 
@@ -97,7 +100,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   const answerBelow = async (card, link) => {
     if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
     const pid = card.id.replace("post-", "");
-    const answer = await fetch(`/compose/?reply_to=${pid}`).catch(() => null);
+    const answer = await fetch(`${top}compose/?reply_to=${pid}`).catch(() => null);
     const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
     const form = page && page.querySelector(".composer");
     if (!form) return location.assign(link.href); // the page of the post says what is wrong
@@ -110,7 +113,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a.reply");
-    const isSignedIn = document.querySelector("[formaction='/logout/']");
+    const isSignedIn = document.querySelector("[formaction$='/logout/']");
     if (!link || !isSignedIn || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (link.pathname === location.pathname) return; // this page has the composer
     event.preventDefault();
@@ -438,7 +441,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
     asking?.abort();
     const request = (asking = new AbortController());
     try {
-      const answer = await fetch(`/complete/?q=${encodeURIComponent(token)}`, { signal: request.signal });
+      const answer = await fetch(`${top}complete/?q=${encodeURIComponent(token)}`, { signal: request.signal });
       const html = answer.status === 200 ? await answer.text() : "";
       if (request.signal.aborted || document.activeElement !== text || tokenOf(text) !== token) return;
       if (html) show(text, token, html);

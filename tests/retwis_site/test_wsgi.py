@@ -1,6 +1,8 @@
-"""An answer to HEAD has the headers of the page, and no body."""
+"""The WSGI application: the answer to HEAD has no body, and at the start a line says who finishes jobs."""
 
 import io
+import logging
+import time
 
 import pytest
 
@@ -20,3 +22,21 @@ def test_a_wsgi_server_gets_no_body(client):
     sent_headers = {}
     assert application(environ, lambda status, headers: sent_headers.update(headers)) == []
     assert int(sent_headers["Content-Length"]) == len(client.get("/about/").content) > 1000
+
+
+@pytest.mark.parametrize(
+    ("seen", "level", "line"),
+    [
+        (None, logging.WARNING, "no worker has run yet: start `manage.py deliver`"),
+        (3600, logging.WARNING, "no worker has run for 360"),
+        (2, logging.INFO, "`manage.py deliver` runs beside this web server"),
+    ],
+)
+def test_the_start_says_whether_a_worker_runs(raw, serving, caplog, seen, level, line):
+    from retwis_site.wsgi import say_who_delivers
+
+    if seen is not None:
+        raw.set("worker_seen", int(time.time()) - seen)
+    say_who_delivers()
+    [record] = caplog.records
+    assert (record.levelno, record.getMessage().startswith(line)) == (level, True)

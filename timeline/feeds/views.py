@@ -310,7 +310,12 @@ def sitemap_part(request: HttpRequest, section: str) -> HttpResponse:
 def robots(request: HttpRequest) -> HttpResponse:
     """No round trip."""
     address = origin_of(request) + reverse("sitemap")
-    return render(request, "timeline/feeds/robots.txt", {"sitemap": address}, content_type="text/plain; charset=utf-8")
+    return render(
+        request,
+        "timeline/feeds/robots.txt",
+        {"sitemap": address, "top": reverse("home")},
+        content_type="text/plain; charset=utf-8",
+    )
 
 
 # ---- Addresses

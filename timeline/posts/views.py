@@ -109,7 +109,7 @@ def _composer_of(post: NewPost) -> str:
 def _where_one_was(request: RetwisRequest) -> str:
     """The page that has the form; the home page instead of the composer's own."""
     page = page_of_form(request)
-    return "/" if page.startswith(reverse("compose")) else page
+    return reverse("home") if page.startswith(reverse("compose")) else page
 
 
 def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
@@ -136,7 +136,7 @@ def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) 
         text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     post = form.new_post
-    response = to_login("/" if post.reply_to is None and post.quote is None else _composer_of(post))
+    response = to_login(reverse("home") if post.reply_to is None and post.quote is None else _composer_of(post))
     keep_draft(response, Draft(post, written_by))
     return response
 
@@ -200,7 +200,7 @@ def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRes
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
     back = _where_one_was(request)
-    return HttpResponseRedirect("/" if match_of(back).kwargs.get("pid") == pid else back)
+    return HttpResponseRedirect(reverse("home") if match_of(back).kwargs.get("pid") == pid else back)
 
 
 urlpatterns = [

@@ -103,7 +103,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         spelling=found.tag.spelling,
         title_tag=_in_title(found.tag),
         origin=origin_of(request),
-        next=quote(f"/tags/{tag_in_path(found.tag.folded)}/"),
+        next=quote(reverse("tag", args=[found.tag.folded])),
         button=follow_tag_button(found.tag, found.following, by) if by.me is not None else NOTHING,
         composer=composer(request, by),
         **listing.listing(request, found.page, by),

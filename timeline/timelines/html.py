@@ -4,13 +4,13 @@ from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
 from accounts.users.names import isolated
-from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
@@ -189,7 +189,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         counts=counts_of(owner, found.counts.following, found.counts.followers, by),
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
-        next=quote(f"/@{in_path(owner.username)}/"),
+        next=quote(reverse("profile", args=[owner.username])),
         is_blocked=is_blocked,
         button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
         in_common=_in_common(found, by),

@@ -31,6 +31,6 @@ def test_each_line_from_the_start_to_the_end_is_an_object(tmp_path):
         finally:
             server.kill()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert {line["logger"] for line in lines} == {"gunicorn.error", "retwis.access"}
+    assert {line["logger"] for line in lines} == {"gunicorn.error", "retwis.access", "retwis.deliver"}
     assert lines[0]["message"].startswith("Starting gunicorn")
     assert lines[-1]["message"].startswith("Shutting down")

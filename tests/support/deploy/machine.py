@@ -92,8 +92,9 @@ class Machine:
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
         return [program, "-c", f"{self.folder}/nginx.conf", *arguments]
 
-    def write_nginx(self, server="gunicorn"):
-        """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`, for `serve` with its port."""
+    def write_nginx(self, server="gunicorn", top=""):
+        """Write nginx's configuration: nginx.conf, for uWSGI with the other `location /`, for `serve` with its port.
+        `top`: the site's path, as docs/running.md says."""
         text = self.text("nginx.conf")
         if server == "serve":
             text = text.replace(f"server unix:{self.folder}/run/retwis/web.sock", f"server 127.0.0.1:{self.port}")
@@ -101,6 +102,12 @@ class Machine:
             one = re.compile(r"    # Each header of the client.*\n    location / \{\n(?:        .*\n)*    \}\n")
             text, replaced = one.subn(lambda _: self.text("nginx-uwsgi.conf"), text)
             assert replaced == 1
+        if top:
+            static = f"location /static/ {{\n        root {self.folder}/var/lib/retwis;"
+            at_top = f"location {top}/static/ {{\n        alias {self.folder}/var/lib/retwis/static/;"
+            tls, _, end = text.rpartition("    location / {")
+            assert static in tls
+            text = f"{tls.replace(static, at_top)}    location {top}/ {{{end}"
         self.path("site.conf").write_text(text)
         user = "user root;" if os.geteuid() == 0 else ""
         self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))
@@ -165,8 +172,15 @@ class Machine:
 _PROGRAMS = {
     "retwis": [sys.executable, str(ROOT / "manage.py")],
     "gunicorn": [sys.executable, "-m", "gunicorn"],
+    "waitress-serve": [sys.executable, "-m", "waitress"],
     "uwsgi": [str(Path(sys.executable).with_name("uwsgi"))],
 }
+
+
+def _documented_waitress():
+    """The command of docs/running.md."""
+    text = (ROOT / "docs/running.md").read_text().replace("\\\n", " ")
+    return re.search(r"^ExecStart=(\S+/waitress-serve .*)$", text, re.MULTILINE)[1]
 
 
 def _has_ipv6():
@@ -177,9 +191,12 @@ def _has_ipv6():
 
 
 @contextlib.contextmanager
-def deployment(server):
-    """A machine with store, worker, web processes under gunicorn, uwsgi or `retwis serve`, and nginx."""
+def deployment(server, top=""):
+    """A machine with store, worker, web processes under gunicorn, uwsgi, waitress or `retwis serve`, and nginx. `top`:
+    the path of the site."""
     machine = Machine()
+    with machine.path("etc/retwis.env").open("a") as file:
+        file.write(f"SCRIPT_NAME={top}\n")
     web, worker = machine.text("retwis-web.service"), machine.text("retwis-deliver.service")
     [prepare], [serve] = setting(web, "ExecStartPre"), setting(web, "ExecStart")
     commands = {"web": serve, "deliver": setting(worker, "ExecStart")[0]}
@@ -189,12 +206,14 @@ def deployment(server):
         commands["web"] = re.findall(r"^#   ExecStart=(.+)$", machine.text("uwsgi.ini"), re.MULTILINE)[0]
     elif server == "serve":
         commands = {"web": f"retwis serve --port {machine.port}"}
-    machine.write_nginx(server)
+    elif server == "waitress":
+        commands["web"] = _documented_waitress().replace("/run/", f"{machine.folder}/run/")
+    machine.write_nginx(server, top)
     subprocess.run(machine.command(prepare), env=machine.environment(), check=True)
     with contextlib.ExitStack() as services:
         machine.raw = services.enter_context(machine.store())
         for name, command in commands.items():
             services.enter_context(machine.running(machine.command(command), name))
         services.enter_context(machine.running(machine.nginx(), "nginx"))
-        wait_until(lambda: machine.browser().open("/readyz")[0] == 200, "the site")
+        wait_until(lambda: machine.browser().open(f"{top}/readyz")[0] == 200, "the site")
         yield machine

@@ -1,0 +1,130 @@
+"""The web servers under which the site is tested, each as an operator starts it: HOSTS. Those besides `serve` run no
+worker."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.support.processes.ports import free_port
+from tests.support.processes.processes import Site, end_group, environment, wait_until
+
+APPLICATION = "retwis_site.wsgi:application"
+LISTENS = "127.0.0.1:{port}"
+
+
+def _gunicorn(folder: Path, listens: str, top: str) -> list[str]:
+    own = "--config=python:retwis_site.server.gunicorn_settings"
+    return [sys.executable, "-m", "gunicorn", own, f"--bind={listens}"]
+
+
+def _uwsgi(folder: Path, listens: str, top: str) -> list[str]:
+    """With deploy/uwsgi.ini, at a port."""
+    text = Path(settings.BASE_DIR, "deploy/uwsgi.ini").read_text()
+    own = text.replace("socket = /run/retwis/web.sock\nchmod-socket = 660\n", f"http-socket = {listens}\n")
+    assert own != text
+    own = own.replace("/run/retwis/", f"{folder}/")
+    (folder / "uwsgi.ini").write_text(own)
+    return [str(Path(sys.executable).with_name("uwsgi")), "--ini", str(folder / "uwsgi.ini")]
+
+
+def _waitress(folder: Path, listens: str, top: str) -> list[str]:
+    return [sys.executable, "-m", "waitress", f"--listen={listens}", "--threads=96", APPLICATION]
+
+
+def _waitress_with_prefix(folder: Path, listens: str, top: str) -> list[str]:
+    *command, application = _waitress(folder, listens, top)
+    return [*command, f"--url-prefix={top}", application]
+
+
+MODULES = Path("/usr/lib/apache2/modules")
+APACHE = """
+ServerRoot {folder}
+PidFile {folder}/apache.pid
+Listen {listens}
+ServerName localhost
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule wsgi_module {modules}/mod_wsgi.so
+ErrorLog /dev/stderr
+WSGISocketPrefix {folder}/wsgi
+WSGIDaemonProcess retwis processes=1 threads=96
+WSGIScriptAlias {top} {site}/retwis_site/wsgi.py process-group=retwis application-group=%{{GLOBAL}}
+<Location />
+    Require all granted
+</Location>
+"""
+
+
+def _mod_wsgi(folder: Path, listens: str, top: str) -> list[str]:
+    """Debian's, with the packages of the tests. mod_wsgi refuses to run as root; there, another name is put on."""
+    module = MODULES / "mod_wsgi.so"
+    own_python = "libpython{}.{}.so".format(*sys.version_info).encode()
+    if not module.exists() or own_python not in module.read_bytes():
+        pytest.skip("there is no mod_wsgi for this Python: apt-get install libapache2-mod-wsgi-py3")
+    (folder / "async_timeout.py").write_text("from asyncio import timeout\n")  # redis-py asks for it until 3.11.2
+    path = os.pathsep.join([str(settings.BASE_DIR), sysconfig.get_path("purelib"), str(folder)])
+    text = APACHE.format(folder=folder, listens=listens, modules=MODULES, top=top or "/", site=settings.BASE_DIR)
+    (folder / "apache.conf").write_text(text)
+    as_another = ["unshare", "--user", "--map-user=33", "--map-group=33"] if os.geteuid() == 0 else []
+    return [
+        "env",
+        f"PYTHONPATH={path}",
+        *as_another,
+        "/usr/sbin/apache2",
+        "-DFOREGROUND",
+        "-f",
+        str(folder / "apache.conf"),
+    ]
+
+
+def _serve(folder: Path, listens: str, top: str) -> list[str]:
+    return [sys.executable, "manage.py", "serve", f"--port={listens.rpartition(':')[2]}"]
+
+
+HOSTS = {
+    "gunicorn": _gunicorn,
+    "uwsgi": _uwsgi,
+    "waitress": _waitress,
+    "waitress --url-prefix": _waitress_with_prefix,
+    "mod_wsgi": _mod_wsgi,
+    "serve": _serve,
+}
+WITHOUT_WORKER = [name for name in HOSTS if name != "serve"]
+
+
+@contextlib.contextmanager
+def hosted(name: str, folder: Path, top: str = "", **changes: str) -> Iterator[Site]:
+    """The site under one of HOSTS during the block, with one web process, at the path `top` of 127.0.0.1. It has the
+    tests' own store, and answers."""
+    port, log = free_port(), folder / "log"
+    (folder / "static").mkdir()  # WhiteNoise warns without it
+    command = HOSTS[name](folder, LISTENS.format(port=port), top)
+    env = environment(folder, WEB_WORKERS="1", SCRIPT_NAME=top, **changes)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(settings.BASE_DIR), env.get("PYTHONPATH")]))
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command,
+            cwd=settings.BASE_DIR,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        site = Site(process, port, log)
+        try:
+            answers = lambda: site.browser.open(f"{top}/livez")[0] == 200  # noqa: E731
+            wait_until(lambda: process.poll() is not None or answers(), f"the site under {name}")
+            assert process.poll() is None, site.printed()
+            yield site
+        finally:
+            end_group(process)
