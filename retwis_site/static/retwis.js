@@ -2,9 +2,10 @@
 "use strict";
 if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, scrollIntoViewOnBoost: false });
 
+// Where the site begins on its host: this file is in its folder `static/`.
+const siteTop = new URL("../", document.currentScript.src).pathname;
+
 (() => {
-  // Where the site begins on its host: this file is in its folder `static/`.
-  const top = new URL("../", document.currentScript.src).pathname;
   const status = document.getElementById("said"); // its data attributes have the translated texts for this script
 
   /** Let screen readers read a text. */
@@ -49,7 +50,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 
   // ---- the composer: Ctrl-Enter posts, and a draft is kept until it is posted
 
-  const drafts = `draft:${top.slice(1)}`; // sites on one host have one storage
+  const drafts = `draft:${siteTop.slice(1)}`; // sites on one host have one storage
   const sent = `${drafts}sent`; // the key of the draft whose form was sent last
   if (document.querySelector(".message.posted")) sessionStorage.removeItem(sessionStorage.getItem(sent));
 
@@ -100,7 +101,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
   const answerBelow = async (card, link) => {
     if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
     const pid = card.id.replace("post-", "");
-    const answer = await fetch(`${top}compose/?reply_to=${pid}`).catch(() => null);
+    const answer = await fetch(`${siteTop}compose/?reply_to=${pid}`).catch(() => null);
     const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
     const form = page && page.querySelector(".composer");
     if (!form) return location.assign(link.href); // the page of the post says what is wrong
@@ -441,7 +442,7 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
     asking?.abort();
     const request = (asking = new AbortController());
     try {
-      const answer = await fetch(`${top}complete/?q=${encodeURIComponent(token)}`, { signal: request.signal });
+      const answer = await fetch(`${siteTop}complete/?q=${encodeURIComponent(token)}`, { signal: request.signal });
       const html = answer.status === 200 ? await answer.text() : "";
       if (request.signal.aborted || document.activeElement !== text || tokenOf(text) !== token) return;
       if (html) show(text, token, html);
