@@ -18,6 +18,7 @@ from accounts.community.sanctions import (
     Sanctions,
     answer_of,
     case_in,
+    end_job,
     imposed,
     read_appeal,
 )
@@ -25,7 +26,7 @@ from accounts.joining.applications import ANSWER, read_application
 from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import Role, State, User
+from accounts.users.entities import UNSEEN, Role, State, User
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import (
     AT_ONCE,
@@ -92,6 +93,7 @@ def remove_community(store: Store, uid: int) -> tuple[()]:
 
 ROLE = "the role is not the one in staff"
 REMOVAL = "no job ends the suspension"
+END = "no job makes numbers follow the end of the sanction"
 APPEAL = "the appeal does not wait for a decision"
 LINE = "an act is not in the log"
 
@@ -134,8 +136,9 @@ class CommunityChecks(Searcher):
     # ---- users
 
     def users(self, names: list[str]) -> Chunks:
-        """Users whose role is not the one in `staff`, whose suspension no job ends, whose appeal does not wait for a
-        decision, whose act is not in the log, or whose state is none."""
+        """Users whose role is not the one in `staff`, whose suspension no job ends, whose sanction ends without a job
+        for the numbers, whose appeal does not wait for a decision, whose act is not in the log, or whose state is
+        none."""
         for uids in ids(self._store, names):
             wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
@@ -157,6 +160,9 @@ class CommunityChecks(Searcher):
         if one.what == REMOVAL:
             job = f"removal:{one.uid}:{one.detail}"
             return self._store.zscore(keys.outbox(job), job) is not None
+        if one.what == END:
+            job = end_job(one.uid, int(one.detail))
+            return self._store.zscore(keys.outbox(job), job) is not None
         if one.what == APPEAL:
             return self._store.zscore(keys.appeals(), f"{one.uid}:{one.detail}") is not None
         return False
@@ -165,6 +171,7 @@ class CommunityChecks(Searcher):
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(self._roles.follow, one.uid),
             REMOVAL: partial(self._sanctions.delete_later, one.uid, one.detail),
+            END: lambda: self._sanctions.follow_end(one.uid, int(one.detail)),
             APPEAL: partial(self._sanctions.requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
@@ -216,6 +223,8 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
         return
     if present.deleted_at:
         yield Wrong(uid, REMOVAL, present.act_id)
+    if present.until and present.state in UNSEEN:
+        yield Wrong(uid, END, str(present.until))
     appeal = read_appeal(uid, fields.get("appeal"))
     if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
         yield Wrong(uid, APPEAL, present.act_id)

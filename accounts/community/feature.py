@@ -6,7 +6,14 @@ from accounts.community.answers import finish_application
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
-from accounts.community.sanctions import ask_open, finish_answer, finish_appeal, finish_recount, finish_sanction
+from accounts.community.sanctions import (
+    ask_open,
+    finish_answer,
+    finish_appeal,
+    finish_end,
+    finish_recount,
+    finish_sanction,
+)
 from accounts.community.site_words import finish_site
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
 from accounts.joining.invitations import finish_use
@@ -20,6 +27,7 @@ FEATURE = Feature(
     jobs={
         "role": finish_role,
         "sanction": finish_sanction,
+        "sanction_end": finish_end,
         "recount": finish_recount,
         "appeal": finish_appeal,
         "answer": finish_answer,

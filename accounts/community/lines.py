@@ -14,6 +14,7 @@ from accounts.community.sanctions import (
     answer_of,
     imposed,
     queue_deletion,
+    queue_end,
     queue_recount,
     read_appeal,
 )
@@ -169,9 +170,9 @@ def _recount(store: Store) -> None:
         pipe = store.pipeline()
         for uid, present in [(uid, imposed(uid, list(fields))) for uid, fields in users]:
             if present is not None and present.state in UNSEEN:
-                queue_recount(pipe, uid, int(time.time()))
+                queue_recount(pipe, uid)
                 if present.until:
-                    queue_recount(pipe, uid, present.until)
+                    queue_end(pipe, uid, present.until)
         pipe.execute()
 
 

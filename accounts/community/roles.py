@@ -7,14 +7,13 @@ command is for the one key `staff`: of two admins who demote each other, the lat
 The mark stays until all that follows is done. A process that dies leaves a job, which removes the mark.
 """
 
-import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log
-from accounts.community.sanctions import queue_recount
+from accounts.community.sanctions import recount_job
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
 from accounts.users.repository import NO_SANCTION, Users
 from retwis_site.exceptions import LeaseEnded
@@ -85,7 +84,7 @@ class Roles:
 
     def follow(self, uid: int) -> None:
         """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Three
-        round trips, one more for an admin, two for one with a sanction; two more each time that another change comes
+        round trips, one more for an admin, three for one with a sanction; two more each time that another change comes
         between."""
 
         def look(written: Collection[int]) -> dict[int, Role]:
@@ -94,11 +93,12 @@ class Roles:
         def write(found: Mapping[int, Role]) -> Mapping[int, Role]:
             fields = {"role": "" if found[uid] is Role.MEMBER else found[uid]}
             if found[uid] is Role.ADMIN and self._store.hget(keys.user(uid), "state"):
-                pipe = self._store.pipeline()
-                queue_recount(pipe, uid, int(time.time()))
-                pipe.execute()
-                fields |= NO_SANCTION
-            if Users(self._store).write(uid, fields):
+                recount = self._outbox.add(recount_job(uid))
+                written = Users(recount.store).write(uid, fields | NO_SANCTION)
+                recount.hand_over()  # not before: the worker would find the sanction
+            else:
+                written = Users(self._store).write(uid, fields)
+            if written:
                 return found
             self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
             return {}

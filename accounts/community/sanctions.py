@@ -193,7 +193,7 @@ class Sanctions:
         if state is State.SUSPENDED and not until:
             self.delete_later(uid, act.id)
         if until:
-            self._recount_at(uid, until)
+            self.follow_end(uid, until)
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
@@ -229,10 +229,10 @@ class Sanctions:
     def _is_admin(self, uid: int) -> bool:
         return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
 
-    def _recount_at(self, uid: int, until: int) -> None:
+    def follow_end(self, uid: int, until: int) -> None:
         """Let a worker make numbers follow when a sanction ends by itself. One round trip."""
         pipe = self._store.pipeline()
-        queue_recount(pipe, uid, until)
+        queue_end(pipe, uid, until)
         pipe.execute()
 
     def delete_later(self, uid: int, act_id: str) -> None:
@@ -339,10 +339,21 @@ def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:
     pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
 
 
-def queue_recount(pipe: Pipe, uid: int, when: int) -> None:
-    """Queue a job that makes all numbers count a person or leave them out, as they stand at `when` (unix seconds)."""
+def queue_end(pipe: Pipe, uid: int, until: int) -> None:
+    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds)."""
+    job = end_job(uid, until)
+    pipe.zadd(keys.outbox(job), {job: until})
+
+
+def end_job(uid: int, until: int) -> str:
+    """It is no `recount:` before that: `doctor` leaves alone what a recount is at work on."""
+    return f"sanction_end:{uid}:{until}"
+
+
+def queue_recount(pipe: Pipe, uid: int) -> None:
+    """Queue a job, due at once, that makes all numbers count a person or leave them out."""
     job = recount_job(uid)
-    pipe.zadd(keys.outbox(job), {job: when})
+    pipe.zadd(keys.outbox(job), {job: int(time.time())})
 
 
 def recount_job(uid: int) -> str:
@@ -381,6 +392,11 @@ def finish_answer(store: Store, claim: Claim) -> None:
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
     Sanctions(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+
+
+def finish_end(store: Store, claim: Claim) -> None:
+    """The job `sanction_end:<uid>:<until>`. One round trip."""
+    Job(claim.name, store).replace(recount_job(job_id(claim.name, 1)))
 
 
 def finish_recount(store: Store, claim: Claim) -> bool:

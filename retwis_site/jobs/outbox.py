@@ -96,6 +96,12 @@ class Job:
         """Remove it. One round trip."""
         Outbox(self.store).done(self.name)
 
+    def hand_over(self) -> None:
+        """Leave it to a worker, due at once. One round trip."""
+        pipe = self.store.pipeline()
+        Outbox(self.store).queue_due(pipe, self.name)
+        pipe.execute()
+
     def replace(self, rest: str) -> None:
         """Remove it and add the rest of it for a worker, due at once. The new name must be about the same id.
 

@@ -11,13 +11,15 @@ from heapq import nsmallest
 from math import inf
 from typing import NamedTuple
 
+from accounts.community.sanctions import queue_recount
 from retwis_site.features import features
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_ids, stored_time
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_welcome, queue_notice
+from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.relation import (
     PERSON,
@@ -157,9 +159,6 @@ def notice_of(kind: Kind) -> Effect:
 # ---- Follows: `following:` is the truth, `followers:` its mirror. Both hold the uid and the unix second of each.
 
 
-# ---- Follow
-
-
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
 LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
 FIRST_SHARED = 4  # uids that a comparison returns
@@ -171,13 +170,17 @@ def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> Non
 
 
 def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
-    """What a hidden person has caused is no news to those who no longer follow them. One round trip; two more each."""
+    """What a hidden person has caused is no news to those who no longer follow them. One round trip; two more each, and
+    one. When the sanction has ended meanwhile, or they follow again, a worker brings it back."""
+    people = answers(store, lambda pipe, edge: ask_person(pipe, edge.target), [one for one in stand if not stand[one]])
+    hidden = [edge for edge, person in people.items() if person.exists and person.unseen]  # else it goes with them
+    for edge in hidden:
+        Inbox(store, edge.who).remove_those_by([edge.owner])
     pipe = store.pipeline()
-    asked = [(edge, ask_person(pipe, edge.target)) for edge, stands in stand.items() if not stands]
+    for edge, is_seen in answers(store, lambda pipe, edge: ask_seen(pipe, edge.who, edge.owner), hidden).items():
+        if is_seen:
+            queue_recount(pipe, edge.owner)
     pipe.execute()
-    for edge, person in asked:
-        if person.value.exists and person.value.unseen:  # what a deleted account has caused goes with it
-            Inbox(store, edge.who).remove_those_by([edge.owner])
 
 
 FOLLOW = Relation(

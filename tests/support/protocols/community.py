@@ -18,7 +18,7 @@ def make_moderated_site(raw):
 
 def jobs_but_recounts(raw):
     """All jobs but those that make numbers follow a sanction: a worker alone does that."""
-    return [job for job in noted(raw) if not job.startswith("recount:")]
+    return [job for job in noted(raw) if not job.startswith(("recount:", "sanction_end:"))]
 
 
 def finish_all_but_removals(store, raw):

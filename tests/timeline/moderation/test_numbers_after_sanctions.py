@@ -1,16 +1,22 @@
 """What staff hides is neither counted nor told: small cases, each with its keys. All cases at once are in
 `tests/timeline/test_laws_of_pages.py`."""
 
+import io
 import re
 import time
 
 import pytest
+from django.core.management import call_command
 
+from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.users.entities import State
+from accounts.users.entities import Role, State
+from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
+from timeline.notices.inbox import Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes
@@ -37,6 +43,12 @@ def lift(store):
     Sanctions(store).lift(BOB)
     drain(store, "worker")
     Memory.clear_all()
+
+
+def fix():
+    said = io.StringIO()
+    call_command("doctor", "--fix", stdout=said)
+    return said.getvalue()
 
 
 def badge(client):
@@ -95,6 +107,66 @@ def test_numbers_come_back_when_a_suspension_ends_by_itself(site, store, monkeyp
     drain(store, "worker")
     assert site.hget("post:1", "likes") == "1"
     assert (site.exists("unseen:liked_by:1"), noted(site)) == (0, [])
+
+
+def test_doctor_finds_wrong_numbers_of_someone_hidden_for_some_days(site, store):
+    """The job that waits for the end of the sanction is at work on nothing yet."""
+    pid = publish(store, ALICE, "Hello")
+    Likes(store).like(BOB, pid, ALICE)
+    Follows(store).follow(BOB, ALICE)
+    publish(store, BOB, "an answer #tag", reply_to=pid)
+    impose(store, State.HIDDEN, until=int(time.time()) + 3600)
+    before = everything(site)
+    for key in site.keys("unseen:*"):
+        site.delete(key)
+    site.zadd("notices:1", {f"like:{pid}:2": 1})
+    fix()
+    assert everything(site) == before
+
+
+def test_doctor_finds_a_sanction_whose_end_no_number_would_follow(site, store, monkeypatch):
+    """As those that stood before an upgrade."""
+    pid, ends = publish(store, ALICE, "Hello"), int(time.time()) + 3600
+    Likes(store).like(BOB, pid, ALICE)
+    impose(store, State.HIDDEN, until=ends)
+    for job in noted(site):
+        site.zrem("outbox", job)
+    assert "user 2: no job makes numbers follow the end of the sanction" in fix()
+    monkeypatch.setattr(time, "time", lambda: float(ends))
+    drain(store, "worker")
+    assert site.hget(f"post:{pid}", "likes") == "1"
+
+
+def test_numbers_follow_when_a_worker_runs_just_before_a_new_admin_is_shown_again(site, store, monkeypatch):
+    pid = publish(store, ALICE, "Hello")
+    Likes(store).like(BOB, pid, ALICE)
+    impose(store, State.HIDDEN)
+    write = Users.write
+
+    def late(users, uid, fields):
+        drain(store, "another worker")
+        return write(users, uid, fields)
+
+    monkeypatch.setattr(Users, "write", late)
+    Roles(store).give(BOB, Role.ADMIN)
+    drain(store, "worker")
+    assert (site.hget(f"post:{pid}", "likes"), noted(site)) == ("1", [])
+
+
+def test_notices_come_back_when_a_sanction_is_lifted_while_someone_unfollows(site, store, monkeypatch):
+    publish(store, BOB, "ping @carol")
+    Follows(store).follow(CAROL, BOB)
+    impose(store, State.HIDDEN)
+    remove = Inbox.remove_those_by
+
+    def late(inbox, others):
+        lift(store)
+        remove(inbox, others)
+
+    monkeypatch.setattr(Inbox, "remove_those_by", late)
+    Follows(store).unfollow(CAROL, BOB)
+    drain(store, "worker")
+    assert site.zrange("notices:3", 0, -1) == ["mention:1:2"]
 
 
 def test_a_tag_that_only_a_hidden_person_uses_is_offered_nowhere(site, store, browser, alice):
