@@ -205,7 +205,7 @@ class Follows:
         self._edges.set(to_person(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
-        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`, and one to three more."""
+        """Let `me` no longer follow `them`. Round trips as for `Edges.unset`, and one to four more."""
         self._edges.unset(to_person(me, them))
 
 
@@ -312,7 +312,7 @@ class Comparison:
             found = [member for member, score in pairs if score is not None]
             uids = stored_ids(self.smaller, found)
             return Shared(
-                InCommon(len(uids), exact=self.smaller_size <= COMPARED), tuple(nsmallest(FIRST_SHARED, uids))
+                InCommon(len(uids), exact=self.smaller_size <= len(members)), tuple(nsmallest(FIRST_SHARED, uids))
             )
 
         return Result(read)
