@@ -75,7 +75,7 @@ def check_new_password(password: str, username: str) -> None:
         raise ValidationError(
             _("A password cannot have control characters or invisible ones, such as those inside some emoji.")
         )
-    validate_password(password)
+    validate_password(kept)
     if kept.casefold() in {username.casefold(), site_name().casefold()}:
         raise ValidationError(_("Your username and the name of the site are no passwords. Choose another one."))
 

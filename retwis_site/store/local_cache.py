@@ -97,9 +97,17 @@ class Memory(Generic[K, V]):
 
     @classmethod
     def clear_all(cls) -> None:
-        """Empty all caches of the process: when its store is replaced, when much is deleted, and in tests."""
+        """Empty all caches of the process: when much is deleted, and in tests."""
         for memory in cls.every:
             memory.clear()
+
+    @classmethod
+    def clear_what_ends(cls) -> None:
+        """Empty all caches whose entries end: the store may be another one. The others have what pages show while no
+        store answers, such as the site's name; the next answer replaces it."""
+        for memory in cls.every:
+            if memory.seconds < math.inf:
+                memory.clear()
 
 
 class Hints(Generic[K]):
@@ -109,6 +117,8 @@ class Hints(Generic[K]):
     Two keys may share a place, and the newer entry stays. Threads that write at the same time may leave a wrong number.
     So a hint is only a guess. It saves a round trip, and what depends on it is checked against the store.
     """
+
+    seconds = 0.0  # an entry may be wrong at any time
 
     def __init__(self, places: int) -> None:
         """`places`: a power of two; a few times as many as the keys that are in use at once."""

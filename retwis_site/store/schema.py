@@ -157,7 +157,7 @@ class Gate:
         """For the first commands of a connection. A restarted server may have loaded other data, so nothing counts that
         this process knows of the store. Round trips of `examine`. Returns or raises like `pass_`."""
         self.is_open = False
-        Memory.clear_all()
+        Memory.clear_what_ends()
         self.pass_(commands)
 
     def pass_(self, commands: Iterable[str]) -> None:

@@ -138,6 +138,15 @@ def test_the_form_says_what_is_wrong(browser, raw, password):
     assert raw.hgetall("users") == {}
 
 
+@pytest.mark.parametrize("password", ["e\u0301" * 5, "\u1100\u1161\u11a8" * 4])
+def test_the_rules_are_for_the_prepared_form(browser, raw, password):
+    """Five letters that a keyboard sends as ten characters are five."""
+    for form_of_it in (password, prepared(password)):
+        form = {"username": "erin", "password1": form_of_it, "password2": form_of_it}
+        assert browser().post("/register/", form).status_code == 422
+    assert raw.hgetall("users") == {}
+
+
 @pytest.mark.parametrize("password", REFUSED)
 def test_at_a_login_it_is_a_wrong_password(browser, alice, password):
     for name in ("alice", "nobody"):

@@ -154,6 +154,43 @@ def test_nothing_that_was_cached_of_the_former_store_is_shown(gated, replace, br
     assert client.get("/@dora/").status_code == 404
 
 
+@pytest.fixture
+def named_site(gated, raw, browser):
+    """A browser that has seen the site under its name."""
+    raw.hset("site", "name", "Frogtown")
+    Memory.clear_all()
+    client = browser()
+    assert "Frogtown" in client.get("/timeline/?of=all").content.decode()
+    return client
+
+
+@pytest.mark.parametrize("page", ["/timeline/rss/", "/timeline/atom/", "/@dora/rss/", "/login/"])
+def test_the_first_page_of_a_connection_has_the_name_of_the_site(named_site, restart, page):
+    restart()
+    assert "Frogtown" in named_site.get(page).content.decode()
+
+
+def test_while_the_store_loads_its_data_pages_have_the_name_of_the_site(named_site, restart, monkeypatch):
+    loading = redis.ResponseError("LOADING Redis is loading the dataset in memory")
+    restart()
+    monkeypatch.setattr(connect().gate._store.transport, "exchange", lambda queued: [loading for _ in queued])
+    for _ in range(2):
+        failed = named_site.get("/timeline/?of=all")
+        assert failed.status_code == 503
+        assert "Frogtown" in failed.content.decode()
+
+
+def test_the_name_of_a_site_does_not_outlive_its_store(named_site, replace):
+    def as_other_site(raw):
+        raw.hset("site", "name", "Toadville")
+        raw.set("schema", str(schema.VERSION))
+
+    replace(as_other_site)
+    named_site.get("/people/")
+    for page in ["/timeline/rss/", "/login/", "/nothing/"]:
+        assert "Frogtown" not in named_site.get(page).content.decode()
+
+
 @pytest.mark.real_server
 def test_a_dump_of_the_php_put_under_a_running_site_is_only_read(own_server, browser, settings):
     folder = Path(urlsplit(settings.REDIS_URL).path).parent
