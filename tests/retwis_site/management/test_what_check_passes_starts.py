@@ -41,6 +41,7 @@ WRONG = {
     "REDIS_TOPOLOGY": ("ring",),
     "REDIS_URL": None,
     "RETWIS_ENV_FILE": None,
+    "SCRIPT_NAME": ("social", "/social/", "/so cial"),
     "SECRET_KEY": None,
     "SECURITY_CONTACT": ("security@retwis.example",),
     "SITE_ADDRESS": ("retwis.example",),
