@@ -14,7 +14,7 @@ from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
 
-HOME, PROFILE, OWN_PROFILE, EVERYONE = 660, 1030, 920, 660
+HOME, PROFILE, OWN_PROFILE, EVERYONE = 660, 1080, 940, 660
 
 
 @pytest.fixture
