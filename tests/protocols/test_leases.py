@@ -6,6 +6,7 @@ Each kind of write that has a job is here, and a test holds that none is missing
 
 import contextlib
 import itertools
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -149,6 +150,10 @@ def for_many(work):
 
 
 # Each makes ready what it needs, and returns the write.
+def _tomorrow():
+    return int(time.time()) + 24 * 3600
+
+
 WRITES = {
     "a post": lambda s, raw: lambda: Posts(s).publish(CAROL, NewPost("Hello @bob"), "t"),
     "a post for many": for_many(lambda s: Posts(s).publish(CAROL, NewPost("Hello"), "t")),
@@ -170,6 +175,7 @@ WRITES = {
     "an old password": logged_in_with_an_old_hash,
     "a deletion of an account": lambda s, raw: lambda: AccountDeletion(s).delete(User(CAROL, "carol"), "secret3"),
     "a sanction": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.FROZEN, WHY),
+    "a sanction for a day": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.HIDDEN, WHY, _tomorrow()),
     "a suspension for good": lambda s, raw: lambda: Sanctions(s).impose(ALICE, State.SUSPENDED, WHY),
     "the end of a sanction": lifted,
     "an appeal": appealed,

@@ -110,6 +110,7 @@ def test_a_store_that_is_down_is_one_line_that_names_the_fix(tmp_path, command):
 )
 @pytest.mark.real_server
 @pytest.mark.one_server
+@pytest.mark.processes
 def test_a_reader_that_has_enough_ends_a_command_without_a_word(store, tmp_path, command):
     register(store, "alice")
     reading, writing = os.pipe()

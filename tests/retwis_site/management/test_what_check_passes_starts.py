@@ -12,6 +12,8 @@ from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.fresh_process import run_code
 from tests.support.processes.processes import environment, manage
 
+pytestmark = pytest.mark.processes
+
 PRINT = "from django.conf import settings; print(settings.THROTTLE, settings.PORT, settings.ALLOWED_HOSTS)"
 
 # None: every text is right, or what it means together with others is looked at (test_system_checks.py).

@@ -63,7 +63,7 @@ def lowered(before, after):
 def test_metrics_count_every_request_and_outlive_killed_workers(site):
     site, _server, port = site
     before = scrape(port)
-    statuses = [site.browser.ask(path).status for path in ["/timeline/"] * 20 + ["/login/", "/no/such/page/"]]
+    statuses = [site.browser.ask(path).status for path in ["/timeline/?of=all"] * 20 + ["/login/", "/no/such/page/"]]
     assert statuses == [200] * 21 + [404]
     after = scrape(port)
     for name in ("retwis_requests_total", "retwis_request_duration_seconds_count"):
@@ -85,7 +85,7 @@ def test_metrics_count_every_request_and_outlive_killed_workers(site):
         starts = 2 + killed
         wait_until(lambda wanted=starts: total(scrape(port), "retwis_process_starts_total", role="web") == wanted, "it")
     wait_until(lambda: total(scrape(port), "retwis_processes", role="web") == 2, "both workers")
-    assert site.browser.ask("/timeline/").status == 200
+    assert site.browser.ask("/timeline/?of=all").status == 200
     last = scrape(port)
     assert lowered(after, last) == []
     assert total(last, "retwis_requests_total", view="timeline") == 21
@@ -103,7 +103,7 @@ def test_the_documents_the_dashboard_and_the_alerts_name_what_is_served(site, se
         add_overdue_job(store, "user:9")  # of a registration that never began
         store.zadd("set_aside", {"follow:9:9:abc": 1})
         wait_until(lambda: total(scrape(port), "retwis_jobs_finished_total", kind="user") == 1, "the job")
-    site.browser.ask("/timeline/")
+    site.browser.ask("/timeline/?of=all")
     found = scrape(port)
     families = {name.removesuffix("_bucket") for name in found if not name.endswith(("_count", "_sum", "_created"))}
     assert families == documented().keys()
@@ -113,7 +113,7 @@ def test_the_documents_the_dashboard_and_the_alerts_name_what_is_served(site, se
 
     server.kill()
     wait_until(lambda: total(scrape(port), "retwis_store_up") == 0, "the store to be missed")
-    assert site.browser.ask("/timeline/").status == 503
+    assert site.browser.ask("/timeline/?of=all").status == 503
     without = scrape(port)
     assert lowered(found, without) == []
     assert total(without, "retwis_unavailable_total", cause="store") >= 1

@@ -11,6 +11,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.protocols.thoroughness import tries_all
 from tests.support.stored_keys import publish
 from timeline.posts.links import AT_SIGNS, names_in, segments
 
@@ -24,7 +25,7 @@ def test_a_letter_of_any_other_script_may_stand_on_either_side():
     assert len({unicodedata.name(char, "?").split()[0] for char in OTHERS}) > 100
     wrong = [
         text
-        for letter in OTHERS
+        for letter in OTHERS[:: 1 if tries_all() else 20]
         for text in (f"{letter}@ann", f"@ann{letter}", f"{letter}@ann{letter}", f"{letter}＠ann{letter}。")
         if names_in(text) != ["ann"]
     ]
