@@ -37,6 +37,7 @@ def test_static_files_come_from_nginx_and_everything_else_of_the_host_is_free(ma
     assert browser.ask(f"{TOP}/static/added.txt").page == "by nginx"
     assert browser.ask("/timeline/").status == 404
     assert browser.ask(TOP).status == 200  # nginx redirects to /social/
+    assert "Temporarily unavailable" in browser.ask(f"{TOP}/static/down.html").page
 
 
 def test_the_site_knows_the_address_of_a_client(machine):

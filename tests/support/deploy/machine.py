@@ -107,7 +107,8 @@ class Machine:
             at_top = f"location {top}/static/ {{\n        alias {self.folder}/var/lib/retwis/static/;"
             tls, _, end = text.rpartition("    location / {")
             assert static in tls
-            text = f"{tls.replace(static, at_top)}    location {top}/ {{{end}"
+            tls = tls.replace(static, at_top).replace(" /static/down.html", f" {top}/static/down.html")
+            text = f"{tls}    location {top}/ {{{end}"
         self.path("site.conf").write_text(text)
         user = "user root;" if os.geteuid() == 0 else ""
         self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))
