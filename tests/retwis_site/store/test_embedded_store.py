@@ -45,7 +45,9 @@ def test_a_user_and_a_post_are_stored_compactly():
     with embedded.running(), embedded_client() as store:
         store.hset("user:1", mapping={"username": "alice", "password": "x" * 111})
         store.hset("post:1", mapping={"user_id": "1", "body": "x" * 1200})
-        assert store.object("encoding", "user:1") == store.object("encoding", "post:1") == "listpack"
+        assert (
+            store.object("encoding", "user:1") == store.object("encoding", "post:1") in {"listpack", "ziplist"}
+        )  # the name of Redis 6.2
 
 
 @pytest.mark.real_server
