@@ -53,15 +53,18 @@ class Pipe(Commands):
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
         """Queue an LPUSHX for each of many lists; the new lengths. It takes a third of the time of single `lpushx`
         calls."""
-        return self._batch.add_each([(("LPUSHX", key, value), AS_SENT) for key in keys], list)
+        return self._queue_each([(("LPUSHX", key, value), AS_SENT) for key in keys], list)
 
     def hmget_each(self, keys: Sequence[str], fields: Sequence[str]) -> Reply[list[list[str | None]]]:
         """Queue an HMGET for each of many hashes; their values, in the order of the keys."""
-        return self._batch.add_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
+        return self._queue_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
-        return self._batch.add_each(question.about(uid), partial(question.read, uid))
+        return self._queue_each(question.about(uid), partial(question.read, uid))
+
+    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
+        return self._batch.add_each(queued, read)
 
     def execute(self) -> None:
         """Send the queued commands, and set the values of their handles. One round trip; none for an empty queue.
@@ -93,15 +96,8 @@ class _WatchedPipe(Pipe):
         batch.handles.append(reply)
         return reply
 
-    def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
-        return self._batch.add_each([(asked(("LPUSHX", key, value)), AS_SENT) for key in keys], list)
-
-    def hmget_each(self, keys: Sequence[str], fields: Sequence[str]) -> Reply[list[list[str | None]]]:
-        return self._batch.add_each([(asked(("HMGET", key, *fields)), AS_SENT) for key in keys], list)
-
-    def ask(self, question: Question[T], uid: int) -> Reply[T]:
-        queued = [(asked(command), options) for command, options in question.about(uid)]
-        return self._batch.add_each(queued, partial(question.read, uid))
+    def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
+        return super()._queue_each([(asked(command), options) for command, options in queued], read)
 
 
 class Store(Commands):
