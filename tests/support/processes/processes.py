@@ -219,12 +219,21 @@ def run_site(var, log, port, **changes):
     variables = environment(var)
     for name in ("REDIS_URL", "SECRET_KEY", "PORT", "WEB_WORKERS"):
         variables.pop(name, None)
+    command = [sys.executable, "manage.py", "serve", f"--port={port}"]
+    with running_site(command, {**variables, **changes}, log, port) as site:
+        yield site
+
+
+@contextlib.contextmanager
+def running_site(command, variables, log, port):
+    """Run the command of a web server during the block, with these variables of the environment. It need not answer
+    yet."""
     with (
         log.open("wb") as output,
         subprocess.Popen(
-            [sys.executable, "manage.py", "serve", f"--port={port}"],
+            command,
             cwd=settings.BASE_DIR,
-            env={**variables, **changes},
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import Site, end_group, environment, wait_until
+from tests.support.processes.processes import Site, environment, running_site, wait_until
 
 APPLICATION = "retwis_site.wsgi:application"
 LISTENS = "127.0.0.1:{port}"
@@ -110,23 +110,8 @@ def hosted(name: str, folder: Path, top: str = "", **changes: str) -> Iterator[S
     command = HOSTS[name](folder, LISTENS.format(port=port), top)
     env = environment(folder, WEB_WORKERS="1", SCRIPT_NAME=top, **changes)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(settings.BASE_DIR), env.get("PYTHONPATH")]))
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=settings.BASE_DIR,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        site = Site(process, port, log)
-        try:
-            answers = lambda: site.browser.open(f"{top}/livez")[0] == 200  # noqa: E731
-            wait_until(lambda: process.poll() is not None or answers(), f"the site under {name}")
-            assert process.poll() is None, site.printed()
-            yield site
-        finally:
-            end_group(process)
+    with running_site(command, env, log, port) as site:
+        answers = lambda: site.browser.open(f"{top}/livez")[0] == 200  # noqa: E731
+        wait_until(lambda: site.process.poll() is not None or answers(), f"the site under {name}")
+        assert site.process.poll() is None, site.printed()
+        yield site
