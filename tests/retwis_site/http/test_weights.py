@@ -67,7 +67,8 @@ def test_a_static_file_is_in_no_coding_that_is_refused(tmp_path, settings, accep
 
 
 def test_no_other_header_with_weights_is_read():
-    """`Accept` above all: a page has one form. Whoever reads it asks `wanted_and_refused` too, and stands here."""
+    """Nothing reads `Accept`, since each page has one form. Code that reads another such header must ask
+    `wanted_and_refused`, and its header must be named here."""
     code = "\n".join(
         path.read_text()
         for folder in ("accounts", "retwis_site", "timeline")

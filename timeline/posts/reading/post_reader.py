@@ -480,7 +480,7 @@ class _Parts:
         return found
 
     def without_author(self, pids: Sequence[int]) -> list[Unavailable]:
-        """Those of these posts whose authors have no account, or one that is suspended."""
+        """The posts of people whose account is deleted or suspended, among these."""
         known = self._cached | self._records
         found = [(pid, one) for pid in pids if (one := known.get(pid)) is not None]
         authors = {pid: one.author.uid if isinstance(one, Post) else one.uid for pid, one in found}
