@@ -34,6 +34,7 @@ from timeline.notifications.repository import (
     read_cursor,
 )
 from timeline.people.lists import Cursor, choice, cursor
+from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 from timeline.timelines.html import STOPPED
 
@@ -56,6 +57,7 @@ GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": (Kind.FOLL
 SENTENCE = Fragment(
     "timeline/notifications/_sentence.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2)}
 )
+BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
 DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
 
 
@@ -89,7 +91,7 @@ def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
 
 def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
     if item.post is not None and item.group.kind in BY_POSTS:
-        return cards([item.post], by)
+        return _by_post(item.post, item, by, read)
     if item.decided is not None:
         return _decision(item, item.decided, by, read, now)
     iso, when = moment(item.group.place.score, by.language)
@@ -105,6 +107,17 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         iso=iso,
         moment=when,
         age=age(item.group.place.score, now, by.language).short,
+    )
+
+
+def _by_post(post: Post, item: Item, by: Rendering, read: int) -> bytes:
+    return BY_POST.fill_as_sent(
+        by.language,
+        kind=item.group.kind,
+        is_new=item.group.place.score > read,
+        name=post.author.shown_name,
+        at=at(post.author.username),
+        card=cards([post], by),
     )
 
 

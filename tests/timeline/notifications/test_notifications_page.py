@@ -72,6 +72,21 @@ def test_posts_that_concern_the_viewer_are_cards(browser, raw, bob, pid):
     assert "Mind bob" in html
 
 
+def test_a_line_says_how_a_post_concerns_the_viewer_and_new_ones_stand_out(browser, store, raw, alice, bob):
+    quote = publish(raw, store, alice, "Look at this")
+    raw.delete("notices:2")
+    raw.zadd("notices:2", {"mention:2:1": LONG_AGO, f"reply:{quote}:1": LONG_AGO + 1, MARK: LONG_AGO})
+    raw.hset("user:2", "noticed", LONG_AGO)
+    lines = re.findall(r'<div class="(by-post[^"]*)">\s*<p class="deed">(.*?)</p>', page(browser(bob)), re.DOTALL)
+    assert [(looks, re.sub("<[^>]*>", "", says).strip()) for looks, says in lines] == [
+        ("by-post new", "Alice replied to you"),
+        ("by-post", "Alice mentioned you"),
+    ]
+    raw.zadd("notices:2", {f"quote:{quote}:1": LONG_AGO + 2})
+    raw.zrem("notices:2", f"reply:{quote}:1")
+    assert "</a> quoted you</p>" in page(browser(bob), "?only=mentions")
+
+
 def test_mentions_have_a_page_of_their_own_that_makes_nothing_read(browser, raw, bob, pid):
     raw.zadd("notices:2", {"mention:2:1": LONG_AGO, f"like:{pid}:1": LONG_AGO})
     html = page(browser(bob), "?only=mentions")
