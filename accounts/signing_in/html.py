@@ -115,6 +115,16 @@ class Rendering:
         user = self.viewer.user
         return user.uid if isinstance(user, User) else None
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether staff has frozen the viewer, who then reads and changes nothing."""
+        return self.viewer.sanction is not None and self.viewer.sanction.state is State.FROZEN
+
+    @property
+    def can_act(self) -> bool:
+        """Whether the viewer may post, follow and like."""
+        return self.me is not None and not self.is_frozen
+
     def without_news(self) -> "Rendering":
         """The same for a page that has made the notices read."""
         return replace(self, viewer=self.viewer._replace(numbers={**self.viewer.numbers, "news": 0}))

@@ -59,18 +59,20 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     const draft = `${drafts}${form.dataset.draft}`; // whose it is, and which posts it names
     const base = `${draft}:over`; // the key of the text that the server had put into the form before the user typed
     const fromServer = text.defaultValue;
+    const begins = form.matches(".begun") ? fromServer : "";
 
     text.addEventListener("input", () => {
       sessionStorage.setItem(draft, text.value);
       sessionStorage.setItem(base, fromServer);
     });
+    text.addEventListener("focus", () => text.setSelectionRange(text.value.length, text.value.length), { once: true });
     text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
     const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has none
     const offerToDiscard = () => {
-      if (discard) discard.hidden = !text.value;
+      if (discard) discard.hidden = !text.value || text.value === begins;
     };
     text.addEventListener("input", offerToDiscard);
     form.addEventListener("submit", ({ submitter }) => {
@@ -292,8 +294,8 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   /** Whether an answer belongs to another session than this page: another window logged out, or in as another user. */
   const isOtherSession = (answer) => {
-    const home = document.querySelector(".composer");
-    return home !== null && !answer.includes(`data-of="${home.dataset.of}"`);
+    const me = document.querySelector("a.me");
+    return me !== null && !answer.includes(`class="me" href="${me.getAttribute("href")}"`);
   };
 
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {

@@ -165,7 +165,7 @@ def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpRespons
     by = rendering(request)
     page = PostsPage(found.posts, int(found.older.member) if found.older else None)
     shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].response(request, by, composer=composer(request, by), **shown)
+    return SAVED[which].response(request, by, **shown)
 
 
 # ---- The page of the posts that quote a post.

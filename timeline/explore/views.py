@@ -11,7 +11,6 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.explore.exploring import Explore, TagOfTheWeek
 from timeline.people.html import suggestions
-from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import cards, phrases, tag_in_path
 
 EXPLORE = Page("timeline/explore/explore.html", here="explore")
@@ -32,7 +31,6 @@ def explore(request: RetwisRequest) -> HttpResponse:
         of_the_week=found.of_the_week,
         posts=cards(found.posts, by),
         people=suggestions(found.people, by),
-        composer=composer(request, by),
         ages=phrases(by.language),
     )
 

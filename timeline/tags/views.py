@@ -105,7 +105,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         origin=origin_of(request),
         next=quote(reverse("tag", args=[found.tag.folded])),
         button=follow_tag_button(found.tag, found.following, by) if by.me is not None else NOTHING,
-        composer=composer(request, by),
+        composer=composer(request, by, begins=f"#{found.tag.spelling}"),
         **listing.listing(request, found.page, by),
     )
 
@@ -134,7 +134,7 @@ def _tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> H
         for tag in tags
     )
     shown = listing.listing(request, page, by)
-    return TAGS.response(request, by, has_tags=bool(tags), tags=rows, composer=composer(request, by), **shown)
+    return TAGS.response(request, by, has_tags=bool(tags), tags=rows, **shown)
 
 
 @change

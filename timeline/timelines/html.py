@@ -193,9 +193,16 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         is_blocked=is_blocked,
         button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
         in_common=_in_common(found, by),
-        composer=composer(request, by),
+        composer=_composer_of_profile(request, found, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},
     )
+
+
+def _composer_of_profile(request: RetwisRequest, found: ProfilePage, by: Rendering) -> Html:
+    """On the profile of another, a post is written to them; to no one whom the viewer blocks."""
+    if found.relation.hiding.blocks.mine:
+        return NOTHING
+    return composer(request, by, begins="" if found.relation.is_me else f"@{found.person.username}")
 
 
 def _in_common(found: ProfilePage, by: Rendering) -> Html:

@@ -11,22 +11,53 @@ from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople
 
 COMPOSER = re.compile(r'<form class="panel composer"')
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("/", "/timeline/", "/@alice/", "/@bob/", "/@bob/?before=5", "/compose/", "/tags/", "/likes/", "/bookmarks/"),
-        *("/tags/redis/", "/@alice/1/quotes/"),
-    ],
+WRITES_TO = re.compile(
+    r'<form class="panel composer begun"[^>]* data-draft="1:::([^"]*)".*?<label for="id_body">(.*?)</label>\s*'
+    r"<textarea[^>]*>([^<]*)</textarea>",
+    re.DOTALL,
 )
+
+
+@pytest.mark.parametrize("address", ["/", "/timeline/", "/@alice/", "/compose/", "/@alice/1/quotes/"])
 def test_members_have_a_composer_and_visitors_have_none(browser, raw, alice, bob, address):
     write_posts(raw, 1, [1])
-    write_tag(raw, "redis", [1])
     assert len(COMPOSER.findall(browser(alice).get(address).content.decode())) == 1
     assert not COMPOSER.search(browser().get(address).content.decode())
+
+
+@pytest.mark.parametrize(
+    ("address", "begins", "says"),
+    [
+        ("/@bob/", "@bob", "Write to <bdi>@bob</bdi>"),
+        ("/@bob/?before=5", "@bob", "Write to <bdi>@bob</bdi>"),
+        ("/@bob/replies/", "@bob", "Write to <bdi>@bob</bdi>"),
+        ("/tags/redis/", "#redis", "Write with <bdi>#redis</bdi>"),
+    ],
+)
+def test_beside_the_posts_of_another_and_of_a_tag_the_text_is_begun_and_says_so(
+    browser, raw, alice, bob, address, begins, says
+):
+    write_posts(raw, 1, [1])
+    write_tag(raw, "redis", [1])
+    assert WRITES_TO.findall(browser(alice).get(address).content.decode()) == [(begins, says, f"{begins} ")]
+    assert 'class="panel composer' not in browser().get(address).content.decode()
+
+
+def test_nothing_is_written_to_a_person_whom_one_blocks(browser, store, alice, bob):
+    BlockedPeople(store).block(1, 2)
+    assert 'class="panel composer' not in browser(alice).get("/@bob/").content.decode()
+
+
+@pytest.mark.parametrize("address", ["/tags/", "/likes/", "/bookmarks/", "/explore/"])
+def test_lists_that_nobody_writes_for_have_the_button_alone(browser, alice, address):
+    page = browser(alice).get(address).content.decode()
+    assert 'class="panel composer' not in page
+    assert 'class="to-compose" href="/compose/"' in page
 
 
 def test_the_composer_beside_quotes_quotes_the_post_and_says_so(browser, raw, alice):

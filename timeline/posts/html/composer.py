@@ -13,17 +13,30 @@ from timeline.posts.forms import PostForm, kept_draft, new_token
 from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
+TO = {"": "", "@": "person", "#": "tag"}  # for whom a text is, by the sign with which it begins
+
 COMPOSER, REPLY, QUOTE = (
-    Fragment("timeline/posts/_composer.html", constants={"form": PostForm(initial=named), "has_text": False})
+    Fragment(
+        "timeline/posts/_composer.html",
+        shape={"to": tuple(TO.values())},
+        constants={"form": PostForm(initial=named), "has_text": False},
+    )
     for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
 )
 
 
-def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None, quote: int | None = None) -> Html:
-    """The composer with the viewer's draft, if one waits; empty for a visitor. `reply_to`, `quote`: the posts that the
-    new one answers and quotes. Each has a token of its own: a second click sends the same token, and so gives the same
-    post."""
-    if by.me is None:
+def composer(
+    request: HttpRequest,
+    by: Rendering,
+    *,
+    reply_to: int | None = None,
+    quote: int | None = None,
+    begins: str = "",
+) -> Html:
+    """The composer with the viewer's draft, if one waits; empty for a visitor and for a frozen user. `reply_to`,
+    `quote`: the posts that the new one answers and quotes. `begins`: the text begins with this name or tag, such as
+    `@bob`. Each has a token of its own: a second click sends the same token, and so gives the same post."""
+    if not by.can_act:
         return NOTHING
     draft = kept_draft(request, by.me, reply_to, quote)
     if draft is not None:
@@ -32,6 +45,8 @@ def composer(request: HttpRequest, by: Rendering, *, reply_to: int | None = None
     return empty.fill(
         by.language,
         quotes=quote is not None,
+        to=TO[begins[:1]],
+        begins=begins,
         uid=by.me,
         token=new_token(),
         csrf_token=by.token,
@@ -51,6 +66,7 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
         "reply_to": form["reply_to"].value() or "",
         "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
+        "to": "",
     }
     return render_to_string(COMPOSER.template, context)
 
