@@ -150,7 +150,9 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   };
   if (document.getElementById("ages")) setInterval(growAges, 60_000);
 
-  // ---- "More" leads to a page with all actions. What that page chooses from opens as a menu below the link.
+  // ---- "More" and "Repost" lead to a page of choices. What that page chooses from opens as a menu below the link.
+
+  const OPENS_MENU = ":is(a.to-more, a.repost)";
 
   const closeMore = (link) => {
     link.nextElementSibling.remove();
@@ -167,6 +169,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     if (!menu) return location.assign(link.href); // that page says what is wrong
     if (link.hasAttribute("aria-expanded")) return; // a second click was faster
     menu.removeAttribute("id");
+    offerAddress(menu);
     closeMenus();
     link.after(menu);
     link.setAttribute("aria-expanded", "true");
@@ -174,22 +177,48 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     menu.querySelector("a, button, select, summary").focus({ preventScroll: true });
   };
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a.to-more");
+    const link = event.target.closest(OPENS_MENU);
     if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.hasAttribute("aria-expanded")) closeMore(link);
     else openMore(link);
   });
 
+  // ---- the address of a post: copied, or shared as the device does it. What the browser cannot do is not offered.
+
+  const offerAddress = (choices) => {
+    const address = choices?.querySelector(".address");
+    if (!address) return;
+    address.hidden = "clipboard" in navigator;
+    choices.querySelector("li:has(> .copies)").hidden = !address.hidden;
+    choices.querySelector("li:has(> .shares)").hidden = !("share" in navigator);
+  };
+  offerAddress(document.getElementById("more"));
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest(".copies, .shares");
+    if (!button) return;
+    const field = button.closest("ul").querySelector(".address");
+    const url = field.querySelector("input").value;
+    if (button.matches(".shares")) return navigator.share({ url }).catch(() => {}); // the user has thought better of it
+    try {
+      await navigator.clipboard.writeText(url);
+      button.textContent = button.dataset.done;
+      announce(button.dataset.done);
+    } catch {
+      field.hidden = false; // the browser does not allow it: the user copies it by hand
+      field.querySelector("input").select();
+    }
+  });
+
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
 
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
-    for (const link of document.querySelectorAll("a.to-more[aria-expanded=true]")) if (link.nextElementSibling !== but) closeMore(link);
+    for (const link of document.querySelectorAll(`${OPENS_MENU}[aria-expanded=true]`)) if (link.nextElementSibling !== but) closeMore(link);
   };
   document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu, .choosing")));
   document.addEventListener("keydown", (event) => {
-    const open = document.querySelector("details.menu[open], a.to-more + .choosing");
+    const open = document.querySelector(`details.menu[open], ${OPENS_MENU} + .choosing`);
     if (!open) return;
     if (event.key === "Escape") {
       if (open.contains(document.activeElement)) (open.querySelector(".menu > summary") ?? open.previousElementSibling).focus();
@@ -382,7 +411,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
-    if (form.id !== "act" || !button?.matches(".acts button")) return;
+    if (!button?.matches(".acts button")) return;
     event.preventDefault();
     const row = `#${button.closest(".post").id} .acts`;
     const hadFocus = document.activeElement === button;

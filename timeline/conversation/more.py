@@ -8,29 +8,32 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import match_of, page_of_form
-from accounts.signing_in.html import Page, rendering
+from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
 from retwis_site.exceptions import NotShown
 from retwis_site.rendering.fragments import NOTHING
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.conversation.repository import NOTHING_MUTED
-from timeline.posts.entities import NoSuchPost
+from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.html.post_cards import about_post, beginning_of
 from timeline.posts.reading.one_post import OnePost
 from timeline.relations.html import follow_button, person_menu
-from timeline.relations.relations import HIDES_NOTHING, Hiding, ask_followed, ask_hiding, ask_muted_threads
+from timeline.relations.relation import ask_standing
+from timeline.relations.relations import HIDES_NOTHING, REPOST, Hiding, ask_followed, ask_hiding, ask_muted_threads
 from timeline.timelines.profile import ask_pinned
 
 IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
-SHAPE = {"viewer": ("visitor", "other", "own")}
-NOBODY_FOLLOWED: Result[set[int]] = Result(set)  # what is known of a visitor without a question
+SHAPE = {"viewer": ("visitor", "frozen", "other", "own")}
+NONE_OF_THEM: Result[set[int]] = Result(set)  # whom a visitor follows, and what they have reposted
 never_fresh = cache_control(private=True, no_cache=True)  # `next` differs from visit to visit
 
 MORE = Page("timeline/conversation/more.html", here="more", shape=SHAPE)
 MORE_PERSON = Page("timeline/conversation/more_person.html", here="more_person", shape=SHAPE)
+REPOSTING = Page("timeline/conversation/reposting.html", here="reposting")
 
 
 @require_safe
@@ -47,15 +50,14 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
             _ask_hiding(pipe, me, them),
         ),
     )
-    post = found.by(author)
-    if post.links.repost_of is not None:
-        raise NoSuchPost(pid)
+    post = _no_repost(found.by(author))
     by = rendering(request)
     return MORE.response(
         request,
         by,
         **about_post(author, pid),
-        viewer=_viewer(by.me, author.uid),
+        origin=origin_of(request),
+        viewer=_viewer(by, author.uid),
         is_staff=by.viewer.is_staff,
         is_pinned=pinned == pid,
         is_muted=str(post.links.root or pid) in muted_threads,
@@ -69,19 +71,43 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
 
 @require_safe
 @never_fresh
+def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """The choice between a repost, or its undo, and a quote. One round trip with cached uids. Raises NoSuchUser,
+    AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown, NotSignedIn."""
+    author, (found, reposted) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            OnePost(pipe, me, them, pid),
+            NONE_OF_THEM if me is None else ask_standing(pipe, REPOST, me, [pid]),
+        ),
+    )
+    request.viewer.require_user()
+    post = _no_repost(found.by(author))
+    return REPOSTING.response(
+        request,
+        rendering(request),
+        **about_post(author, pid),
+        is_reposted=pid in reposted,
+        beginning=beginning_of(post.body, IN_NAME),
+        next=_back(request, reverse("post", args=[author.username, pid])),
+    )
+
+
+@require_safe
+@never_fresh
 def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     """All that the viewer can do about a person, for those who see their profile. One round trip with cached uids.
     Raises NoSuchUser, AccountDeleted, NotShown."""
     them, (hiding, followed) = request.viewer.ask_about(
         username,
         lambda pipe, me, them: trip(
-            _ask_hiding(pipe, me, them), NOBODY_FOLLOWED if me is None else ask_followed(pipe, me, [them])
+            _ask_hiding(pipe, me, them), NONE_OF_THEM if me is None else ask_followed(pipe, me, [them])
         ),
     )
     if hiding.blocks.theirs:
         raise NotShown
     by = rendering(request)
-    viewer, profile = _viewer(by.me, them.uid), reverse("profile", args=[them.username])
+    viewer, profile = _viewer(by, them.uid), reverse("profile", args=[them.username])
     back = _back(request, profile)
     is_other = viewer == "other"
     return MORE_PERSON.response(
@@ -98,17 +124,24 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     )
 
 
+def _no_repost(post: Post) -> Post:
+    """The post. Raises NoSuchPost for a repost, which has no page of its own."""
+    if post.links.repost_of is not None:
+        raise NoSuchPost(post.pid)
+    return post
+
+
 def _back(request: RetwisRequest, own: str) -> str:
     """The page that has led here; `own` when that is a page like this one, or the login."""
     page = page_of_form(request)
-    return own if match_of(page).url_name in {"more", "more_person", "login"} else page
+    return own if match_of(page).url_name in {"more", "more_person", "reposting", "login"} else page
 
 
 def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Result[Hiding]:
     return Result(lambda: HIDES_NOTHING) if me is None or me == them else ask_hiding(pipe, me, them)
 
 
-def _viewer(me: int | None, uid: int) -> str:
-    if me is None:
-        return "visitor"
-    return "own" if me == uid else "other"
+def _viewer(by: Rendering, uid: int) -> str:
+    if not by.can_act:
+        return "frozen" if by.is_frozen else "visitor"
+    return "own" if by.me == uid else "other"

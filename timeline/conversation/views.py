@@ -21,7 +21,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.more import more, more_person
+from timeline.conversation.more import more, more_person, reposting
 from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, Threads
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
@@ -287,6 +287,7 @@ urlpatterns = [
     path("@<username:username>/<id:pid>/unlike/", unlike, name="unlike"),
     path("@<username:username>/<id:pid>/bookmark/", bookmark, name="bookmark"),
     path("@<username:username>/<id:pid>/unbookmark/", unbookmark, name="unbookmark"),
+    path("@<username:username>/<id:pid>/repost-or-quote/", reposting, name="reposting"),
     path("@<username:username>/<id:pid>/repost/", repost, name="repost"),
     path("@<username:username>/<id:pid>/unrepost/", unrepost, name="unrepost"),
     path("@<username:username>/<id:pid>/mute/", mute_thread, name="mute_thread"),

@@ -44,7 +44,7 @@ def test_by_keyboard_the_focus_goes_into_the_menu_and_back(home):
     focus_is_seen(page)
     expect(more(card(page))).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("ArrowDown")
-    expect(item(page, "Quote")).to_be_focused()
+    expect(card(page).get_by_role("button", name="Copy link")).to_be_focused()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     expect(item(page, "Report")).to_be_focused()

@@ -250,6 +250,7 @@ ADDRESSES = {
     "all actions on a post": At("member", "/@{other}/{theirs}/more/"),
     "all actions on an own post": At("member", "/@{me}/{mine}/more/"),
     "all actions on a post, to a visitor": At("visitor", "/@{me}/{mine}/more/"),
+    "repost or quote": At("member", "/@{other}/{theirs}/repost-or-quote/"),
     "all about a person": At("member", "/@{other}/more/"),
     "all about a person, to a visitor": At("visitor", "/@{other}/more/"),
     "quotes": At("member", "/@{me}/{mine}/quotes/"),

@@ -32,6 +32,7 @@ COSTS = {
     ("/@bob/2/", "a visitor"): ((1, 6), (3, 9)),
     ("/@bob/2/more/", "alice"): ((1, 16), (3, 19)),
     ("/@bob/2/more/", "a visitor"): ((1, 5), (2, 7)),
+    ("/@bob/2/repost-or-quote/", "alice"): ((1, 11), (3, 14)),
     ("/@bob/more/", "alice"): ((1, 11), (3, 14)),
     ("/@bob/more/", "a visitor"): ((1, 2), (2, 4)),
     ("/@Alice/followers/", "alice"): ((2, 13), (4, 16)),

@@ -36,6 +36,7 @@ BUDGETS = [
     ("/@bob/1/", False, 1, 2),
     ("/@bob/1/more/", True, 1, 3),
     ("/@bob/1/more/", False, 1, 2),
+    ("/@bob/1/repost-or-quote/", True, 1, 3),
     ("/@bob/more/", True, 1, 3),
     ("/@bob/more/", False, 1, 2),
     ("/@Alice/followers/", True, 2, 4),

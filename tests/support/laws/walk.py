@@ -65,7 +65,7 @@ PEOPLE = re.compile(
 TAGS = re.compile(r'<a href="(/tags/\w+/)"><bdi>#\w+</bdi></?[^>]*>?\s*<span class="note">(?:[^<]*· )?(\d+) post')
 OPTIONS = re.compile(r'data-text="#(\w+)"(?:(?!</li>).)*?(\d+) post', re.DOTALL)
 REPLIES = re.compile(r'class="reply" href="(/@\w+/\d+/)#reply"><span>Reply</span> (\d*)<')
-REPOSTS = re.compile(r'formaction="(/@\w+/\d+/)(?:un)?repost/"[^>]*><span>Repost</span> (\d*)<')
+REPOSTS = re.compile(r'href="(/@\w+/\d+/)repost-or-quote/"><span>Repost(?:ed)?</span> (\d*)<')
 LIKES = re.compile(r'formaction="(/@\w+/\d+/)(?:un)?like/"[^>]*><span>Like</span> (\d*)<')
 NEWS = re.compile(r'id="news" data-count="(\d*)"')
 IN_COMMON = re.compile(r"have (\d+) followers? in common")

@@ -26,6 +26,13 @@ def row(answer, pid):
     return " ".join(re.sub(r"<[^>]*>", " ", found[1]).split()), found[1]
 
 
+def choices(client):
+    """What the page behind the link to repost offers."""
+    page = client.get("/@bob/3/repost-or-quote/", headers={"referer": "http://testserver/timeline/"}).content.decode()
+    assert '<input type="hidden" name="next" value="/timeline/">' in page
+    return re.findall(r'(?:formaction|href)="([^"]*)"', page.partition('id="more"')[2].partition("</form>")[0])
+
+
 def test_a_like_and_its_undoing(browser, posts, alice, raw):
     client = browser(alice)
     assert 'formaction="/@bob/3/like/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
@@ -53,16 +60,18 @@ def test_a_bookmark_and_its_undoing(browser, posts, alice, raw):
 
 def test_a_repost_and_its_undoing(browser, posts, alice, raw):
     client = browser(alice)
-    assert 'formaction="/@bob/3/repost/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
+    assert browser().get("/@bob/3/repost-or-quote/")["Location"].startswith("/login/?next=")
+    assert '<a class="repost" href="/@bob/3/repost-or-quote/"><span>Repost</span>' in row(client.get("/@bob/"), 3)[1]
+    assert choices(client) == ["/@bob/3/repost/", "/compose/?quote=3"]
     client.post("/@bob/3/repost/")
     assert raw.zrange("reposted_by:3", 0, -1) == ["1"]
-    words, html = row(client.get("/"), 3)  # alice does not follow bob: her repost has brought it here
-    assert "Repost 1" in words
-    assert 'formaction="/@bob/3/unrepost/" aria-pressed="true"' in html
+    # Alice does not follow bob: her repost has brought it here.
+    assert "Reposted 1" in row(client.get("/"), 3)[0]
+    assert choices(client) == ["/@bob/3/unrepost/", "/compose/?quote=3"]
     client.post("/@bob/3/unrepost/")
     assert not raw.exists("reposts:1", "reposted_by:3")
     assert "post-3" not in client.get("/").content.decode()
-    assert 'formaction="/@bob/3/repost/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
+    assert "Reposted" not in row(client.get("/@bob/"), 3)[0]
 
 
 def test_the_menu_of_a_card_mutes_and_blocks_its_author(browser, posts, alice, bob):
@@ -113,7 +122,7 @@ def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, po
 def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     page = browser(alice).get("/@bob/").content.decode()
     assert page.count('<form id="act" method="post">') == 1
-    assert page.count('form="act" formaction="/@bob/') == 9
+    assert page.count('form="act" formaction="/@bob/') == 6
     assert page.count("csrfmiddlewaretoken") < 6
 
 

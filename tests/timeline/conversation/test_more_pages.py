@@ -1,5 +1,7 @@
 """The pages behind "More": all actions on a post, and on a person. They work without the script, and lead back."""
 
+import re
+
 import pytest
 
 from accounts.community.roles import Roles
@@ -38,7 +40,6 @@ def addresses(page):
 def test_another_person_may_do_all_this_with_a_post(browser, alice):
     assert addresses(html(browser(alice), PAGE)) == [
         "/@bob/3/",
-        "/compose/?quote=3",
         "/@bob/3/mute/",
         "/@bob/mute/",
         "/@bob/block/",
@@ -50,7 +51,6 @@ def test_another_person_may_do_all_this_with_a_post(browser, alice):
 def test_its_author_may_do_all_this(browser, bob):
     assert addresses(html(browser(bob), PAGE)) == [
         "/@bob/3/",
-        "/compose/?quote=3",
         "/@bob/3/edit/",
         "/@bob/3/pin/",
         "/@bob/3/mute/",
@@ -63,6 +63,16 @@ def test_a_visitor_reads_and_logs_in(browser):
     assert addresses(page) == ["/@bob/3/", "/login/?next=/%40bob/3/"]
     assert "csrfmiddlewaretoken" not in page
     assert addresses(html(browser(), "/@bob/more/")) == ["/login/?next=/%40bob/"]
+
+
+def test_the_whole_address_can_be_copied_and_shared(browser, alice):
+    for client in (browser(alice), browser()):
+        page = html(client, PAGE)
+        assert 'readonly dir="ltr" value="http://testserver/@bob/3/"></label>' in page
+        hidden = re.findall(
+            r'<li hidden><button class="(\w+)" type="button"', page
+        )  # without the script they do nothing
+        assert hidden == ["copies", "shares"]
 
 
 def test_staff_finds_the_person(browser, store, alice):

@@ -1,0 +1,71 @@
+"""Two people meet: alice writes to bob, shares what he writes, and has enough of him; with and without the script."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import more, post, stayed, stays
+from tests.support.stored_keys import publish
+
+
+@pytest.fixture
+def bobs(store, raw, alice, bob):
+    """A post by bob."""
+    return publish(raw, store, bob, "Hello from bob")
+
+
+@pytest.mark.gate
+def test_a_repost_or_a_quote_in_place(window, raw, alice, bob, bobs):
+    page = window(alice)
+    page.goto(f"/@{bob.user.username}/")
+    stays(page)
+    card = post(page, "Hello from bob")
+    card.get_by_role("link", name="Repost").focus()
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("button", name="Repost")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(card.get_by_role("link", name="Quote")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("link", name="Reposted 1")).to_be_focused()
+    expect(card.get_by_role("link", name="Quote")).to_have_count(0)
+    assert raw.zscore(f"reposts:{alice.user.uid}", bobs) is not None
+    page.keyboard.press("Enter")
+    card.get_by_role("button", name="Undo repost").click()
+    expect(card.get_by_role("link", name="Repost", exact=True)).to_be_visible()
+    assert not raw.exists(f"reposts:{alice.user.uid}")
+    stayed(page)
+    card.get_by_role("link", name="Repost", exact=True).click()
+    card.get_by_role("link", name="Quote").click()
+    expect(page).to_have_url(f"/compose/?quote={bobs}")
+
+
+def test_without_the_script_the_same_choice_is_a_page(window, raw, alice, bob, bobs):
+    page = window(alice, java_script_enabled=False)
+    page.goto(f"/@{bob.user.username}/")
+    post(page, "Hello from bob").get_by_role("link", name="Repost").click()
+    expect(page.get_by_role("main").get_by_role("link", name="Quote")).to_be_visible()
+    page.get_by_role("main").get_by_role("button", name="Repost").click()
+    expect(page).to_have_url(re.compile(rf"/@{bob.user.username}/#post-{bobs}$"))
+    expect(post(page, "Hello from bob").get_by_role("link", name="Reposted 1")).to_be_visible()
+    more(post(page, "Hello from bob")).click()
+    expect(page.get_by_label("Address")).to_have_value(re.compile(rf"^http://.*/@{bob.user.username}/{bobs}/$"))
+    expect(page.get_by_role("button", name="Copy link")).to_have_count(0)
+
+
+def test_the_link_is_copied_and_shared(window, alice, bob, bobs):
+    page = window(alice)
+    page.add_init_script("navigator.share = async ({url}) => { window.shared = url; };")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/@{bob.user.username}/")
+    card = post(page, "Hello from bob")
+    more(card).click()
+    card.get_by_role("button", name="Copy link").click()
+    expect(card.get_by_role("button", name="Link copied.")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Link copied.")).to_have_count(1)
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address.endswith(f"/@{bob.user.username}/{bobs}/")
+    expect(page.get_by_label("Address")).to_be_hidden()
+    card.get_by_role("button", name="Share").click()
+    assert page.evaluate("window.shared") == address
