@@ -116,14 +116,9 @@ class Rendering:
         return user.uid if isinstance(user, User) else None
 
     @property
-    def is_frozen(self) -> bool:
-        """Whether staff has frozen the viewer, who then reads and changes nothing."""
-        return self.viewer.sanction is not None and self.viewer.sanction.state is State.FROZEN
-
-    @property
     def can_act(self) -> bool:
         """Whether the viewer may post, follow and like."""
-        return self.me is not None and not self.is_frozen
+        return self.me is not None and not self.viewer.is_frozen
 
     def without_news(self) -> "Rendering":
         """The same for a page that has made the notices read."""
@@ -210,6 +205,7 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
         "announcement": announcement(site.announcement, viewer.dismissed, language),
         "banner": banner(viewer.sanction, language),
         "signed_in": is_signed_in,
+        "frozen": viewer.is_frozen,
         "session": session(viewer, here, language),
         "news": news_link(news, here, how, language) if is_signed_in else NOTHING,
         "title_number": escaped(f"({shown_number(news)}) ") if news else NOTHING,

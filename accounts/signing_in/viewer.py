@@ -23,6 +23,7 @@ from accounts.users.entities import (
     NotSignedIn,
     Role,
     Sanction,
+    State,
     User,
     Visitor,
 )
@@ -66,6 +67,11 @@ class Checked(NamedTuple):
     def is_staff(self) -> bool:
         """Whether the viewer is a moderator or an admin."""
         return self.role is not Role.MEMBER
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether staff has frozen the viewer, who reads everything and changes nothing that others see."""
+        return self.sanction is not None and self.sanction.state is State.FROZEN
 
 
 VISITOR = Checked(Visitor())

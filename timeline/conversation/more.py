@@ -143,5 +143,5 @@ def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Result[Hiding]:
 
 def _viewer(by: Rendering, uid: int) -> str:
     if not by.can_act:
-        return "frozen" if by.is_frozen else "visitor"
+        return "frozen" if by.viewer.is_frozen else "visitor"
     return "own" if by.me == uid else "other"

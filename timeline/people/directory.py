@@ -23,7 +23,6 @@ from retwis_site.store.reading import trip
 from retwis_site.store.replies import Reply, Result
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
-    AskLeftOut,
     Cursor,
     FollowRow,
     PeopleList,
@@ -36,7 +35,8 @@ from timeline.people.lists import (
 )
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relation import ask_standing
+from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 
@@ -77,11 +77,7 @@ class FollowPages:
         rows, has_more = stored_rows(side(person.uid), found), len(found) > limit
         compared = rows[:limit]
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
-        # On the viewer's own followers page every row follows the viewer, so no row says it.
-        says_who_follows = (side, viewer.uid) != (keys.followers, person.uid)
-        # On their own pages viewers also see whom they mute, to unfollow them.
-        ask_left_out = ask_blocked if viewer.uid == person.uid else ask_hidden
-        edges = self._edges(fitting[:PEOPLE_A_PAGE], viewer.uid, says_who_follows, ask_left_out)
+        edges = self._edges(fitting[:PEOPLE_A_PAGE], side, person.uid, viewer.uid)
         if len(fitting) > PEOPLE_A_PAGE:
             last, further = fitting[PEOPLE_A_PAGE - 1], False
         elif has_more and compared:
@@ -99,17 +95,20 @@ class FollowPages:
         mutual = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
-    def _edges(
-        self, rows: Sequence[Row], me: int | None, says_who_follows: bool, ask_left_out: AskLeftOut
-    ) -> list[FollowRow]:
-        """The rows with the people of `ask_listed`; if asked for, whether each follows `me`. One round trip; none
+    def _edges(self, rows: Sequence[Row], side: Side, owner: int, me: int | None) -> list[FollowRow]:
+        """The rows of `owner` with the people of `ask_listed`, and whether each follows `me`. One round trip; none
         without rows."""
-        uids = [uid for uid, _ in rows]
+        uids, is_own = [uid for uid, _ in rows], me == owner
         pipe = self._store.pipeline()
-        listed = ask_listed(pipe, me, uids, ask_left_out)
-        follow_me = _ask_follow_me(pipe, me, uids) if me is not None and says_who_follows else None
+        # On their own pages viewers also see whom they mute, to unmute or unfollow them.
+        listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
+        muted = ask_standing(pipe, MUTE, owner, uids) if is_own else None
+        # On the viewer's own followers page every row follows the viewer, so no row says it.
+        all_follow = is_own and side == keys.followers
+        follow_me = None if me is None or all_follow else _ask_follow_me(pipe, me, uids)
         pipe.execute()
-        people = listed.value
+        my_muted = muted.value if muted else set()
+        people = {uid: replace(one, muted=uid in my_muted) for uid, one in listed.value.items()}
         my_followers = follow_me.value if follow_me else set()
         return [FollowRow(people[uid], since, uid in my_followers) for uid, since in rows if uid in people]
 

@@ -10,7 +10,8 @@ from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.people.lists import By, FollowRow, ListedPerson, Show, Suggested
 from timeline.posts.html.post_cards import beginning_of
-from timeline.relations.html import follow_button
+from timeline.relations.html import follow_button, stance_button
+from timeline.relations.relations import Hiding
 
 BIO_IN_LISTS = 80  # characters
 
@@ -47,12 +48,11 @@ def _listed(one: ListedPerson, by: Rendering) -> Html:
 
 def _row(one: ListedPerson, by: Rendering) -> dict[str, Any]:
     """What all rows of people show: the person, the bio, and the button."""
-    can_follow = by.me is not None and not one.is_me
     return {
         **person(one.user, by.language),
         "has_bio": bool(one.bio),
         "bio": beginning_of(one.bio, BIO_IN_LISTS),
-        "button": follow_button(one.user, one.following, by) if can_follow else NOTHING,
+        "button": NOTHING if one.is_me else stance_button(one.user, one.following, Hiding(muted=one.muted), by),
     }
 
 
@@ -84,7 +84,7 @@ def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
             followers=one.followers,
             has_voter=one.voter is not None,
             voter=one.voter.shown_name if one.voter else "",
-            button=follow_button(one.user, following=False, by=by) if by.me is not None else NOTHING,
+            button=follow_button(one.user, following=False, by=by),
         )
         for one in people
     )

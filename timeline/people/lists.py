@@ -93,6 +93,7 @@ class ListedPerson:
     joined: int | None  # unix seconds; None in search results, and when the store has no date
     is_me: bool
     following: bool  # the viewer follows this user
+    muted: bool = False  # the viewer mutes this user: on their own pages of follows alone
 
 
 @dataclass(frozen=True, slots=True)

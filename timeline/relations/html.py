@@ -5,11 +5,12 @@ The counts and the button take the person: `people` builds on relations, not the
 from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at, first_two
-from retwis_site.rendering.fragments import Fragment, Html
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.relations.relations import Hiding, InCommon
 
 COUNTS = Fragment("timeline/relations/_counts.html")
 FOLLOW = Fragment("timeline/relations/_follow.html")
+UNHIDE = Fragment("timeline/relations/_unhide.html", shape={"hides": ("blocked", "muted")})
 KNOWN_FOLLOWERS = Fragment("timeline/relations/_known_followers.html", shape={"named": (0, 1, 2)})
 COMMON_FOLLOWERS = Fragment("timeline/relations/_common_followers.html")
 COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html")
@@ -23,7 +24,9 @@ def counts_of(person: User, following: int, followers: int, by: Rendering) -> Ht
 
 
 def follow_button(person: User, following: bool, by: Rendering) -> Html:
-    """The button for a signed-in viewer. `following`: whether the viewer follows `person` now."""
+    """The button; nothing for those who cannot follow. `following`: whether the viewer follows `person` now."""
+    if not by.can_act:
+        return NOTHING
     return FOLLOW.fill(
         by.language,
         following=following,
@@ -32,6 +35,24 @@ def follow_button(person: User, following: bool, by: Rendering) -> Html:
         username=person.username,
         csrf_token=by.token,
     )
+
+
+def stance_button(person: User, following: bool, hiding: Hiding, by: Rendering) -> Html:
+    """What the viewer most likely does about a person: undo a block or a mute, else follow or unfollow. A muted person
+    whom the viewer follows has both. Nothing for those who cannot follow."""
+    if hiding.blocks.mine:
+        return _unhide_button(person, "blocked", by)
+    if not hiding.muted:
+        return follow_button(person, following, by)
+    unmute = _unhide_button(person, "muted", by)
+    return joined([unmute, follow_button(person, following, by)]) if following else unmute
+
+
+def _unhide_button(person: User, hides: str, by: Rendering) -> Html:
+    if not by.can_act:
+        return NOTHING
+    name = person.username
+    return UNHIDE.fill(by.language, hides=hides, at=at(name), username=name, csrf_token=by.token)
 
 
 def person_menu(person: User, hiding: Hiding, by: Rendering, back: str) -> Html:

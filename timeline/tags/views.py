@@ -41,7 +41,9 @@ FOLLOW_TAG = Fragment("timeline/tags/_follow_tag.html")
 
 
 def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
-    """The button for a signed-in viewer."""
+    """The button; nothing for those who cannot follow."""
+    if not by.can_act:
+        return NOTHING
     return FOLLOW_TAG.fill(
         by.language,
         following=following,
@@ -104,7 +106,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         title_tag=_in_title(found.tag),
         origin=origin_of(request),
         next=quote(reverse("tag", args=[found.tag.folded])),
-        button=follow_tag_button(found.tag, found.following, by) if by.me is not None else NOTHING,
+        button=follow_tag_button(found.tag, found.following, by),
         composer=composer(request, by, begins=f"#{found.tag.spelling}"),
         **listing.listing(request, found.page, by),
     )

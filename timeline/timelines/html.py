@@ -23,8 +23,8 @@ from timeline.relations.html import (
     COMMON_FOLLOWERS,
     COMMON_FOLLOWING,
     counts_of,
-    follow_button,
     known_followers,
+    stance_button,
 )
 from timeline.timelines import unread
 from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
@@ -168,7 +168,6 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     shown = listing(request, PostsPage(others, found.page.older), by)
     owner, relation, bio = found.person, found.relation, found.about.bio
-    can_follow = by.me is not None and not relation.is_me
     is_blocked = relation.hiding.blocks.mine
     return PROFILE.response(
         request,
@@ -191,7 +190,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         joined=join_date(found.about.joined, by.language),
         next=quote(reverse("profile", args=[owner.username])),
         is_blocked=is_blocked,
-        button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
+        button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
         in_common=_in_common(found, by),
         composer=_composer_of_profile(request, found, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},

@@ -70,6 +70,23 @@ def test_a_frozen_user_reads_with_a_banner_on_each_page(frozen, address):
     assert "insults &lt;b&gt;" in page
 
 
+@pytest.mark.parametrize(
+    "address", ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"]
+)
+def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
+    raw.hset("tags", "redis", "redis")
+    page = frozen.get(address).content.decode()
+    for offer in ('class="to-compose"', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
+        assert offer not in page
+    assert frozen.get("/compose/").status_code == 403
+
+
+def test_the_banner_says_until_when(frozen, store):
+    assert "It ends on 2096-10-02." in frozen.get("/").content.decode()
+    Sanctions(store).impose(BOB, State.FROZEN, "insults")
+    assert "It lasts until the moderators end it." in frozen.get("/").content.decode()
+
+
 def test_nobody_else_has_a_banner(frozen, browser, alice):
     for client in (browser(), browser(alice)):
         assert 'class="banner"' not in client.get("/timeline/").content.decode()

@@ -41,7 +41,7 @@ def test_another_person_may_do_all_this_with_a_post(browser, alice):
     assert addresses(html(browser(alice), PAGE)) == [
         "/@bob/3/",
         "/@bob/3/mute/",
-        "/@bob/mute/",
+        *["/@bob/mute/"] * 4,  # for a day, a week, 30 days, or without an end
         "/@bob/block/",
         "/@bob/more/",
         "/@bob/3/report/",
@@ -88,6 +88,19 @@ def test_it_offers_the_way_back_from_what_stands(browser, store, alice, raw):
     assert {"/@bob/3/unmute/", "/@bob/unmute/"} <= {*addresses(html(browser(alice), PAGE))}
     BlockedPeople(store).block(ALICE, BOB)
     assert "Unblock bob" in html(browser(alice), "/@bob/more/")
+
+
+def test_one_tap_on_mute_asks_for_how_long(browser, alice):
+    for page in (PAGE, "/@bob/more/"):
+        choice = html(browser(alice), page).partition(">Mute bob</summary>")[2].partition("</details>")[0]
+        days = re.findall(r'name="days" value="(\d*)" aria-describedby="mute[^"]*">([^<]*)</button>', choice)
+        assert days == [("1", "For a day"), ("7", "For a week"), ("30", "For 30 days"), ("", "Until I unmute")]
+
+
+def test_a_frozen_person_finds_the_address_alone(browser, store, alice):
+    Sanctions(store).impose(ALICE, State.FROZEN, "noise")
+    assert addresses(html(browser(alice), PAGE)) == ["/@bob/3/"]
+    assert addresses(html(browser(alice), "/@bob/more/")) == []
 
 
 @pytest.mark.parametrize("page", [PAGE, "/@bob/more/"])

@@ -1,6 +1,7 @@
 """A block ends the follows both ways and removes the notices; while it stands, no follow between the two does. The
 addresses that block and mute a person."""
 
+import re
 import time
 from math import inf
 from unittest.mock import Mock
@@ -15,7 +16,7 @@ from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.edges import Edges
-from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, ask_blocks
+from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -177,6 +178,25 @@ def test_a_follow_beside_a_block_is_refused(browser, store, alice, raw, who, who
     client.post("/@bob/follow/")
     assert said in text_of(client.get("/"))
     assert not raw.exists("following:1")
+
+
+def buttons(client, address):
+    """Where the buttons lead that stand where Follow would."""
+    return re.findall(r'<form class="follow"[^>]* action="(/@bob/\w+/)"', client.get(address).content.decode())
+
+
+def test_unblock_and_unmute_stand_where_follow_was(browser, store, alice, bob):
+    client = browser(alice)
+    assert buttons(client, "/@bob/") == ["/@bob/follow/"]
+    Mutes(store).mute(1, 2)
+    assert buttons(client, "/@bob/") == ["/@bob/unmute/"]
+    Follows(store).follow(1, 2)
+    assert buttons(client, "/@bob/") == buttons(client, "/@alice/following/") == ["/@bob/unmute/", "/@bob/unfollow/"]
+    BlockedPeople(store).block(1, 2)
+    assert buttons(client, "/@bob/") == ["/@bob/unblock/"]
+    client.post("/@bob/unblock/", headers={"referer": "http://testserver/@bob/"})
+    client.post("/@bob/unmute/", {"what": "all"}, headers={"referer": "http://testserver/@bob/"})
+    assert buttons(client, "/@bob/") == ["/@bob/follow/"]
 
 
 @pytest.mark.parametrize("action", ["block", "unblock", "mute", "unmute"])

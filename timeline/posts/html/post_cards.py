@@ -242,9 +242,9 @@ def actions(post: Post, by: Rendering) -> Html:
     """The row of actions of a post, with its counts."""
     return ACTIONS.fill(
         by.language,
-        can_act=by.me is not None,
-        has_reposts=by.me is None and post.counts.reposts > 0,
-        has_likes=by.me is None and post.counts.likes > 0,
+        can_act=by.can_act,
+        has_reposts=not by.can_act and post.counts.reposts > 0,
+        has_likes=not by.can_act and post.counts.likes > 0,
         liked=post.context.acted.liked,
         reposted=post.context.acted.reposted,
         bookmarked=post.context.acted.bookmarked,
@@ -265,7 +265,7 @@ REPOSTED = Fragment("timeline/posts/_reposted.html", shape={"people": ("1", "2",
 MUTED = Fragment("timeline/posts/_muted.html")
 
 Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, for which its text stays open
-CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer is signed in, and where it stands
+CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer may act, and where it stands
 NO_MARKS: Mapping[int, Marks] = {}
 
 # What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
@@ -290,7 +290,7 @@ def card_alone(post: Post, by: Rendering) -> bytes:
 
 
 def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, marks: Mapping[int, Marks]) -> bytes:
-    now, language, can_act = time.time(), by.language, by.me is not None
+    now, language, can_act = time.time(), by.language, by.can_act
     keys: list[CardKey] = [(post.pid, language, can_act, "found" if post.pid in marks else place) for post in posts]
     known = _cards.some(keys)
     html = []
