@@ -135,14 +135,13 @@ def kept_fields(request: HttpRequest) -> list[KeptField]:
 
 
 def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
-    """The declared fields of what was typed into the form at the request's address, in the order of declaration."""
+    """The declared fields of what was typed into the form at the request's address, in the order of declaration. A
+    hidden field may have several values."""
     return [
-        KeptField(
-            field, "" if field.kind == "password" else typed.get(field.name, "").rstrip("\N{REPLACEMENT CHARACTER}")
-        )
+        KeptField(field, "" if field.kind == "password" else text.rstrip("\N{REPLACEMENT CHARACTER}"))
         for feature in features()
         for field in feature.form_fields.get(_name_of(request), ())
-        if field.name in typed
+        for text in typed.getlist(field.name)[0 if field.kind == "hidden" else -1 :]
     ]
 
 
