@@ -21,6 +21,9 @@ class Gone(Exception):
 class NotShown(Exception):
     """The viewer must not see this user or post: one of the two people blocks the other."""
 
+    message: StrPromise  # the sentence on the page
+    undone_at = ""  # the name of the page about the same person on which the viewer can change that; empty: none
+
 
 class BadCursor(Exception):
     """A `?before=`, or another parameter of an address, that no page of the site contains."""

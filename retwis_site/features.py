@@ -115,7 +115,11 @@ class Feature:
     # each chunk; it can run twice.
     recount: Callable[[Store, int], Iterable[object]] | None = None
     form_fields: Mapping[str, Sequence[FormField]] = field(default_factory=dict)  # by the name of the form's address
+    # What error pages show of a signed-in user in the frame, without a round trip; empty for everyone else.
+    frame_of_errors: Callable[[HttpRequest], Mapping[str, Any]] | None = None
     cookies: Sequence[PersonalCookie] = ()
+    # The name of the page to which a new account comes first; the last feature that says one is followed.
+    first_page: str = ""
     after_login: Callable[[HttpRequest, HttpResponse, int], None] | None = None  # may set cookies for this uid
     # What `serve` does first on the embedded server. The second argument prints a line at once; the returned text is
     # printed below the address of the site.
@@ -145,6 +149,17 @@ def ask_waiting(pipe: Pipe) -> Result[int]:
     """How many things wait for a decision of staff: those of all features."""
     asked = [feature.waiting(pipe) for feature in features() if feature.waiting is not None]
     return Result(lambda: sum(number.value for number in asked))
+
+
+def frame_of_errors(request: HttpRequest) -> dict[str, Any]:
+    """What all features know for the frame of an error page."""
+    frames = [feature.frame_of_errors(request) for feature in features() if feature.frame_of_errors is not None]
+    return {name: value for frame in frames for name, value in frame.items()}
+
+
+def first_page() -> str:
+    """The name of the page to which a new account comes first."""
+    return [feature.first_page for feature in features() if feature.first_page][-1]
 
 
 def require_right_settings() -> None:

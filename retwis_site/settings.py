@@ -122,6 +122,7 @@ FEATURES = [
     "timeline.tags",
     "timeline.search",
     *(["timeline.explore"] if EXPLORE else []),
+    "timeline.first_steps",
     "timeline.feeds",
     "timeline.account_data",
     *(["timeline.book"] if BOOK else []),

@@ -31,6 +31,7 @@ NEW_CODES = Limit(
 
 FEATURE = Feature(
     urls="accounts.recovery.views",
+    first_page="recovery",  # unless a later feature knows what comes before
     slow_views={("POST", "recover"): HASHING, ("POST", "recovery"): HASHING},
     limits=(CODES, RECOVERIES, NEW_CODES),
     site_lines=(lines_of(keys.user.fields["recovery:<hash>"]),),

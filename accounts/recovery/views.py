@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from django import forms
 from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse
-from django.urls import path
+from django.shortcuts import redirect
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes, ResetLinks, codes_in
+from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
-from accounts.signing_in.guards import for_passwords, log_account_event, never_store
+from accounts.signing_in.guards import change, for_passwords, log_account_event, never_store, open_to_frozen
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
@@ -24,6 +26,7 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -129,6 +132,25 @@ def recovery(request: RetwisRequest) -> HttpResponse:
     return form_page(request, "accounts/recovery/codes.html", {"codes": codes})
 
 
+@open_to_frozen
+@sensitive_post_parameters()
+@change
+@never_store
+def recovery_file(request: RetwisRequest) -> HttpResponse:
+    """The codes of the form as a text file, for a browser that keeps files. The store has only their hashes, so the
+    form brings them back; what is no code of this user is left out. Redirects when none is left."""
+    me, stored = stored_of(request.viewer)
+    typed_codes = request.POST.get("codes", "").split()[:NUMBER]
+    codes = [code for code in typed_codes if field_of(me.uid, code) in stored]
+    if not codes:
+        return redirect("recovery")
+    title = _("Recovery codes of %(name)s on %(site)s") % {"name": f"@{me.username}", "site": origin_of(request)}
+    text = _("Each one sets a new password once:") + f" {origin_of(request)}{reverse('recover')}"
+    response = HttpResponse("\n".join((title, text, "", *codes, "")), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="recovery-codes.txt"'
+    return response
+
+
 def _logged_in_just_now(sessions: Sequence[Session], secret: str) -> bool:
     """Whether this browser has shown the password a moment ago, as after registering."""
     return any(session.secret == secret and session.since > time.time() - JUST_NOW for session in sessions)
@@ -141,4 +163,5 @@ urlpatterns = [
     path("recover/", recover, name="recover"),
     path("reset/<str:token>/", reset, name="reset"),
     path("settings/recovery/", recovery, name="recovery"),
+    path("settings/recovery/file/", recovery_file, name="recovery_file"),
 ]

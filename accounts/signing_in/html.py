@@ -13,12 +13,12 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.viewer import Checked
+from accounts.signing_in.viewer import Checked, Viewer, last_checked
 from accounts.users.entities import Sanction, State, User
 from accounts.users.html import at, avatar
 from accounts.users.names import isolated
 from retwis_site.http.cookies import csrf_token
-from retwis_site.identity import DEFAULT, Site
+from retwis_site.identity import DEFAULT, Site, known_site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
@@ -210,6 +210,20 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
         "news": news_link(news, here, how, language) if is_signed_in else NOTHING,
         "title_number": escaped(f"({shown_number(news)}) ") if news else NOTHING,
     }
+
+
+def frame_of_error(request: HttpRequest) -> Mapping[str, Any]:
+    """What an error page shows of a signed-in member: the same frame, from what this process knows of the cookie. No
+    round trip, since the store may be what failed. Empty for everyone else, and where no token can be made: forms of
+    the frame would be refused."""
+    if "CSRF_COOKIE" not in request.META:
+        return {}
+    viewer: Viewer | None = getattr(request, "viewer", None)  # a body that is refused has none
+    known = viewer.known if viewer else last_checked(request.COOKIES.get(settings.AUTH_COOKIE, ""))
+    if known is None or not known.user.is_authenticated:
+        return {}
+    by = Rendering(active_language(), NOTHING, known, known_site())
+    return frame(by, "", "waits")
 
 
 # ---- Views of forms

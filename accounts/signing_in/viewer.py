@@ -78,6 +78,8 @@ VISITOR = Checked(Visitor())
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
+# By secret: who was signed in with it when this process checked it last. An entry has 700 bytes, so all have 1.4 MB.
+_last_checked: Memory[str, Checked] = Memory(size=2000, seconds=300)
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
@@ -105,6 +107,12 @@ class Viewer:
             self.ask(lambda pipe, me: trip())
         assert self._checked is not None
         return self._checked
+
+    @property
+    def known(self) -> Checked | None:
+        """What the check has found, or who was signed in here a while ago; None when this process knows neither. No
+        round trip: for error pages."""
+        return self._checked or last_checked(self.secret)
 
     @property
     def user(self) -> User | Visitor:
@@ -187,11 +195,12 @@ class Viewer:
                     sanction_of(me, about, reason),
                     dismissed or "",
                 )
+                _last_checked.put(self.secret, self._checked)
                 if session is not None:
                     self._note_use(me, session)
                 self.check(user)
                 return rest(pipe, reading)
-            self._checked = VISITOR  # a stale entry in `auths`
+            self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
     def _waiting_for(self, me: int, asked: Result[int] | None) -> int:
@@ -255,6 +264,8 @@ class Viewer:
         """Go on with the uid to which `auths` leads from the secret."""
         if uid is None:
             self._checked = VISITOR
+            if last_checked(self.secret) is not None:
+                _last_checked.forget(self.secret)
         else:
             _uids_by_secret.put(self.secret, uid)
 
@@ -267,6 +278,13 @@ class Viewer:
                 raise NoSuchUser(name)
             _uids_by_name.put(name, uid)
         return uid
+
+
+def last_checked(secret: str) -> Checked | None:
+    """Who was signed in with this secret when this process checked it last, at most five minutes ago. Without numbers
+    and sanctions: these change, and what is shown must be true. No round trip."""
+    checked = _last_checked.get(secret)
+    return checked and Checked(checked.user, role=checked.role, dismissed=checked.dismissed)
 
 
 def _about(make: ReaderAbout[T], name: str, them: int, pipe: Pipe, me: int | None) -> Reading[tuple[User, T] | None]:

@@ -26,6 +26,7 @@ from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import Login, Refused, Verified
+from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
 from retwis_site.rendering.error_pages import error_page
@@ -79,7 +80,7 @@ def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
     text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
     messages.success(request, text % {"name": login.user.username})
     log_account_event(request, "registered", login.user)
-    return begin_session(request, Verified(login.user), reverse("recovery"))
+    return begin_session(request, Verified(login.user), reverse(first_page()))
 
 
 @for_passwords

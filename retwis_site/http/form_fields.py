@@ -45,6 +45,7 @@ class TextField(forms.CharField):
     """A text that people read; empty when nobody can see it. A validator checks the length."""
 
     def __init__(self, longest: int, **kwargs: Any) -> None:
+        self.longest = longest
         super().__init__(validators=[MaxLength(longest), *kwargs.pop("validators", ())], **kwargs)
 
     def to_python(self, value: Any) -> str:

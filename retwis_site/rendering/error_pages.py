@@ -1,6 +1,7 @@
 """Error pages: each says what is wrong and, for a form, shows the typed text again.
 
-These pages never load the user: that needs the store, which may be what failed.
+These pages never load the user: that needs the store, which may be what failed. What a process knows of a member
+without it is their frame (`frame_of_errors`).
 """
 
 import io
@@ -16,12 +17,13 @@ from django.core.exceptions import DisallowedHost, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.http.request import UnreadablePostError
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, resolve, reverse
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
-from retwis_site.features import features
+from retwis_site.features import features, frame_of_errors
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
@@ -135,14 +137,13 @@ def kept_fields(request: HttpRequest) -> list[KeptField]:
 
 
 def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
-    """The declared fields of what was typed into the form at the request's address, in the order of declaration."""
+    """The declared fields of what was typed into the form at the request's address, in the order of declaration. A
+    hidden field may have several values."""
     return [
-        KeptField(
-            field, "" if field.kind == "password" else typed.get(field.name, "").rstrip("\N{REPLACEMENT CHARACTER}")
-        )
+        KeptField(field, "" if field.kind == "password" else text.rstrip("\N{REPLACEMENT CHARACTER}"))
         for feature in features()
         for field in feature.form_fields.get(_name_of(request), ())
-        if field.name in typed
+        for text in typed.getlist(field.name)[0 if field.kind == "hidden" else -1 :]
     ]
 
 
@@ -159,12 +160,18 @@ def _name_of(request: HttpRequest) -> str:
 
 
 def error_page(
-    request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None
+    request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
 ) -> HttpResponse:
-    """A page that says what is wrong. With `kept` it has a form that sends the typed text again."""
+    """A page that says what is wrong. With `kept` it has a form that sends the typed text again. `undone_at`: the
+    address of a page on which the viewer can change that."""
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
-    context["request_id"] = current_request_id()
-    return page(request, "retwis_site/error.html", {**_FRAME_OF_NOBODY, **context}, status=status)
+    context |= {"request_id": current_request_id(), "undone_at": undone_at}
+    frame = frame_of_errors(request)
+    answer = page(request, "retwis_site/error.html", {**_FRAME_OF_NOBODY, **frame, **context}, status=status)
+    if frame:
+        patch_vary_headers(answer, ["Cookie"])
+        answer["Cache-Control"] = "private, no-store"
+    return answer
 
 
 def _is_foreign(request: HttpRequest) -> bool:
@@ -189,7 +196,10 @@ def page_of_exception(request: HttpRequest, exception: Exception) -> HttpRespons
     if isinstance(exception, Gone):
         return error_page(request, 410, _("Deleted"), str(exception.message))
     if isinstance(exception, NotShown):
-        return error_page(request, 403, _("Not shown"), _("You cannot see this."))
+        match, undone_at = request.resolver_match, ""
+        if exception.undone_at and match:
+            undone_at = reverse(exception.undone_at, args=[match.kwargs["username"]])
+        return error_page(request, 403, _("Not shown"), str(exception.message), undone_at=undone_at)
     if isinstance(exception, BadCursor):
         return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
     return None

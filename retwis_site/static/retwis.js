@@ -269,7 +269,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     markSlow();
   });
   document.addEventListener("submit", (event) => {
-    if (event.defaultPrevented) return; // htmx sends it
+    if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // htmx sends it; the page stays
     unanswered.add(event);
     markSlow();
   });
@@ -419,6 +419,31 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     htmx
       .ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) })
       .then(() => hadFocus && !button.isConnected && document.querySelector(`${row} .${button.classList[0]}`)?.focus());
+  });
+
+  // ---- buttons that need a script: they copy what an element says, and print the page
+
+  /** The text of a field, or of each element with a text that is copied as it is. */
+  const textOf = (element) => element.value ?? [...element.querySelectorAll("code")].map((code) => code.textContent).join("\n");
+
+  /** Whether the text is in the clipboard. Without HTTPS browsers have no `navigator.clipboard`: then it is selected. */
+  const copy = async (element) => {
+    try {
+      await navigator.clipboard.writeText(textOf(element));
+      return true;
+    } catch {
+      if (element.select) element.select();
+      else getSelection().selectAllChildren(element);
+      return document.execCommand("copy");
+    }
+  };
+  for (const button of document.querySelectorAll("[data-copies], [data-prints]")) button.hidden = false;
+  document.addEventListener("click", async ({ target }) => {
+    if (target.closest("[data-prints]")) print();
+    const button = target.closest("[data-copies]");
+    if (!button || !(await copy(document.getElementById(button.dataset.copies)))) return;
+    button.textContent = button.dataset.done;
+    announce(button.dataset.done);
   });
 
   // The second click of a double click meant the first button, not the button that has replaced it.

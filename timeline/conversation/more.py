@@ -11,7 +11,6 @@ from accounts.signing_in.guards import match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
-from retwis_site.exceptions import NotShown
 from retwis_site.rendering.fragments import NOTHING
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe
@@ -23,7 +22,15 @@ from timeline.posts.html.post_cards import about_post, beginning_of
 from timeline.posts.reading.one_post import OnePost
 from timeline.relations.html import follow_button, person_menu
 from timeline.relations.relation import ask_standing
-from timeline.relations.relations import HIDES_NOTHING, REPOST, Hiding, ask_followed, ask_hiding, ask_muted_threads
+from timeline.relations.relations import (
+    HIDES_NOTHING,
+    REPOST,
+    BlocksViewer,
+    Hiding,
+    ask_followed,
+    ask_hiding,
+    ask_muted_threads,
+)
 from timeline.timelines.profile import ask_pinned
 
 IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
@@ -105,7 +112,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
         ),
     )
     if hiding.blocks.theirs:
-        raise NotShown
+        raise BlocksViewer
     by = rendering(request)
     viewer, profile = _viewer(by, them.uid), reverse("profile", args=[them.username])
     back = _back(request, profile)

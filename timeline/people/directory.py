@@ -12,7 +12,6 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
 from accounts.users.repository import ask_owner, ask_owners, ask_people
-from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
@@ -36,7 +35,7 @@ from timeline.people.lists import (
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
 from timeline.relations.relation import ask_standing
-from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relations import COMPARED, MUTE, BlocksViewer, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 
@@ -134,7 +133,7 @@ def _ask_may_see(pipe: Pipe, me: int | None, them: int) -> Result[None]:
 
     def read() -> None:
         if blocks.value.theirs:
-            raise NotShown
+            raise BlocksViewer
 
     return Result(read)
 

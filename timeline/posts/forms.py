@@ -73,6 +73,9 @@ def _body(label: str | Promise) -> PostField:
     )
 
 
+valid_token = RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")
+
+
 class EditForm(forms.Form):
     longest = LONGEST_POST
     body = _body(_("Your post"))
@@ -82,9 +85,7 @@ class PostForm(forms.Form):
     longest = LONGEST_POST
     body = _body(_("What's new?"))
     # Each shown form has its own token; a second click sends the same token, and so gives the same post.
-    token = forms.CharField(
-        required=False, widget=forms.HiddenInput, validators=[RegexValidator(r"\A[A-Za-z0-9_-]{1,64}\Z")]
-    )
+    token = forms.CharField(required=False, widget=forms.HiddenInput, validators=[valid_token])
 
     reply_to = PostIdField()
     quote = PostIdField()

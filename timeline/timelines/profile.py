@@ -8,7 +8,6 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, ask_people
-from retwis_site.exceptions import NotShown
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
@@ -23,6 +22,7 @@ from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
+    BlocksViewer,
     Comparison,
     FollowCounts,
     Hiding,
@@ -123,7 +123,7 @@ class Profiles:
             ),
         )
         if mine and mine.hiding.blocks.theirs:
-            raise NotShown
+            raise BlocksViewer
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid)]

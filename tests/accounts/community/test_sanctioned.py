@@ -20,7 +20,8 @@ from tests.support.stores.seam import failing_store
 ALICE, BOB = 1, 2
 OPEN = {
     *("register", "login", "logout", "password", "delete_account", "appearance", "language", "notification_settings"),
-    *("appeal", "sessions", "log_out_everywhere", "dismiss", "recover", "reset", "recovery", "invited"),
+    *("appeal", "sessions", "log_out_everywhere", "dismiss", "recover", "reset", "recovery", "recovery_file"),
+    "invited",
 }
 
 

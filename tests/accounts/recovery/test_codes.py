@@ -59,15 +59,30 @@ def test_two_users_never_share_a_field():
 
 def test_after_registering_one_sees_codes_without_typing_the_password_again(browser, raw):
     client = browser()
-    registered = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
-    answer = client.post("/register/", registered, follow=True)
-    assert answer.redirect_chain == [(SETTINGS, 302)]
-    page = answer.content.decode()
+    client.post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
+    page = client.get(SETTINGS).content.decode()
     assert "Skip this for now" in page
     assert 'name="password"' not in page
     page = client.post(SETTINGS).content.decode()
     assert {field_of(1, code) for code in shown(page)} == stored(raw)
     assert shown(client.get(SETTINGS).content.decode()) == []
+
+
+def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(browser, store, raw, alice, bob, codes):
+    of_bob = RecoveryCodes(store).make(2)
+    client = browser(alice)
+    answer = client.post(f"{SETTINGS}file/", {"codes": " ".join([codes[0], "<script>", of_bob[0], codes[1].upper()])})
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer["Content-Disposition"] == 'attachment; filename="recovery-codes.txt"'
+    assert "no-store" in answer["Cache-Control"]
+    title, how, *rest = answer.content.decode().splitlines()
+    assert (title, how) == (
+        "Recovery codes of @Alice on http://testserver",
+        "Each one sets a new password once: http://testserver/recover/",
+    )
+    assert rest == ["", codes[0], codes[1].upper()]
+    assert client.post(f"{SETTINGS}file/", {"codes": of_bob[0]})["Location"] == SETTINGS
+    assert client.get(f"{SETTINGS}file/").status_code == 405
 
 
 def test_later_the_password_is_asked_for(browser, store, raw, alice, codes):

@@ -19,7 +19,7 @@ FORM = {"username": "Alice", "password1": PASSWORD, "password2": PASSWORD}
 def test_registering_signs_in_at_once(browser):
     client = browser()
     response = client.post("/register/", FORM, follow=True)
-    assert response.redirect_chain == [("/settings/recovery/", 302)]
+    assert response.redirect_chain == [("/first-steps/", 302)]
     assert "Welcome, Alice!" in response.content.decode()
     assert 'action="/logout/"' in response.content.decode()
 

@@ -67,3 +67,10 @@ def test_a_wide_screen_has_a_third_column(page):
     assert aside.bounding_box()["x"] >= posts.bounding_box()["x"] + posts.bounding_box()["width"]
     page.set_viewport_size(TABLET)
     assert aside.bounding_box()["y"] > posts.bounding_box()["y"] + posts.bounding_box()["height"]
+
+
+def test_explore_is_in_the_bar_and_a_finger_finds_each_link_in_320_pixels(page):
+    page.set_viewport_size({"width": 320, "height": 600})
+    expect(links(page).filter(has_text="Explore")).to_be_visible()
+    boxes = [link.bounding_box() for link in links(page).all()]
+    assert all(box["width"] >= 44 and box["x"] >= 0 and box["x"] + box["width"] <= 320 for box in boxes)

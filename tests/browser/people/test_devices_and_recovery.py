@@ -76,11 +76,25 @@ def test_a_forgotten_password_is_replaced_with_a_code_from_the_registration(wind
     fill_in_registration(page, jon)
     said(page, f"Welcome, {jon}!")
     fits(page, scripts)
+    page.get_by_label("Display name").fill("Jonathan")
+    page.get_by_label("What's new?").fill("My first words")
+    page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Show new codes").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     codes = page.get_by_role("main").get_by_role("listitem").all_inner_texts()
     assert len(codes) == 10
     fits(page, scripts)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.path().read_text().splitlines()[3:] == codes
+    if scripts:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied.")).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()").splitlines() == codes
+    else:
+        expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+        expect(page.get_by_role("button", name="Print")).to_have_count(0)
     page.get_by_role("link", name="I have kept them").click()
     log_out(page)
     page.goto("/login/")

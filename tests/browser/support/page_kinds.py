@@ -269,6 +269,7 @@ ADDRESSES = {
     "compose, a reply": At("member", "/compose/?reply_to={newest}"),
     "edit": At("member", "/@{me}/{mine}/edit/"),
     "history": At("visitor", "/@{me}/{mine}/history/"),
+    "first steps": At("newcomer", "/first-steps/"),
     "settings": At("member", "/settings/"),
     "password": At("member", "/settings/password/"),
     "devices": At("member", "/settings/sessions/"),

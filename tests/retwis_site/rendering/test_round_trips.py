@@ -49,6 +49,7 @@ BUDGETS = [
     ("/sitemap.xml", True, 1, 1),
     ("/sitemap-people.xml", True, 2, 4),
     ("/settings/", True, 1, 2),
+    ("/first-steps/", True, 6, 30),  # cold, it also explores
     ("/@Alice/followers/?show=mutual", True, 3, 5),
     ("/@bob/following/?show=not-followed-back", True, 3, 5),
     ("/@Alice/following/?show=mutual", False, 3, 4),

@@ -1,7 +1,6 @@
 """One post of a user. It says why a post is not there, so it reads the post itself and caches nothing."""
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.exceptions import NotShown
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import Reading, trip
@@ -16,7 +15,7 @@ from timeline.posts.reading.records import (
     record_from,
     tombstone,
 )
-from timeline.relations.relations import ask_blocks
+from timeline.relations.relations import BlockedByViewer, BlocksViewer, ask_blocks
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:
@@ -61,7 +60,7 @@ class OnePost:
     def value(self) -> Record:
         """Raises NoSuchPost, PostDeleted, NotShown."""
         if self.is_hidden():
-            raise NotShown
+            raise BlocksViewer if self._blocks.value.theirs else BlockedByViewer
         return self.behind_blocks()
 
     @property

@@ -74,14 +74,26 @@ def test_the_page_of_a_muted_person_shows_their_posts(browser, store, alice, pid
     assert "By bob" in text_of(client.get(f"/@bob/{pid}/"))
 
 
-def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others(browser, store, alice, pid):
+def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others_and_where_to_go(browser, store, alice, pid):
     BlockedPeople(store).block(BOB, ALICE)
     client = browser(alice)
-    for address in ("/@bob/", f"/@bob/{pid}/"):
+    client.get("/")
+    for address in ("/@bob/", f"/@bob/{pid}/", "/@bob/followers/", "/@bob/more/"):
         response = client.get(address)
         assert response.status_code == 403
-        assert "You cannot see this." in text_of(response)
+        assert "You cannot see this. This person does not show you their profile and posts" in text_of(response)
+        for way in ("/", "/timeline/", "/people/"):
+            assert f'<a class="button{" quiet" if way != "/" else ""}" href="{way}">' in response.content.decode()
+        assert 'formaction="/logout/"' in response.content.decode()
         assert browser().get(address).status_code == 200
+
+
+def test_a_post_of_a_person_whom_the_viewer_blocks_leads_to_the_unblocking(browser, store, alice, pid):
+    BlockedPeople(store).block(ALICE, BOB)
+    response = browser(alice).get(f"/@bob/{pid}/")
+    assert response.status_code == 403
+    assert "You cannot see this. You block this person" in text_of(response)
+    assert '<a class="button" href="/@bob/">Their profile</a>' in response.content.decode()
 
 
 def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(browser, store, alice, pid):

@@ -1,0 +1,90 @@
+"""/first-steps/: where a new account comes first. Its profile, whom to follow, its first post; all may be left out."""
+
+import re
+
+import pytest
+import redis
+
+from tests.support.http.page_text import text_of
+from tests.support.people import PASSWORD
+from tests.support.stored_posts import write_recent
+from tests.support.stores.seam import failing_store
+from timeline.relations.relations import BlockedPeople, Follows
+
+URL = "/first-steps/"
+
+
+def test_from_registering_to_the_recovery_codes(browser, raw, store, alice, bob, carol):
+    for pid, uid in enumerate((1, 2, 3), 1):
+        write_recent(raw, pid, uid, body="Rye #Bread")
+    raw.set("next_post_id", "3")
+    raw.hset("tags", "bread", "Bread")
+    Follows(store).follow(1, 2)
+    client = browser()
+    registered = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
+    page = client.post("/register/", registered, follow=True)
+    assert page.redirect_chain == [(URL, 302)]
+    html = page.content.decode()
+    assert 'value="#bread"' in html
+    assert 'value="@bob"' in html
+    assert 'value="@Dora"' not in html
+    assert '<a href="/">Skip</a>' in html
+    chosen = ["#bread", "#nobody_wrote_this", "@bob", "@nobody", "@Dora", "@not a name", "bob"]
+    token = re.search(r'name="token" value="([^"]+)"', html)[1]
+    given = {"name": "Dora D.", "bio": "I bake.", "follow": chosen, "body": "Hello #bread", "token": token}
+    for _ in range(2):  # the second click
+        assert client.post(URL, given).headers["Location"] == "/settings/recovery/"
+    assert raw.hmget("user:4", "name", "bio") == ["Dora D.", "I bake."]
+    assert raw.zrange("following:4", 0, -1) == ["2"]
+    assert raw.zrange("tags_of:4", 0, -1) == ["bread"]
+    assert raw.zrange("updates:4", 0, -1) == ["4"]
+    assert raw.hget("post:4", "body") == "Hello #bread"
+    assert 'value="#bread"' not in client.get(URL).content.decode()
+    changed = client.post(URL, {**given, "body": "Hello again"})
+    assert changed.status_code == 422
+    assert "This form was already posted." in text_of(changed)
+    assert raw.zcard("updates:4") == 1
+    assert 'name="password"' not in client.get("/settings/recovery/").content.decode()
+
+
+def test_an_empty_form_changes_nothing(browser, raw, alice):
+    before = {key: raw.dump(key) for key in raw.keys("*")}
+    assert browser(alice).post(URL, {}).headers["Location"] == "/settings/recovery/"
+    assert {key: raw.dump(key) for key in raw.keys("*")} == before
+
+
+def test_a_form_with_errors_comes_back_with_what_was_typed_and_nothing_is_done(browser, raw, alice, bob):
+    given = {"name": "A" * 51, "bio": "b" * 161, "body": "c" * 281, "follow": ["@bob"], "token": "t"}
+    page = browser(alice).post(URL, given)
+    assert page.status_code == 422
+    html = page.content.decode()
+    for text in ("A" * 51, "b" * 161, "c" * 281, 'value="@bob" checked'):
+        assert text in html
+    assert html.count("1 character too many.") == 3
+    assert not raw.exists("following:1", "updates:1")
+    assert not raw.hexists("user:1", "bio")
+
+
+def test_nobody_follows_a_person_with_a_block_between_them(browser, raw, store, alice, bob, carol):
+    BlockedPeople(store).block(1, 2)
+    BlockedPeople(store).block(3, 1)
+    browser(alice).post(URL, {"follow": ["@bob", "@carol"]})
+    assert not raw.exists("following:1", "followers:2", "followers:3")
+
+
+def test_an_outage_keeps_what_was_typed_and_chosen(browser, alice, bob):
+    def fail():
+        raise redis.ConnectionError
+
+    client = browser(alice)
+    with failing_store(fail):
+        page = client.post(URL, {"name": "Ann", "body": "Hello", "follow": ["@bob", "#bread"]})
+    assert page.status_code == 503
+    html = page.content.decode()
+    for kept in ('value="Ann"', "Hello</textarea>", 'value="@bob"', 'value="#bread"'):
+        assert kept in html
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_visitor_logs_in_first(browser, raw, method):
+    assert getattr(browser(), method)(URL).headers["Location"].startswith("/login/?next=")
