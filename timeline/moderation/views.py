@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
@@ -24,6 +24,8 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
@@ -36,6 +38,7 @@ from timeline.moderation.reports import (
     SANCTIONS,
     Action,
     Deciding,
+    Decision,
     NewReport,
     Reason,
     Reports,
@@ -140,9 +143,8 @@ def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 
 
 ACTIONS = {
-    Action.DISMISS: gettext_lazy("Nothing: no rule is broken"),
-    Action.WARN: gettext_lazy("Warn the person"),
-    Action.DELETE: gettext_lazy("Delete the post"),
+    Action.DISMISS: gettext_lazy("Nothing"),
+    Action.WARN: gettext_lazy("Warn them"),
     Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
     Action.HIDE: gettext_lazy("Hide: only their followers see them"),
     Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
@@ -158,17 +160,17 @@ FOR_DAYS = (
 class ReasonForm(forms.Form):
     reason = TextField(
         LONGEST_REASON,
-        label=gettext_lazy("Why?"),
-        help_text=gettext_lazy("The log has it, and the person whom it concerns reads it."),
+        label=gettext_lazy("Reason"),
+        help_text=gettext_lazy("It is kept in the log. The person concerned reads it."),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
 
 class SanctionForm(ReasonForm):
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
+        label=gettext_lazy("Sanction"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
     )
-    days = forms.ChoiceField(label=gettext_lazy("For how long is a sanction?"), choices=FOR_DAYS, required=False)
+    days = forms.ChoiceField(label=gettext_lazy("Duration"), choices=FOR_DAYS, required=False)
     field_order = ("action", "days", "reason")
 
     @property
@@ -178,9 +180,38 @@ class SanctionForm(ReasonForm):
 
 
 class DecisionForm(SanctionForm):
+    """`action=post_deleted`, as the form had it before, stands for the deletion and nothing else."""
+
+    delete = forms.BooleanField(label=gettext_lazy("Delete the post"), required=False)
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in ACTIONS.items()]
+        label=gettext_lazy("What happens to the person?"),
+        help_text=gettext_lazy("“Nothing”, with no post deleted, means that no rule was broken."),
+        choices=[(action.value, label) for action, label in ACTIONS.items()],
     )
+    told = TextField(
+        LONGEST_REASON,
+        required=False,
+        label=gettext_lazy("Message to those who reported it"),
+        help_text=gettext_lazy(
+            "They are always told whether you have acted. Without a message of yours they also read the reason when no "
+            "rule was broken."
+        ),
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+    field_order = ("delete", "action", "days", "reason", "told")
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        if data is not None and data.get("action") == Action.DELETE:
+            data = data.copy()
+            data.update({"delete": "on"})
+            data["action"] = Action.DISMISS.value
+        super().__init__(data)
+
+    def decision(self, also: Sequence[int]) -> Decision:
+        """`also`: as in `Decision`."""
+        given = self.cleaned_data
+        action = Action(given["action"])
+        return Decision(action, given["reason"], self.number_of_days, given["delete"], given["told"], tuple(also))
 
 
 # ---- How the pages of staff are made.
@@ -275,9 +306,11 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
-        "things": [(one, label_of(one.newest.about.reason, one.newest.about.rule)) for one in found.things],
+        "things": found.things,
         "older": found.older,
-        "appeals": [(appeal, names[appeal.uid]) for appeal in asked.appeals],
+        "appeals": [
+            (appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals
+        ],
         "older_appeals": asked.older,
     }
     return staff_page(request, "queue.html", context)
@@ -286,16 +319,20 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @staff_required
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
-    """A report, and the decision about it. Round trips of a POST: those of `Deciding.decide`, and four."""
+    """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
+    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and seven."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
         raise Http404
+    about = about_person(store, found.about.whom)
+    others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
+    chosen = request.POST.getlist("also") if request.method == "POST" else None
     form = DecisionForm(typed(request))
     if form.is_valid():
-        action, reason = Action(form.cleaned_data["action"]), form.cleaned_data["reason"]
         try:
-            Deciding(store).decide(found, action, reason, form.number_of_days, me.uid)
+            also = [one.pid for one in others if str(one.pid) in (chosen or ())]
+            Deciding(store).decide(found, form.decision(also), me.uid)
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
@@ -303,10 +340,11 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision}
-    about = about_person(store, found.about.whom)
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
     context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
+    context["others"] = [(one, str(one.pid) in chosen if chosen is not None else "all" in request.GET) for one in others]
+    context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)
 
 
