@@ -19,7 +19,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.moderation.reports import PREFIX, RULE, Action, Reason, Report, Reports
+from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
 from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.repository import Posts
 
@@ -165,7 +165,6 @@ def in_words(what: str) -> str:
 # ---- What has happened about a person: reports, and acts of staff.
 
 
-REPORTS_SHOWN = 50  # about one person
 POSTS_SHOWN = 10
 
 
@@ -183,15 +182,18 @@ class NamedAct(NamedTuple):
 def about_person(store: Store, uid: int) -> dict[str, Any]:
     """The name of a person, what staff has done about them, and the newest reports about them: `reports`, each with its
     decision in words, and `open`, what of it waits for one. Five round trips."""
-    reports: list[Report] = Reports(store).about(uid, REPORTS_SHOWN)
+    reports = Reports(store).about(uid, REPORTS_SHOWN)
     return {
         "name": names_of(store, {uid})[uid],
-        "reports": [
-            (_reported([one]), in_words(one.decision.what) if one.decision is not None else "") for one in reports
-        ],
+        "reports": with_decisions(reports),
         "open": grouped(one for one in reports if one.decision is None),
         "acts": named(store, Log(store).about(uid).acts),
     }
+
+
+def with_decisions(reports: Iterable[Report]) -> list[tuple[Reported, str]]:
+    """Each report with its decision in words, which are empty while it is open. No round trip."""
+    return [(_reported([one]), in_words(one.decision.what) if one.decision is not None else "") for one in reports]
 
 
 class ShownPost(NamedTuple):
@@ -208,15 +210,17 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
     ones. Two round trips."""
     key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
     pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
+    return {"posts": own_posts(store, uid, pids), "older": pids[-1] if len(pids) == POSTS_SHOWN else None}
+
+
+def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
+    """Those of these posts that stand and that this person has written. One round trip."""
     found, _missing = Posts(store).read(pids)
-    return {
-        "posts": [
-            ShownPost(one.pid, one.body, *moment(one.time, active_language()))
-            for one in found
-            if one.links.repost_of is None
-        ],
-        "older": pids[-1] if len(pids) == POSTS_SHOWN else None,
-    }
+    return [
+        ShownPost(one.pid, one.body, *moment(one.time, active_language()))
+        for one in found
+        if one.uid == uid and one.links.repost_of is None
+    ]
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:

@@ -34,6 +34,7 @@ from timeline.posts.repository import Posts
 
 
 LONGEST_NOTE = 500  # characters
+REPORTS_SHOWN = 50  # about one person
 RULE = "rule:"  # the reason `rule:3` names the third rule of the site
 PREFIX = "report:"  # decisions are called so in the log
 
@@ -291,9 +292,9 @@ def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
 #
 # A decision is one act of staff, in the field `decision` of the report. HSETNX writes it: that is the commit, and it
 # decides between two moderators. The act says all that staff wants: which posts and whom it is about, whether the posts
-# go, what is imposed, what those who have reported are told. All else follows from it, and a worker can do it again: the
-# posts are deleted and the sanction imposed, all other open reports about the same things get the same decision, the
-# people are told, and the reports leave the queue.
+# go, what is imposed, what those who have reported are told. All else follows from it, and a worker can do it again:
+# the posts are deleted and the sanction imposed, all other open reports about the same things get the same decision,
+# the people are told, and the reports leave the queue.
 
 
 A_DAY = 24 * 3600  # seconds

@@ -1,7 +1,8 @@
 """Reporting a person or a post, and the pages of staff, which do not exist for others."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django import forms
@@ -14,11 +15,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.records import Records
+from accounts.community.records import LONGEST_NOTE as NOTE_LENGTH
+from accounts.community.records import Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import for_forms, login_required, staff_required
+from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
@@ -30,10 +32,23 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.moderation.feature import REPORTS
-from timeline.moderation.queue import Queue, about_person, in_words, label_of, named, names_of, posts_of, queue, reasons
+from timeline.moderation.queue import (
+    Queue,
+    about_person,
+    in_words,
+    label_of,
+    named,
+    names_of,
+    own_posts,
+    posts_of,
+    queue,
+    reasons,
+    with_decisions,
+)
 from timeline.moderation.reports import (
     A_DAY,
     LONGEST_NOTE,
+    REPORTS_SHOWN,
     RULE,
     SANCTIONS,
     Action,
@@ -45,9 +60,9 @@ from timeline.moderation.reports import (
     require_may_act,
 )
 from timeline.people.directory import People, search_query
-from timeline.posts.entities import NoSuchPost, Post
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post_or_hidden
-from timeline.posts.repository import Posts
+from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding
 from timeline.timelines.pagination import post_cursor
@@ -171,7 +186,7 @@ class SanctionForm(ReasonForm):
         label=gettext_lazy("Sanction"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
     )
     days = forms.ChoiceField(label=gettext_lazy("Duration"), choices=FOR_DAYS, required=False)
-    field_order = ("action", "days", "reason")
+    field_order: Sequence[str] = ("action", "days", "reason")
 
     @property
     def number_of_days(self) -> int:
@@ -214,6 +229,34 @@ class DecisionForm(SanctionForm):
         return Decision(action, given["reason"], self.number_of_days, given["delete"], given["told"], tuple(also))
 
 
+class DeletionForm(ReasonForm):
+    """Deletes chosen posts of a person. It stands on the page of another form with the same field."""
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id="deletion_%s")
+
+
+class NoteForm(forms.Form):
+    note = TextField(
+        NOTE_LENGTH,
+        label=gettext_lazy("Note"),
+        help_text=gettext_lazy("Only staff reads it. The person is not told."),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+
+
+class NothingChosen(Refused):
+    message = gettext_lazy("Choose at least one post.")
+
+
+# What staff does about a person, by `act`; a sanction without it.
+FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
+    **dict.fromkeys(("grant", "refuse", "lift", "link"), ReasonForm),
+    "delete": DeletionForm,
+    "note": NoteForm,
+}
+
+
 # ---- How the pages of staff are made.
 
 
@@ -226,9 +269,6 @@ def staff_page(
 
 
 # ---- The pages on which staff finds a person, reads what is known of them, and acts.
-
-
-NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
 
 
 @staff_required
@@ -247,19 +287,22 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
-    `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
+    `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
+    or `note`."""
     store, before = connect(), post_cursor(request.GET.get("before"))
     try:
         record = Records(store).find(username)
     except NoSuchUser:
         raise Http404 from None
-    act = request.POST.get("act", "")
-    form = (ReasonForm if act in NO_SANCTION else SanctionForm)(typed(request))
+    act, them = request.POST.get("act", ""), record.user
+    form = FORMS.get(act, SanctionForm)(typed(request))
+    posts = posts_of(store, them.uid, before)
+    chosen = [one.pid for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     link = ""
     if form.is_valid():
         try:
-            require_may_act(store, me.uid, record.user.uid)
-            link = _do(store, act, form, record.user, me)
+            require_may_act(store, me.uid, them.uid, Action.DELETE if act == "delete" else None)
+            link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
@@ -267,15 +310,38 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
     state = in_words(record.standing.imposed.state) if record.standing is not None else ""
+    context: dict[str, Any] = {"record": record, "state": state, "link": link, "before": before}
+    context |= _forms(act, form) | about_person(store, them.uid) | posts
+    context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
+    context["notes"] = named(store, StaffNotes(store).about(them.uid))
+    context["invited"] = invited_by(store, them.uid)
+    return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
+
+
+def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
+    """The forms of the page of a person, with the one that was sent."""
+    place = {"delete": "deletion", "note": "note"}.get(act, "form")
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
-    context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
-    context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
-    context["invited"] = invited_by(store, record.user.uid)
-    return staff_page(request, "person.html", context, 200 if link else None)
+    empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
+    return {**empty, "sanctions": sanctions, place: form}
 
 
-def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
+def _delete(store: Store, author: int, pids: Sequence[int], form: forms.Form, me: User) -> str:
+    """Delete these posts of one author. The round trips of `delete_by_staff` for each. Returns an empty text. Raises
+    NothingChosen."""
+    if not pids:
+        raise NothingChosen
+    for pid in pids:
+        with suppress(NoSuchPost, PostDeleted):  # its author was faster
+            delete_by_staff(store, pid, me.uid, form.cleaned_data["reason"])
+    return ""
+
+
+def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
     """Do what the form says. Returns the address of a new link; empty for everything else. Raises Refused."""
+    if isinstance(form, NoteForm):
+        StaffNotes(store).add(them.uid, me.uid, form.cleaned_data["note"])
+        return ""
     reason = form.cleaned_data["reason"]
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
@@ -289,6 +355,34 @@ def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
         until = int(time.time()) + days * A_DAY if days else 0
         Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
     return ""
+
+
+@staff_required
+@for_forms
+def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """A post with the reports about it, also one of a suspended person. A POST deletes it, and leads back to the page
+    that has the form."""
+    store = connect()
+    author = Users(store).find(username)
+    if author is None:
+        raise Http404
+    found = own_posts(store, author, [pid])
+    reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
+    if not found and not reports:
+        raise Http404
+    form = ReasonForm(typed(request))
+    if form.is_valid() and found:
+        try:
+            require_may_act(store, me.uid, author, Action.DELETE)
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            _delete(store, author, [pid], form, me)
+            messages.success(request, _("The post was deleted."))
+            return redirect(page_of_form(request))
+    context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
+    context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
+    return staff_page(request, "post.html", context)
 
 
 # ---- The queue, a report, the log
@@ -308,9 +402,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
         "has_reports": appealed is None,
         "things": found.things,
         "older": found.older,
-        "appeals": [
-            (appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals
-        ],
+        "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
         "older_appeals": asked.older,
     }
     return staff_page(request, "queue.html", context)
@@ -343,7 +435,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
     context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
-    context["others"] = [(one, str(one.pid) in chosen if chosen is not None else "all" in request.GET) for one in others]
+    context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
     context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)
 
@@ -371,5 +463,6 @@ urlpatterns = [
     path("moderation/reports/<id:rid>/", report, name="moderation_report"),
     path("moderation/people/", people, name="moderation_people"),
     path("moderation/people/<username:username>/", person, name="moderation_person"),
+    path("moderation/people/<username:username>/<id:pid>/", post, name="moderation_post"),
     path("moderation/log/", log, name="moderation_log"),
 ]

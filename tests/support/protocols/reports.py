@@ -71,7 +71,9 @@ def assert_decisions_are_carried_out(raw, where):
                 assert imposed == [action], where
             elif action is Action.DELETE:
                 pids = {int(pid) for pid in (act["post"], *act.get("also", "").split())} - {0}
-                assert sorted(one["post"] for one in lines if one["what"] == "report:post_deleted") == sorted(pids), where
+                assert sorted(one["post"] for one in lines if one["what"] == "report:post_deleted") == sorted(pids), (
+                    where
+                )
                 assert all(raw.hexists(f"post:{pid}", "deleted") for pid in pids), where
             else:
                 assert [one["what"] for one in lines].count(f"report:{action}") == 1, where
