@@ -104,6 +104,9 @@ class Feature:
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
     # How many things wait for a decision of staff: one command, in the same round trip, for staff alone.
     waiting: AskWaiting | None = None
+    # What staff finds behind "More" of a person, or of a post of theirs: HTML, from the request, the person and the id
+    # of the post. It may make round trips of its own. Others ask nothing.
+    staff_menu: Callable[[Any, Any, int | None], str] | None = None
     account_lines: AccountLines | None = None  # for the personal download
     site_lines: Sequence[SiteLines] = ()  # for the file of the whole site; a type may name what types before it have
     relations: Sequence[Any] = ()  # `Relation` of timeline/relations: what users do with people and posts

@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.answers import finish_application
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
-from accounts.community.lines import JOINING, LOG, SANCTIONS, SITE, STAFF, account_lines
+from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
 from accounts.community.sanctions import (
     ask_open,
@@ -39,7 +39,7 @@ FEATURE = Feature(
     inconsistencies=lambda store: [*CommunityChecks(store).inconsistencies(), *JoiningChecks(store).inconsistencies()],
     orphans=lambda store: [*CommunityChecks(store).orphans(), *JoiningChecks(store).orphans()],
     account_lines=account_lines,
-    site_lines=(STAFF, SANCTIONS, LOG, SITE, *JOINING),
+    site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
     remove_account=remove_community,
     form_fields={
         "appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden")),

@@ -35,6 +35,7 @@ from retwis_site.maintenance.lines import (
     TIME_OR_NULL,
     fields_of_users,
     lines_of,
+    rows_of_users,
     seconds,
     uids_in_order,
 )
@@ -188,11 +189,25 @@ def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
         queue_act(writes, Act(**{field: line[field] for field in ACT}))
 
 
+def _read_notes(store: Store) -> Iterator[Line]:
+    """What staff notes about people, by the id of the user, newest first. The round trips of `rows_of_users`."""
+    for uid, line, _ in rows_of_users(store, keys.staff_notes):
+        if (note := read_act(keys.staff_notes(uid), line)) is not None:
+            yield note.fields()
+
+
+def _write_notes(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        note = Act(**{field: line[field] for field in ACT})
+        writes.zadd(keys.staff_notes(note.whom), {note.line(): note.at})
+
+
 STAFF = SiteLines("staff", lambda line: {"user": ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
 SANCTIONS = SiteLines(
     *("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions), users=("user",), finish=_recount
 )
 LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)
+NOTES = SiteLines("staff_note", lambda line: ACT | {"whom": ID}, _read_notes, _write_notes, users=("whom",))
 
 
 # ---- The site's own words

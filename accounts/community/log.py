@@ -21,6 +21,7 @@ from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20
 LONGEST_REASON = 500  # characters
+MAY_BE_ABSENT = ("also", "told")  # from a line, as in those of before
 FIRST_YEAR = 2026  # of the log
 
 
@@ -40,6 +41,9 @@ class Act:
     until: int = 0  # unix seconds; 0: without an end
     at: int = field(default_factory=_now)  # unix milliseconds
     id: str = field(default_factory=nonce)
+    # Of a decision about reports alone; its lines in the log are without them.
+    also: str = ""  # what else it is about: pids with spaces between; 0: the person
+    told: str = ""  # the moderator's own words to those who have reported; empty: the site's
 
     @property
     def when(self) -> int:
@@ -51,7 +55,7 @@ class Act:
         return json.dumps(self.fields(), ensure_ascii=False, sort_keys=True)
 
     def fields(self) -> dict[str, str | int]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value or name not in MAY_BE_ABSENT}
 
     def evidence(self) -> dict[str, str]:
         """The field of a hash that proves, until the line is in the log, that the act was done."""
@@ -70,7 +74,7 @@ def read_act(key: str, line: str) -> Act | None:
     except (ValueError, TypeError, RecursionError):
         note_bad(key, line)
         return None
-    texts, numbers = (act.what, act.reason, act.id), (act.by, act.whom, act.post, act.until, act.at)
+    texts, numbers = (act.what, act.reason, act.id, act.also, act.told), (act.by, act.whom, act.post, act.until, act.at)
     if not all(isinstance(text, str) for text in texts) or not all(_is_number(number) for number in numbers):
         note_bad(key, line)
         return None

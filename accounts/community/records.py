@@ -1,9 +1,12 @@
-"""What staff may know of a person, whatever is imposed on them."""
+"""What staff may know of a person, whatever is imposed on them; and what staff notes about a person, for itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from accounts.community.log import Act, read_act
 from accounts.community.sanctions import SanctionCase, case_in
 from accounts.signing_in.sessions.entities import sessions_in
+from accounts.users.deletion import is_deleted
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import Users, role_of
 from retwis_site.store import keys
@@ -71,3 +74,32 @@ class Records:
             bio=fields.get("bio", ""),
             language=fields.get("language", ""),
         )
+
+
+# ---- Notes. Staff alone reads them: no page and no download of the person has them.
+
+
+NOTE = "note"  # what a note is called as an act
+LONGEST_NOTE = 1000  # characters
+NOTES_SHOWN = 50
+
+
+class StaffNotes:
+    """The notes of staff about people."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, uid: int, by: int, text: str) -> None:
+        """Note something about a person. Two round trips; three where the account is deleted: nothing stays then, as in
+        `Log.write`."""
+        note = Act(what=NOTE, whom=uid, by=by, reason=text)
+        self._store.zadd(keys.staff_notes(uid), {note.line(): note.at})
+        if is_deleted(self._store.hget(keys.user(uid), "deleted")):
+            self._store.unlink(keys.staff_notes(uid))
+
+    def about(self, uid: int) -> Sequence[Act]:
+        """The newest notes about a person; `reason` has the text. One round trip."""
+        key = keys.staff_notes(uid)
+        lines = self._store.zrevrange(key, 0, NOTES_SHOWN - 1)
+        return [note for line in lines if (note := read_act(key, line)) is not None]

@@ -328,6 +328,11 @@ acts = OfId(
     "acts:<uid>", ZSet(TEXT, OTHER), "the lines of the log about this user", BY_ACTS, truth=True, goes=True,
     jobs="sanction:{owner} role:{owner}",
 )
+staff_notes = OfId(
+    "staff_notes:<uid>", ZSet(TEXT, OTHER),
+    "what staff notes about this user, for itself: lines as in the log, score = when (unix ms)", BY_ACTS, truth=True,
+    goes=True, of_unknown="notes about unknown users",
+)
 appeals = One(
     "appeals", ZSet(TEXT, SECONDS), "open appeals: `<uid>:<id of the act>`, score = since when (unix s)", BY_WORK,
     jobs="appeal:{member}",

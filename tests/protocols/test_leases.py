@@ -39,7 +39,7 @@ from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.reading.records import Version
@@ -107,7 +107,7 @@ def lifted(store, raw):
 def decided(store, raw):
     make_admin(store, CAROL)
     found = report(store, ALICE, BOB, 1)
-    return lambda: Deciding(store).decide(found, Action.DELETE, WHY, 0, CAROL)
+    return lambda: Deciding(store).decide(found, Decision(Action.DELETE, WHY), CAROL)
 
 
 def demoted(store, raw):

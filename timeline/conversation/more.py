@@ -10,8 +10,10 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import User
 from accounts.users.html import person, titled
-from retwis_site.rendering.fragments import NOTHING
+from retwis_site.features import features
+from retwis_site.rendering.fragments import NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import trip
@@ -46,7 +48,8 @@ REPOSTING = Page("timeline/conversation/reposting.html", here="reposting")
 @require_safe
 @never_fresh
 def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    """All actions on a post, for those who see its page. One round trip with cached uids. Raises NoSuchUser,
+    """All actions on a post, for those who see its page. One round trip with cached uids, and those of `staff_menu` for
+    staff. Raises NoSuchUser,
     AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
     author, (found, pinned, muted_threads, hiding) = request.viewer.ask_about(
         username,
@@ -65,7 +68,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         **about_post(author, pid),
         origin=origin_of(request),
         viewer=_viewer(by, author.uid),
-        is_staff=by.viewer.is_staff,
+        staff_menu=_staff_menu(request, by, author, pid),
         is_pinned=pinned == pid,
         is_muted=str(post.links.root or pid) in muted_threads,
         author_is_muted=hiding.muted,
@@ -123,7 +126,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
         **person(them, by.language),
         **titled(them),
         viewer=viewer,
-        is_staff=by.viewer.is_staff,
+        staff_menu=_staff_menu(request, by, them, None),
         button=follow_button(them, them.uid in followed, by) if is_other and not hiding.blocks.mine else NOTHING,
         menu=person_menu(them, hiding, by, back) if is_other else NOTHING,
         after_login=quote(profile),
@@ -136,6 +139,13 @@ def _no_repost(post: Post) -> Post:
     if post.links.repost_of is not None:
         raise NoSuchPost(post.pid)
     return post
+
+
+def _staff_menu(request: RetwisRequest, by: Rendering, person: User, pid: int | None) -> Html:
+    """What staff can do about another person, or a post of theirs; nothing for all others."""
+    if not by.viewer.is_staff or by.me == person.uid:
+        return NOTHING
+    return joined(one.staff_menu(request, person, pid) for one in features() if one.staff_menu is not None)
 
 
 def _back(request: RetwisRequest, own: str) -> str:

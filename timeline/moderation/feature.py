@@ -6,6 +6,7 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
+from timeline.moderation.html import staff_menu
 from timeline.moderation.reports import ask_open, finish_report
 from timeline.moderation.upkeep import REPORTS as REPORT_LINES
 from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
@@ -29,6 +30,7 @@ FEATURE = Feature(
     jobs={"report": finish_report},
     limits=(REPORTS,),
     waiting=ask_open,
+    staff_menu=staff_menu,
     form_fields={"report_person": _REPORT, "report_post": _REPORT},
     inconsistencies=lambda store: ReportChecks(store).inconsistencies(),
     orphans=lambda store: ReportChecks(store).orphans(),

@@ -1,5 +1,6 @@
 """What the pages of staff read, and how they say it: the queue of open reports, and what is known of a person."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,18 +19,34 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_ids
-from timeline.moderation.reports import PREFIX, RULE, Action, Reason, Report, Reports
+from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
+from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.repository import Posts
 
 READ = 200  # reports of a page
 
 
+NAMED = 3  # of those who have reported something
+BEGINNING = 200  # characters of a reported text
+
+
 class Reported(NamedTuple):
-    """A person or a post with its open reports."""
+    """A person or a post with its open reports, as a page of staff shows it."""
 
     newest: Report
-    name: str  # of the person; empty for an unknown one
-    reporters: int
+    times: int  # reports
+    label: str  # why, in words
+    beginning: str  # of the text of the post
+    iso: str  # when the newest report was made, for a machine
+    when: str
+    name: str = ""  # of the person; empty for an unknown one
+    reporters: str = ""  # names of those who have reported it, newest first; without deleted accounts
+    of_person: int = 0  # reports of the page about the person, when some are about something else; else 0
+
+    @property
+    def pid(self) -> int:
+        """0: the person is reported."""
+        return self.newest.about.pid or 0
 
 
 class Queue(NamedTuple):
@@ -40,8 +57,8 @@ class Queue(NamedTuple):
 def queue(store: Store, before: int | None) -> Queue:
     """The newest READ open reports below this id, grouped. Three round trips."""
     reports = Reports(store).open(before, READ)
-    names = names_of(store, {report.about.whom for report in reports})
-    return Queue(_grouped(reports, names), reports[-1].rid if len(reports) == READ else None)
+    names = names_of(store, {uid for report in reports for uid in (report.about.whom, report.who) if uid})
+    return Queue(_named(reports, names), reports[-1].rid if len(reports) == READ else None)
 
 
 def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
@@ -50,13 +67,38 @@ def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
     return {uid: name or "" for uid, name in names.items()}
 
 
-def _grouped(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
+def grouped(reports: Iterable[Report]) -> list[Reported]:
+    """What is reported, each once, the newest first. No round trip."""
+    return [_reported(some) for some in _by_thing(reports).values()]
+
+
+def _by_thing(reports: Iterable[Report]) -> dict[str, list[Report]]:
     groups: dict[str, list[Report]] = {}
     for report in reports:
         groups.setdefault(report.about.thing, []).append(report)
-    return [
-        Reported(some[0], names[some[0].about.whom], len({report.who for report in some})) for some in groups.values()
-    ]
+    return groups
+
+
+def _reported(reports: Sequence[Report]) -> Reported:
+    newest = reports[0]
+    label, beginning = label_of(newest.about.reason, newest.about.rule), beginning_of(newest.about.body, BEGINNING)
+    return Reported(newest, len(reports), label, beginning, *moment(newest.when, active_language()))
+
+
+def _named(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
+    groups, of_person = _by_thing(reports), Counter(report.about.whom for report in reports)
+    found = []
+    for some in groups.values():
+        whom = some[0].about.whom
+        told_by = [f"@{names[uid]}" for uid in dict.fromkeys(one.who for one in some) if uid and names[uid]]
+        found.append(
+            _reported(some)._replace(
+                name=names[whom],
+                reporters=listed(*told_by[:NAMED]) if told_by else "",
+                of_person=of_person[whom] if of_person[whom] > len(some) else 0,
+            )
+        )
+    return found
 
 
 # ---- Why something is reported, in words.
@@ -111,17 +153,18 @@ ACTS = {
 
 def in_words(what: str) -> str:
     """An act in words; an act of another version as it is stored. A change of the site names the changed fields."""
+    if what.startswith(PREFIX):
+        return listed(*(str(ACTS.get(name, name)) for name in what.removeprefix(PREFIX).split(",")))
     if what.startswith(SITE):
         names = what.removeprefix(SITE).split(",")
         fields = [str(SiteForm.base_fields[name].label) if name in SiteForm.base_fields else name for name in names]
         return gettext("Site changed: %(fields)s") % {"fields": listed(*fields)}
-    return str(ACTS.get(what.removeprefix(PREFIX), what))
+    return str(ACTS.get(what, what))
 
 
 # ---- What has happened about a person: reports, and acts of staff.
 
 
-REPORTS_SHOWN = 50  # about one person
 POSTS_SHOWN = 10
 
 
@@ -137,20 +180,20 @@ class NamedAct(NamedTuple):
 
 
 def about_person(store: Store, uid: int) -> dict[str, Any]:
-    """The name of a person, what staff has done about them, and the reports about them. Five round trips."""
-    reports: list[Report] = Reports(store).about(uid, REPORTS_SHOWN)
+    """The name of a person, what staff has done about them, and the newest reports about them: `reports`, each with its
+    decision in words, and `open`, what of it waits for one. Five round trips."""
+    reports = Reports(store).about(uid, REPORTS_SHOWN)
     return {
         "name": names_of(store, {uid})[uid],
-        "reports": [
-            (
-                one,
-                label_of(one.about.reason, one.about.rule),
-                in_words(one.decision.what) if one.decision is not None else "",
-            )
-            for one in reports
-        ],
+        "reports": with_decisions(reports),
+        "open": grouped(one for one in reports if one.decision is None),
         "acts": named(store, Log(store).about(uid).acts),
     }
+
+
+def with_decisions(reports: Iterable[Report]) -> list[tuple[Reported, str]]:
+    """Each report with its decision in words, which are empty while it is open. No round trip."""
+    return [(_reported([one]), in_words(one.decision.what) if one.decision is not None else "") for one in reports]
 
 
 class ShownPost(NamedTuple):
@@ -167,15 +210,17 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
     ones. Two round trips."""
     key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
     pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
+    return {"posts": own_posts(store, uid, pids), "older": pids[-1] if len(pids) == POSTS_SHOWN else None}
+
+
+def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
+    """Those of these posts that stand and that this person has written. One round trip."""
     found, _missing = Posts(store).read(pids)
-    return {
-        "posts": [
-            ShownPost(one.pid, one.body, *moment(one.time, active_language()))
-            for one in found
-            if one.links.repost_of is None
-        ],
-        "older": pids[-1] if len(pids) == POSTS_SHOWN else None,
-    }
+    return [
+        ShownPost(one.pid, one.body, *moment(one.time, active_language()))
+        for one in found
+        if one.uid == uid and one.links.repost_of is None
+    ]
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:

@@ -8,6 +8,7 @@ stands before it, so a worker lists the report when the process dies after it.
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, stored_id, stored_ids
+from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
@@ -33,6 +34,7 @@ from timeline.posts.repository import Posts
 
 
 LONGEST_NOTE = 500  # characters
+REPORTS_SHOWN = 50  # about one person
 RULE = "rule:"  # the reason `rule:3` names the third rule of the site
 PREFIX = "report:"  # decisions are called so in the log
 
@@ -47,7 +49,7 @@ class Reason(StrEnum):
 
 
 class Action(StrEnum):
-    """What staff decides about a report."""
+    """What staff decides about a report. DELETE may stand before another one."""
 
     DISMISS = "dismissed"
     WARN = "warned"
@@ -91,19 +93,36 @@ class Report(NamedTuple):
         return self.rid // 1_000_000
 
     @property
+    def actions(self) -> tuple[Action, ...]:
+        """What was decided; empty for an open report."""
+        return actions_of(self.decision) if self.decision is not None else ()
+
+    @property
     def action(self) -> Action | None:
-        """What was decided; None for an open report."""
-        return action_of(self.decision) if self.decision is not None else None
+        """What was decided about the person, or else about the post; None for an open report."""
+        return self.actions[-1] if self.actions else None
+
+    @property
+    def deleted(self) -> list[int]:
+        """The ids of the posts that the decision deletes."""
+        pids = pids_of(self.decision) if self.decision is not None and Action.DELETE in self.actions else []
+        return [pid for pid in pids if pid]
 
 
 def thing_of(whom: int, pid: int | None) -> str:
     return f"{whom}:{pid or 0}"
 
 
-def action_of(act: Act) -> Action | None:
-    """The action of a decision, from its act; None for any other act."""
-    name = act.what.removeprefix(PREFIX)
-    return Action(name) if act.what.startswith(PREFIX) and name in list(Action) else None
+def actions_of(act: Act) -> tuple[Action, ...]:
+    """The actions of a decision, from its act: `report:post_deleted,frozen` has two. Empty for any other act."""
+    names = act.what.removeprefix(PREFIX).split(",")
+    is_decision = act.what.startswith(PREFIX) and all(name in list(Action) for name in names)
+    return tuple(map(Action, names)) if is_decision else ()
+
+
+def pids_of(act: Act) -> list[int]:
+    """What a decision is about: the ids of posts, each once; 0: the person."""
+    return [*dict.fromkeys([act.post, *stored_numbers("decision", act.also.split())])]
 
 
 # ---- Repository
@@ -272,13 +291,14 @@ def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
 # ---- Decisions about reports.
 #
 # A decision is one act of staff, in the field `decision` of the report. HSETNX writes it: that is the commit, and it
-# decides between two moderators. All else follows from it, and a worker can do it again: the post is deleted or the
-# sanction imposed, all other open reports about the same thing get the same decision, the people are told, and the
-# reports leave the queue.
+# decides between two moderators. The act says all that staff wants: which posts and whom it is about, whether the posts
+# go, what is imposed, what those who have reported are told. All else follows from it, and a worker can do it again:
+# the posts are deleted and the sanction imposed, all other open reports about the same things get the same decision,
+# the people are told, and the reports leave the queue.
 
 
 A_DAY = 24 * 3600  # seconds
-MOST_CHUNKS = 2  # of reports about the same thing that the request itself closes
+MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the request itself carries out
 
 
 class DecidedAlready(Refused):
@@ -293,6 +313,38 @@ class NoPost(Refused):
     message = _("This report is about no post.")
 
 
+class Decision(NamedTuple):
+    """What staff decides about a report, and with it about other things of the same person that were reported."""
+
+    action: Action  # about the person; DELETE: nothing but the deletion
+    reason: str
+    days: int = 0  # of a sanction; 0: until it is lifted
+    deletes: bool = False  # the posts, too
+    told: str = ""  # to those who have reported
+    also: tuple[int, ...] = ()  # ids of other reported posts; 0: the person
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """As they are stored. A deletion without anything else is that alone."""
+        if not self.deletes:
+            return (self.action,)
+        is_alone = self.action in (Action.DISMISS, Action.DELETE)
+        return (Action.DELETE,) if is_alone else (Action.DELETE, self.action)
+
+    def act(self, about: NewReport, by: int) -> Act:
+        has_end = self.days and self.action in SANCTIONS
+        return Act(
+            what=f"{PREFIX}{','.join(self.actions)}",
+            by=by,
+            whom=about.whom,
+            post=about.pid or 0,
+            reason=self.reason,
+            until=int(time.time()) + self.days * A_DAY if has_end else 0,
+            also=" ".join(map(str, self.also)),
+            told=self.told,
+        )
+
+
 class Deciding:
     """Decides reports."""
 
@@ -300,35 +352,27 @@ class Deciding:
         self._store = store
         self._outbox = Outbox(store)
 
-    def decide(self, report: Report, action: Action, reason: str, days: int, by: int) -> None:
-        """Decide a report, and with it all open reports about the same thing. `days`: how long a sanction lasts; 0:
-        until it is lifted. Some sixteen round trips for a single report. Raises DecidedAlready, NotYours, NoPost."""
-        if action is Action.DELETE and report.about.pid is None:
+    def decide(self, report: Report, decision: Decision, by: int) -> None:
+        """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
+        report, ten more for each further post that is deleted. Raises DecidedAlready, NotYours, NoPost."""
+        act = decision.act(report.about, by)
+        if Action.DELETE in decision.actions and not any(pids_of(act)):
             raise NoPost
-        require_may_act(self._store, by, report.about.whom, action)
-        until = int(time.time()) + days * A_DAY if days and action in SANCTIONS else 0
-        act = Act(
-            what=f"{PREFIX}{action}",
-            by=by,
-            whom=report.about.whom,
-            post=report.about.pid or 0,
-            reason=reason,
-            until=until,
-        )
+        require_may_act(self._store, by, report.about.whom, decision.action)
         job = self._outbox.add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
             raise DecidedAlready
         with suppress(LeaseEnded):
-            for number, _chunk in enumerate(Deciding(job.store).finish(report.rid)):
-                if number == MOST_CHUNKS:
+            for number, _step in enumerate(Deciding(job.store).finish(report.rid)):
+                if number == MOST_STEPS:
                     job.replace(job_of(report.rid))  # a worker does the rest
                     return
             job.done()
 
     def finish(self, rid: int) -> Iterator[None]:
-        """Finish what was begun: list an open report, or carry out the decision about a decided one, in chunks of
-        reports. Does nothing when the report is gone."""
+        """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
+        deletion, or a chunk of reports. Does nothing when the report is gone."""
         reports = Reports(self._store)
         report = reports.read(rid)
         if report is None:
@@ -336,14 +380,19 @@ class Deciding:
         if report.decision is None:
             reports.finish(report)
             return
-        act, action = report.decision, action_of(report.decision)
+        act, actions = report.decision, report.actions
+        line, action = replace(act, also="", told=""), report.action
         if action in SANCTIONS:
             self._impose(act, State(action))
-        else:
-            Log(self._store).write(act)
-        if action is Action.DELETE:
-            self._delete(act)
-        if action in TOLD:
+        elif action is None:  # of another version
+            Log(self._store).write(line)
+        elif action is not Action.DELETE:
+            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
+        for number, pid in enumerate(report.deleted):
+            if number:
+                yield
+            self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
+        if not {*TOLD}.isdisjoint(actions):
             _tell(self._store, [(report, act.whom)], act.when)
         for alike in self._alike(report):
             for one in alike:
@@ -355,15 +404,17 @@ class Deciding:
             yield
 
     def _alike(self, report: Report) -> Iterator[list[Report]]:
-        """In chunks, this report, and all about the same thing that have no decision or the same one."""
+        """In chunks, this report, and all about the same things that have no decision or the same one."""
         yield [report]
+        pids = pids_of(report.decision) if report.decision is not None else []
+        things = {thing_of(report.about.whom, pid) for pid in pids}
         key = keys.reports_about(report.about.whom)
         for rows in newest_first(self._store, key):
             reports = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
             alike = [
                 one
                 for one in reports
-                if one.about.thing == report.about.thing and one.decision in (None, report.decision) and one != report
+                if one.about.thing in things and one.decision in (None, report.decision) and one != report
             ]
             yield from batches(alike, AT_ONCE)
 
@@ -382,6 +433,7 @@ class Deciding:
             return  # the account was deleted meanwhile, or its owner has become an admin
 
     def _delete(self, act: Act) -> None:
+        Log(self._store).write(act)
         try:
             Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
         except (NoSuchPost, PostDeleted):

@@ -51,7 +51,8 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "reason": report.about.rule or report.about.reason,
                 "note": report.about.note,
                 "time": iso(report.when),
-                "decision": report.action,
+                "decision": ",".join(report.actions) or None,
+                "told": report.decision.told if report.decision is not None else "",
             }
             for report in found.values()
         ]

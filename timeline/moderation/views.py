@@ -1,12 +1,13 @@
 """Reporting a person or a post, and the pages of staff, which do not exist for others."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
@@ -14,37 +15,54 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.records import Records
+from accounts.community.records import LONGEST_NOTE as NOTE_LENGTH
+from accounts.community.records import Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import for_forms, login_required, staff_required
+from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
+from retwis_site.rendering.dates import moment
+from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.moderation.feature import REPORTS
-from timeline.moderation.queue import Queue, about_person, in_words, label_of, named, names_of, posts_of, queue, reasons
+from timeline.moderation.queue import (
+    Queue,
+    about_person,
+    in_words,
+    label_of,
+    named,
+    names_of,
+    own_posts,
+    posts_of,
+    queue,
+    reasons,
+    with_decisions,
+)
 from timeline.moderation.reports import (
     A_DAY,
     LONGEST_NOTE,
+    REPORTS_SHOWN,
     RULE,
     SANCTIONS,
     Action,
     Deciding,
+    Decision,
     NewReport,
     Reason,
     Reports,
     require_may_act,
 )
 from timeline.people.directory import People, search_query
-from timeline.posts.entities import NoSuchPost, Post
+from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post_or_hidden
-from timeline.posts.repository import Posts
+from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding
 from timeline.timelines.pagination import post_cursor
@@ -140,9 +158,8 @@ def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 
 
 ACTIONS = {
-    Action.DISMISS: gettext_lazy("Nothing: no rule is broken"),
-    Action.WARN: gettext_lazy("Warn the person"),
-    Action.DELETE: gettext_lazy("Delete the post"),
+    Action.DISMISS: gettext_lazy("Nothing"),
+    Action.WARN: gettext_lazy("Warn them"),
     Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
     Action.HIDE: gettext_lazy("Hide: only their followers see them"),
     Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
@@ -158,18 +175,18 @@ FOR_DAYS = (
 class ReasonForm(forms.Form):
     reason = TextField(
         LONGEST_REASON,
-        label=gettext_lazy("Why?"),
-        help_text=gettext_lazy("The log has it, and the person whom it concerns reads it."),
+        label=gettext_lazy("Reason"),
+        help_text=gettext_lazy("It is kept in the log. The person concerned reads it."),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
 
 class SanctionForm(ReasonForm):
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
+        label=gettext_lazy("Sanction"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
     )
-    days = forms.ChoiceField(label=gettext_lazy("For how long is a sanction?"), choices=FOR_DAYS, required=False)
-    field_order = ("action", "days", "reason")
+    days = forms.ChoiceField(label=gettext_lazy("Duration"), choices=FOR_DAYS, required=False)
+    field_order: Sequence[str] = ("action", "days", "reason")
 
     @property
     def number_of_days(self) -> int:
@@ -178,9 +195,66 @@ class SanctionForm(ReasonForm):
 
 
 class DecisionForm(SanctionForm):
+    """`action=post_deleted`, as the form had it before, stands for the deletion and nothing else."""
+
+    delete = forms.BooleanField(label=gettext_lazy("Delete the post"), required=False)
     action = forms.ChoiceField(
-        label=gettext_lazy("What do you do?"), choices=[(action.value, label) for action, label in ACTIONS.items()]
+        label=gettext_lazy("What happens to the person?"),
+        help_text=gettext_lazy("“Nothing”, with no post deleted, means that no rule was broken."),
+        choices=[(action.value, label) for action, label in ACTIONS.items()],
     )
+    told = TextField(
+        LONGEST_REASON,
+        required=False,
+        label=gettext_lazy("Message to those who reported it"),
+        help_text=gettext_lazy(
+            "They are always told whether you have acted. Without a message of yours they also read the reason when no "
+            "rule was broken."
+        ),
+        widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
+    )
+    field_order = ("delete", "action", "days", "reason", "told")
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        if data is not None and data.get("action") == Action.DELETE:
+            data = data.copy()
+            data.update({"delete": "on"})
+            data["action"] = Action.DISMISS.value
+        super().__init__(data)
+
+    def decision(self, also: Sequence[int]) -> Decision:
+        """`also`: as in `Decision`."""
+        given = self.cleaned_data
+        action = Action(given["action"])
+        return Decision(action, given["reason"], self.number_of_days, given["delete"], given["told"], tuple(also))
+
+
+class DeletionForm(ReasonForm):
+    """Deletes chosen posts of a person. It stands on the page of another form with the same field."""
+
+    def __init__(self, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id="deletion_%s")
+
+
+class NoteForm(forms.Form):
+    note = TextField(
+        NOTE_LENGTH,
+        label=gettext_lazy("Note"),
+        help_text=gettext_lazy("Only staff reads it. The person is not told."),
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+
+
+class NothingChosen(Refused):
+    message = gettext_lazy("Choose at least one post.")
+
+
+# What staff does about a person, by `act`; a sanction without it.
+FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
+    **dict.fromkeys(("grant", "refuse", "lift", "link"), ReasonForm),
+    "delete": DeletionForm,
+    "note": NoteForm,
+}
 
 
 # ---- How the pages of staff are made.
@@ -195,9 +269,6 @@ def staff_page(
 
 
 # ---- The pages on which staff finds a person, reads what is known of them, and acts.
-
-
-NO_SANCTION = {"grant", "refuse", "lift", "link"}  # what staff does that needs only a reason
 
 
 @staff_required
@@ -216,19 +287,22 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
-    `sanction`, `lift`, `grant` or `refuse` (the appeal), or `link` (one that sets a new password)."""
+    `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
+    or `note`."""
     store, before = connect(), post_cursor(request.GET.get("before"))
     try:
         record = Records(store).find(username)
     except NoSuchUser:
         raise Http404 from None
-    act = request.POST.get("act", "")
-    form = (ReasonForm if act in NO_SANCTION else SanctionForm)(typed(request))
+    act, them = request.POST.get("act", ""), record.user
+    form = FORMS.get(act, SanctionForm)(typed(request))
+    posts = posts_of(store, them.uid, before)
+    chosen = [one.pid for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     link = ""
     if form.is_valid():
         try:
-            require_may_act(store, me.uid, record.user.uid)
-            link = _do(store, act, form, record.user, me)
+            require_may_act(store, me.uid, them.uid, Action.DELETE if act == "delete" else None)
+            link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
@@ -236,15 +310,38 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
     state = in_words(record.standing.imposed.state) if record.standing is not None else ""
+    context: dict[str, Any] = {"record": record, "state": state, "link": link, "before": before}
+    context |= _forms(act, form) | about_person(store, them.uid) | posts
+    context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
+    context["notes"] = named(store, StaffNotes(store).about(them.uid))
+    context["invited"] = invited_by(store, them.uid)
+    return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
+
+
+def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
+    """The forms of the page of a person, with the one that was sent."""
+    place = {"delete": "deletion", "note": "note"}.get(act, "form")
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
-    context = {"form": form, "sanctions": sanctions, "record": record, "state": state, "link": link}
-    context |= about_person(store, record.user.uid) | posts_of(store, record.user.uid, before)
-    context["invited"] = invited_by(store, record.user.uid)
-    return staff_page(request, "person.html", context, 200 if link else None)
+    empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
+    return {**empty, "sanctions": sanctions, place: form}
 
 
-def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
+def _delete(store: Store, author: int, pids: Sequence[int], form: forms.Form, me: User) -> str:
+    """Delete these posts of one author. The round trips of `delete_by_staff` for each. Returns an empty text. Raises
+    NothingChosen."""
+    if not pids:
+        raise NothingChosen
+    for pid in pids:
+        with suppress(NoSuchPost, PostDeleted):  # its author was faster
+            delete_by_staff(store, pid, me.uid, form.cleaned_data["reason"])
+    return ""
+
+
+def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
     """Do what the form says. Returns the address of a new link; empty for everything else. Raises Refused."""
+    if isinstance(form, NoteForm):
+        StaffNotes(store).add(them.uid, me.uid, form.cleaned_data["note"])
+        return ""
     reason = form.cleaned_data["reason"]
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
@@ -258,6 +355,34 @@ def _do(store: Store, act: str, form: ReasonForm, them: User, me: User) -> str:
         until = int(time.time()) + days * A_DAY if days else 0
         Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
     return ""
+
+
+@staff_required
+@for_forms
+def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
+    """A post with the reports about it, also one of a suspended person. A POST deletes it, and leads back to the page
+    that has the form."""
+    store = connect()
+    author = Users(store).find(username)
+    if author is None:
+        raise Http404
+    found = own_posts(store, author, [pid])
+    reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
+    if not found and not reports:
+        raise Http404
+    form = ReasonForm(typed(request))
+    if form.is_valid() and found:
+        try:
+            require_may_act(store, me.uid, author, Action.DELETE)
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            _delete(store, author, [pid], form, me)
+            messages.success(request, _("The post was deleted."))
+            return redirect(page_of_form(request))
+    context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
+    context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
+    return staff_page(request, "post.html", context)
 
 
 # ---- The queue, a report, the log
@@ -275,9 +400,9 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
-        "things": [(one, label_of(one.newest.about.reason, one.newest.about.rule)) for one in found.things],
+        "things": found.things,
         "older": found.older,
-        "appeals": [(appeal, names[appeal.uid]) for appeal in asked.appeals],
+        "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
         "older_appeals": asked.older,
     }
     return staff_page(request, "queue.html", context)
@@ -286,16 +411,20 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @staff_required
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
-    """A report, and the decision about it. Round trips of a POST: those of `Deciding.decide`, and four."""
+    """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
+    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and seven."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
         raise Http404
+    about = about_person(store, found.about.whom)
+    others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
+    chosen = request.POST.getlist("also") if request.method == "POST" else None
     form = DecisionForm(typed(request))
     if form.is_valid():
-        action, reason = Action(form.cleaned_data["action"]), form.cleaned_data["reason"]
         try:
-            Deciding(store).decide(found, action, reason, form.number_of_days, me.uid)
+            also = [one.pid for one in others if str(one.pid) in (chosen or ())]
+            Deciding(store).decide(found, form.decision(also), me.uid)
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
@@ -303,10 +432,11 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision}
-    about = about_person(store, found.about.whom)
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
     context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
+    context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
+    context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)
 
 
@@ -333,5 +463,6 @@ urlpatterns = [
     path("moderation/reports/<id:rid>/", report, name="moderation_report"),
     path("moderation/people/", people, name="moderation_people"),
     path("moderation/people/<username:username>/", person, name="moderation_person"),
+    path("moderation/people/<username:username>/<id:pid>/", post, name="moderation_post"),
     path("moderation/log/", log, name="moderation_log"),
 ]

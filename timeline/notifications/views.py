@@ -141,16 +141,28 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         is_new=item.group.place.score > read,
         told=told,
         action=_outcome(report),
+        has_deletion=bool(report.deleted),
+        deleted=len(report.deleted),
+        has_reason=bool(_said(report, told)),
         has_person=person is not None,
         has_post=bool(report.about.body),
         username=person.username if person is not None else "",
         person_at=at(person.username) if person is not None else "",
-        reason=report.decision.reason if report.decision is not None else "",
+        reason=_said(report, told),
         beginning=beginning_of(report.about.body, BEGINNING),
         iso=iso,
         moment=when,
         age=age(item.group.place.score, now, by.language).short,
     )
+
+
+def _said(report: Report, told: Told) -> str:
+    """The moderator's words to a person who is told; empty for none."""
+    if report.decision is None:
+        return ""
+    if told == "reporter" and (report.decision.told or report.action is not Action.DISMISS):
+        return report.decision.told
+    return report.decision.reason
 
 
 def _outcome(report: Report) -> Outcome:

@@ -21,7 +21,7 @@ from tests.browser.support.windows import WITHIN, sign_in
 from tests.support.people import register
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
-from timeline.moderation.reports import Action, Deciding
+from timeline.moderation.reports import Action, Deciding, Decision
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -94,7 +94,7 @@ def moderate(store, admin, reporter, author, pid):
     Roles(store).give(admin.user.uid, Role.ADMIN)
     frozen = register(store, "Frozen")
     decided = report(store, reporter.user.uid, author.user.uid, pid, body=LONGEST_WORD)
-    Deciding(store).decide(decided, Action.WARN, f"Too long: {LONGEST_WORD}", 0, admin.user.uid)
+    Deciding(store).decide(decided, Decision(Action.WARN, f"Too long: {LONGEST_WORD}"), admin.user.uid)
     Sanctions(store).impose(frozen.user.uid, State.FROZEN, LONGEST_WORD, by=admin.user.uid)
     Sanctions(store).appeal(frozen.user.uid, LONGEST_WORD)
     return report(store, reporter.user.uid, author.user.uid, note=LONGEST_WORD).rid, frozen

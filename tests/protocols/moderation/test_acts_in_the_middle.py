@@ -24,9 +24,9 @@ from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
-from timeline.posts.entities import PostDeleted
-from timeline.posts.repository import delete_by_staff
+from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.posts.entities import NewPost, PostDeleted
+from timeline.posts.repository import Posts, delete_by_staff
 
 LISTED = 4  # round trips of a report before it is listed
 ROUNDS = 5  # each takes the round trips apart in its own way
@@ -52,12 +52,16 @@ def report(store, who=ALICE, pid=None):
     return lambda: Reports(store).make(who, NewReport(CAROL, pid, "spam"))
 
 
-def decide(store, action, by=MODERATOR):
+def decide(store, action, by=MODERATOR, **more):
     def work():
         for made in Reports(store).about(CAROL, 1):
-            Deciding(store).decide(made, action, action, 0, by)
+            Deciding(store).decide(made, Decision(action, action, **more), by)
 
     return work
+
+
+def publish(store):
+    return lambda: Posts(store).publish(CAROL, NewPost("Buy!"), "t")
 
 
 def delete_post(store):
@@ -137,6 +141,10 @@ KILLED = {
     "a report": lambda s: ([], report(s)),
     "a decision to delete a post": lambda s: ([report(s, ALICE, 2), report(s, BOB, 2)], decide(s, Action.DELETE)),
     "a decision to suspend": lambda s: ([report(s)], decide(s, Action.SUSPEND)),
+    "a decision about two posts and their author": lambda s: (
+        [report(s, BOB), report(s, BOB, 3), report(s, ALICE, 3), publish(s), report(s, BOB, 2)],
+        decide(s, Action.SUSPEND, deletes=True, told="Thank you.", also=(3, 0)),
+    ),
     "a deletion by staff": lambda s: ([], delete_post(s)),
     "an answer": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=True)),
 }

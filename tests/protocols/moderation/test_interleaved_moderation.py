@@ -26,7 +26,7 @@ from tests.support.protocols.reports import assert_decisions_are_carried_out, as
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from timeline.moderation.reports import Action, Deciding, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.relations import Likes
@@ -49,12 +49,12 @@ class Site:
     def report(self, who, pid=None):
         return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
 
-    def decide(self, action, by=MODERATOR):
+    def decide(self, action, by=MODERATOR, **more):
         """Decide the newest report about carol."""
 
         def work():
             for report in Reports(self.store).about(CAROL, 1):
-                Deciding(self.store).decide(report, action, action, 0, by)
+                Deciding(self.store).decide(report, Decision(action, action, **more), by)
 
         return attempt(work, Refused)
 
@@ -78,6 +78,11 @@ def about_her_post(site):
     site.report(BOB, CAROLS_POST)()
 
 
+def about_her_and_her_post(site):
+    site.report(ALICE)()
+    site.report(BOB, CAROLS_POST)()
+
+
 def nothing(site):
     """Nobody has reported anything."""
 
@@ -92,6 +97,14 @@ REPORTED = {
     "two decide": (about_carol, lambda s: [s.decide(Action.DISMISS), s.decide(Action.FREEZE, OTHER)]),
     "two decide, a worker": (about_carol, lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, OTHER), s.worker]),
     "two decide about two reports": (about_her_post, lambda s: [s.decide(Action.DELETE), s.decide(Action.WARN, OTHER)]),
+    "decided together, and the other one alone": (
+        about_her_and_her_post,
+        lambda s: [s.decide(Action.FREEZE, deletes=True, also=(0,)), s.decide(Action.WARN, OTHER), s.worker],
+    ),
+    "decided together while it is reported again": (
+        about_her_and_her_post,
+        lambda s: [s.decide(Action.WARN, deletes=True, also=(0,)), s.report(BOB), s.leave(ALICE)],
+    ),
     "decided and made again": (about_carol, lambda s: [s.decide(Action.DISMISS), s.report(ALICE), s.report(BOB)]),
     "decided while the reporter goes": (about_her_post, lambda s: [s.decide(Action.DELETE), s.leave(ALICE)]),
     "decided while the reported person goes": (about_carol, lambda s: [s.decide(Action.SUSPEND), s.leave(CAROL)]),

@@ -62,6 +62,7 @@ REPORT = {
     "note": "Ads.",
     "time": "2027-01-15T08:00:00Z",
     "decision": None,
+    "told": "",
 }
 
 

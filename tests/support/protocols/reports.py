@@ -64,14 +64,32 @@ def assert_decisions_are_carried_out(raw, where):
     reports = [raw.hgetall(key) for key in raw.keys("report:*")]
     for report in [report for report in reports if "decision" in report and "whom" in report]:
         act = json.loads(report["decision"])
-        action = Action(act["what"].removeprefix("report:"))
-        if action in (Action.FREEZE, Action.SUSPEND):
-            assert [one["what"] for one in acts if one["reason"] == action] == [action], where
-        else:
-            assert acts.count(act) == 1, where
-        if action is Action.DELETE:
-            assert raw.hexists(f"post:{report['pid']}", "deleted"), where
+        lines = [one for one in acts if one["id"] == act["id"]]
+        for action in map(Action, act["what"].removeprefix("report:").split(",")):
+            if action in (Action.FREEZE, Action.SUSPEND):
+                imposed = [one["what"] for one in acts if one["reason"] == act["reason"] and one not in lines]
+                assert imposed == [action], where
+            elif action is Action.DELETE:
+                pids = {int(pid) for pid in (act["post"], *act.get("also", "").split())} - {0}
+                assert sorted(one["post"] for one in lines if one["what"] == "report:post_deleted") == sorted(pids), (
+                    where
+                )
+                assert all(raw.hexists(f"post:{pid}", "deleted") for pid in pids), where
+            else:
+                assert [one["what"] for one in lines].count(f"report:{action}") == 1, where
+        assert "also" not in act or _are_decided(raw, act), where
     decisions = [decision for key in raw.keys("report:*") if (decision := raw.hget(key, "decision"))]
     decided = {json.loads(decision)["id"] for decision in decisions}
     if not raw.hexists("user:3", "deleted"):
         assert {act["id"] for act in acts if act["what"].startswith("report:")} <= decided, where
+
+
+def _are_decided(raw, act):
+    """Whether no open report is left about what the decision is about, but those that came after it."""
+    pids = {str(act["post"]), *act["also"].split()}
+    about = [(rid, raw.hgetall(f"report:{rid}")) for rid in raw.zrange("reports", 0, -1)]
+    return not [
+        rid
+        for rid, report in about
+        if report["whom"] == str(act["whom"]) and report.get("pid", "0") in pids and int(rid) < act["at"] * 1000
+    ]

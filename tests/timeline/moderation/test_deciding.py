@@ -1,6 +1,7 @@
 """Decisions about reports: what is done, who is told, and what a crash or a second moderator leaves."""
 
 import contextlib
+import json
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, DecidedAlready, Deciding, Decision, NoPost, NotYours, Reports
 
 DAN = 4
 MOST_STEPS = 44  # round trips of a decision about two reports
@@ -31,7 +32,7 @@ def site(store, raw, alice, bob, carol):
 
 
 def decide(store, one, action, by=CAROL, days=0):
-    Deciding(store).decide(one, action, "It is an advertisement.", days, by)
+    Deciding(store).decide(one, Decision(action, "It is an advertisement.", days), by)
 
 
 def told(raw, uid):
@@ -88,8 +89,31 @@ def test_all_reports_about_a_thing_are_decided_together(store, raw):
 
 
 @pytest.mark.usefixtures("site")
+def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_reports(store, raw, bob, capsys):
+    publish(raw, store, bob, "Buy more!")
+    about_him, second = report(store, DAN, BOB), report(store, ALICE, BOB, 2)
+    first = report(store, ALICE, BOB, 1)
+    other = report(store, ALICE, DAN)
+    decision = Decision(Action.FREEZE, "Ads.", 7, deletes=True, told="Well seen.", also=(2, 0))
+    Deciding(store).decide(first, decision, CAROL)
+    assert raw.hexists("post:1", "deleted")
+    assert raw.hexists("post:2", "deleted")
+    assert (Sanctions(store).of(BOB).state, Sanctions(store).of(BOB).reason) == (State.FROZEN, "Ads.")
+    assert raw.zrange("reports", 0, -1) == [str(other.rid)]
+    assert len({raw.hget(f"report:{one.rid}", "decision") for one in (first, second, about_him)}) == 1
+    assert json.loads(raw.hget(f"report:{second.rid}", "decision")).items() >= {
+        ("what", "report:post_deleted,frozen"), ("post", 1), ("also", "2 0"), ("told", "Well seen."),
+    }  # fmt: skip
+    assert (len(told(raw, ALICE)), len(told(raw, DAN)), told(raw, BOB)) == (2, 1, [f"report:{first.rid}:2"])
+    lines = [(act.what, act.post, act.told) for act in Log(store).about(BOB).acts]
+    assert sorted(lines) == [("frozen", 0, ""), ("report:post_deleted", 1, ""), ("report:post_deleted", 2, "")]
+    assert not any(job.startswith(("report:", "del:")) for job in noted(raw))
+    assert not any(doctor_findings(capsys)[0].values())
+
+
+@pytest.mark.usefixtures("site")
 def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
-    monkeypatch.setattr(reports, "MOST_CHUNKS", 0)
+    monkeypatch.setattr(reports, "MOST_STEPS", 0)
     one = report(store, ALICE, BOB, 1)
     report(store, DAN, BOB, 1)
     decide(store, one, Action.DISMISS)
