@@ -59,6 +59,10 @@ class Pipe(Commands):
         """Queue an HMGET for each of many hashes; their values, in the order of the keys."""
         return self._queue_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
 
+    def zscore_each(self, places: Sequence[tuple[str, int]]) -> Reply[list[float | None]]:
+        """Queue a ZSCORE for each sorted set with one of its ids; the scores, in the same order."""
+        return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], _scores)
+
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
         return self._queue_each(question.about(uid), partial(question.read, uid))
@@ -285,6 +289,10 @@ class RoundTrip(_Failures):
         if self._noted is not None:
             self._noted.end()
         super().__exit__(kind, error, traceback)
+
+
+def _scores(replies: Sequence[str | None]) -> list[float | None]:
+    return [None if reply is None else float(reply) for reply in replies]
 
 
 def _names(queued: Sequence[Queued]) -> Iterator[str]:

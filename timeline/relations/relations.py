@@ -223,23 +223,24 @@ class Follows:
         self._edges.unset(to_person(me, them))
 
 
-def _follow_counts(uid: int, sizes: Sequence[int]) -> FollowCounts:
+def follow_counts(uid: int, sizes: Sequence[int]) -> FollowCounts:
+    """What the replies to FOLLOW_COUNTS say."""
     following, following_unseen, followers, followers_unseen = sizes
     return FollowCounts(max(following - following_unseen, 0), max(followers - followers_unseen, 0))
 
 
-_FOLLOW_COUNTS = Question(
+FOLLOW_COUNTS = Question(
     ("ZCARD", keys.following),
     ("ZCARD", f"{keys.unseen.word}:{keys.following.word}"),
     ("ZCARD", keys.followers),
     ("ZCARD", f"{keys.unseen.word}:{keys.followers.word}"),
-    read=_follow_counts,
+    read=follow_counts,
 )
 
 
 def ask_follow_counts(pipe: Pipe, uid: int) -> Reply[FollowCounts]:
     """How many users a user follows, and how many followers they have. Four commands."""
-    return pipe.ask(_FOLLOW_COUNTS, uid)
+    return pipe.ask(FOLLOW_COUNTS, uid)
 
 
 def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
@@ -470,9 +471,17 @@ def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]
 
 def ask_hiding(pipe: Pipe, me: int, them: int) -> Result[Hiding]:
     """What `me` does not see of `them`. Four commands."""
-    blocks = ask_blocks(pipe, me, them)
-    muted, reposts = ask_standing(pipe, MUTE, me, [them]), ask_standing(pipe, MUTE_REPOSTS, me, [them])
-    return Result(lambda: Hiding(blocks.value, bool(muted.value), bool(reposts.value)))
+    scores = pipe.zscore_each(
+        [(keys.blocked(me), them), (keys.blocked(them), me), (keys.muted(me), them), (keys.muted_reposts(me), them)]
+    )
+
+    def read() -> Hiding:
+        mine, theirs, *mutes = scores.value
+        now = time.time()
+        muted, reposts = [until is not None and until > now for until in mutes]
+        return Hiding(Blocks(mine is not None, theirs is not None), muted, reposts)
+
+    return Result(read)
 
 
 # ---- Likes: `likes:` is the truth, `liked_by:` its mirror. Both hold the unix second of each like.

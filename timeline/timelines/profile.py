@@ -1,9 +1,9 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
@@ -13,15 +13,26 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
-from retwis_site.store.local_cache import Memory
+from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Question, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.posts.reading.cached_posts import cached, made_of
+from timeline.posts.reading.post_reader import (
+    NOTHING_FORESEEN,
+    Foreseen,
+    Found,
+    Needed,
+    PostReader,
+    ask_foreseen,
+    ask_latest_acted,
+)
+from timeline.posts.reading.records import cached_records
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
+    FOLLOW_COUNTS,
     BlocksViewer,
     Comparison,
     FollowCounts,
@@ -29,9 +40,9 @@ from timeline.relations.relations import (
     InCommon,
     Shared,
     ask_follow_counts,
-    ask_followed,
     ask_hiding,
     compare,
+    follow_counts,
 )
 from timeline.timelines.entities import ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
@@ -79,7 +90,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Profile
 
 
-SPARE = 10  # ids that the tab of posts reads besides a page: it does not show replies to others
+SPARE = 10  # ids that the tab of posts reads besides a page, while it does not know which of them answer others
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
@@ -87,6 +98,60 @@ NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on 
 
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
 _compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
+
+
+# ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the
+# viewer's own posts. Which posts the page has is read in the same round trip: others are then asked for in a second.
+
+
+class Shown(NamedTuple):
+    """What the first page of a profile was made of."""
+
+    pids: tuple[int, ...]  # that were read first
+    posts: tuple[int, ...]  # these, and those that they name
+    people: tuple[int, ...]
+
+
+_shown: Memory[tuple[int, Tab], Shown] = Memory(size=1000, seconds=3600)  # by uid and tab: 1.5 MB
+# By uid of the viewer: up to which post the latest likes and reposts did not say all that they have done. 1 MB.
+_acted_unknown: Hints[int] = Hints(1 << 16)
+NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)
+
+
+def _ask_foreseen(pipe: Pipe, me: int | None, page: tuple[int, Tab], fresh: Collection[int]) -> Result[Foreseen]:
+    """What the page most likely needs, and no post that is cached."""
+    shown, (them, _) = _shown.get(page), page
+    if shown is None:
+        return NOT_FORESEEN
+    known = cached(shown.posts)
+    posts = [pid for pid in shown.posts if pid not in known or known[pid].author.uid == me or pid in fresh]
+    if me is None:
+        return ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
+    up_to, compared = _acted_unknown.get(me) or 0, _compared.get((me, them))
+    acted = [pid for pid in shown.posts if pid <= up_to]
+    people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
+    return ask_foreseen(pipe, me, Needed(tuple(posts), tuple(acted), people))
+
+
+def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None:
+    pids, last = tuple(found.pids), _shown.get(page)
+    if last is None or last.pids != pids:
+        posts, people = made_of(found.existing.values())
+        _shown.put(page, Shown(pids, tuple({*pids, *posts}), people))
+    if reader.me is not None and reader.needed.acted:
+        newest = max(reader.needed.acted)
+        if newest > (_acted_unknown.get(reader.me) or 0):
+            _acted_unknown.put(reader.me, newest)
+
+
+def _without_replies(uid: int, pids: list[int]) -> tuple[list[int], int]:
+    """The ids without those that this process knows as replies to others, which they stay, and how many of them to read
+    at first: one more than a page has tells that there are older ones."""
+    known = cached_records(pids)
+    replies = {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
+    left = [pid for pid in pids if pid not in replies] if replies else pids
+    page = left[: POSTS_A_PAGE + 1]
+    return left, len(page) if known.keys() >= {*page} else POSTS_A_PAGE + SPARE
 
 
 class Profiles:
@@ -99,10 +164,10 @@ class Profiles:
         """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page. Raises
         NoSuchUser, AccountDeleted, NotShown.
 
-        One round trip with cached uids while posts and join date are cached, else two. One more where many of the posts
-        answer others. A signed-in viewer on another user's profile needs a third for the comparisons, and one more
-        while the users that both know are not cached. Comparisons are cached for seconds, and only while the viewer
-        follows and unfollows nobody, on any worker.
+        One round trip with cached uids where the page has nothing that it had not at its last visit, else two. One more
+        where many posts that this process has not read yet answer others. A signed-in viewer on another user's profile
+        needs a third for the comparisons, and one more while the users that both know are not cached. Comparisons are
+        cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
         """
         return self._page(viewer, username, before, Tab.POSTS)
 
@@ -112,7 +177,7 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), counts, mine, acted) = viewer.ask_about(
+        person, (members, (bio, pin), counts, mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
@@ -120,6 +185,7 @@ class Profiles:
                 ask_follow_counts(pipe, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
+                _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
             ),
         )
         if mine and mine.hiding.blocks.theirs:
@@ -127,14 +193,18 @@ class Profiles:
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid)]
+        at_first = POSTS_A_PAGE
         if tab is Tab.POSTS:
             rules.append(NoRepliesToOthers(pinned))
+            pids, at_first = _without_replies(person.uid, pids)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, counts) if mine and not cached else None
-        changed, uid = viewer.just_changed, person.uid
-        reader = PostReader(self._store, viewer.user, rules, [person], acted, changed, uid)
-        at_first = POSTS_A_PAGE + (SPARE if tab is Tab.POSTS else 0)
+        reader = PostReader(
+            self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
+        )
         read = self._read(reader, pids, at_first, pinned, person, to_make)
+        if before is None:
+            _keep_shown((person.uid, tab), read.found, reader)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
@@ -176,15 +246,17 @@ class Profiles:
                 smaller[comparison.smaller] = comparison.ask_smaller(pipe)
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
-        posts = rest(pipe, reading).posts
+        found = rest(pipe, reading)
+        posts = found.posts
         shown_first = next((post for post in posts if post.pid == pinned), None)
         posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
         further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
-        more = rest(pipe, reader.reading(pipe, further)).posts
+        more = rest(pipe, reader.reading(pipe, further)).posts if further else []
+        pipe.execute()
         filled = filled_page(pids, POSTS_A_PAGE, [*first, *further], [*posts, *more], [])
         common = Common(*(answer.value for answer in shared)) if shared else None
-        return _Read(filled, shown_first, dates.value.get(person.uid), common)
+        return _Read(found, filled, shown_first, dates.value.get(person.uid), common)
 
     def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
@@ -240,21 +312,30 @@ class Follows(NamedTuple):
 class _Read:
     """What the later round trips of a profile say."""
 
+    found: Found  # of the ids that were read first
     filled: Filled
     pinned: Post | None
     joined: int | None  # unix seconds
     common: "Common | None"
 
 
+def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:
+    *sizes, newest = replies
+    counts = follow_counts(me, sizes)
+    return counts, Follows(counts.following, tuple(scored(newest)))
+
+
+_FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0, "WITHSCORES"), read=_follows)
+
+
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
-    following, follows_me = ask_followed(pipe, me, [them]), ask_followed(pipe, them, [me])
-    counts = ask_follow_counts(pipe, me)
-    newest = pipe.zrevrange_withscores(keys.following(me), 0, 0)
-    hiding = ask_hiding(pipe, me, them)
+    """Eleven commands."""
+    followed = pipe.zscore_each([(keys.following(me), them), (keys.following(them), me)])
+    hiding, own = ask_hiding(pipe, me, them), pipe.ask(_FOLLOWS, me)
 
     def read() -> Mine:
-        follows = Follows(counts.value.following, tuple(newest.value))
-        return Mine(me, them in following.value, hiding.value, me in follows_me.value, counts.value, follows)
+        mine, theirs = followed.value
+        return Mine(me, mine is not None, hiding.value, theirs is not None, *own.value)
 
     return Result(read)
 

@@ -2,10 +2,11 @@
 
 import pytest
 
-from retwis_site.store import cached_list
+from retwis_site.store import cached_list, local_cache
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
 from tests.support.people import register
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
@@ -30,9 +31,9 @@ BUDGETS = [
     ("/timeline/", True, 2, 4),
     ("/timeline/", False, 2, 3),
     ("/", False, 2, 3),
-    ("/@Alice/", True, 2, 4),
-    ("/@Alice/", False, 2, 3),
-    ("/@bob/", True, 3, 6),  # the page also names the known followers
+    ("/@Alice/", True, 1, 4),
+    ("/@Alice/", False, 1, 3),
+    ("/@bob/", True, 3, 6),  # alice has just followed somebody, so the two are compared each time
     ("/@bob/1/", False, 1, 2),
     ("/@bob/1/more/", True, 1, 3),
     ("/@bob/1/more/", False, 1, 2),
@@ -148,6 +149,68 @@ def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(browser
     page = round_trips(lambda: client.get("/"))
     assert len(page.round_trips) == 1
     assert "changed by another worker" in client.get("/").content.decode()
+
+
+@pytest.fixture
+def cost_of_profile(browser, alice, bob, carol, raw, round_trips, monkeypatch):
+    """`cost_of_profile(login, seconds)`: of bob's profile, so long after the last visit; posts and users are cached for
+    five seconds. Its round trips, the posts that it asks for, and the page."""
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    write_posts(raw, 1, [1, 2])
+    write_posts(raw, 2, range(3, 33))
+    raw.hset("post:30", "quote", "1")
+    raw.hset("post:29", mapping={"mentions": "3", "body": "Hello @carol"})
+    raw.hset("post:28", "repost_of", "2")
+    raw.zadd("following:1", {"2": 1})
+    raw.zadd("likes:1", {str(pid): 1_800_000_000 + pid for pid in range(1000, 1060)})
+    raw.zadd("likes:1", {"20": 3})
+
+    def cost(login, seconds=6):
+        clock.sleep(seconds)
+        pages = []
+        client = browser(login) if login else browser()
+        recorded = round_trips(lambda: pages.append(client.get("/@bob/").content.decode()))
+        asked = {command[1] for command in recorded.commands if str(command[1]).startswith("post:")}
+        return len(recorded.round_trips), asked, pages[0]
+
+    for login in (None, alice, bob):
+        cost(login)
+    return cost
+
+
+def test_a_profile_asks_in_its_first_round_trip_for_the_posts_that_it_has_shown(cost_of_profile, alice, bob, raw):
+    alices, bobs = {"post:1", "post:2"}, {f"post:{pid}" for pid in range(12, 33)}
+    # Own posts are always read. Whom alice and bob both follow is looked up anew.
+    for login, trips, own in ((None, 1, set()), (alice, 2, alices), (bob, 1, bobs)):
+        assert cost_of_profile(login)[:2] == (trips, alices | bobs), login
+        raw.hset("post:25", "body", f"changed by another worker for {login and login.user.username}")
+        number, _, page = cost_of_profile(login)
+        assert number == trips
+        assert f"changed by another worker for {login and login.user.username}" in page
+        assert cost_of_profile(login, seconds=0)[:2] == (1, own)
+    assert 'formaction="/@bob/20/unlike/"' in cost_of_profile(alice)[2]
+    raw.zrem("likes:1", "20")
+    assert 'formaction="/@bob/20/like/"' in cost_of_profile(alice)[2]
+
+
+def test_what_is_new_on_a_profile_costs_a_second_round_trip_once(cost_of_profile, bob, raw):
+    write_posts(raw, 2, [33])
+    raw.hset("post:32", "deleted", "1")
+    for trips in (2, 1):
+        number, _, page = cost_of_profile(bob)
+        assert number == trips
+        assert 'id="post-33"' in page
+        assert 'id="post-32"' not in page
+
+
+def test_a_profile_reads_no_post_again_that_answers_another_person(cost_of_profile, bob, raw):
+    for pid in range(33, 63):
+        write_answer(raw, 2, pid, parent=1)
+    assert [cost_of_profile(bob)[0] for _ in range(2)] == [3, 2]
+    number, asked, page = cost_of_profile(bob)
+    assert (number, len(asked)) == (1, 23)  # 21 entries, a repost's original and a quoted post
+    assert 'id="post-32"' in page
 
 
 def test_an_own_post_that_is_new_costs_one_more_round_trip_once(browser, alice, raw, round_trips):

@@ -78,6 +78,12 @@ def people_of(author: int, links: Links) -> Sequence[int]:
     return (author, *answered, *(links.mentions or ()))
 
 
+def made_of(posts: Collection[Post]) -> tuple[set[int], tuple[int, ...]]:
+    """The ids of these posts and of those that they name, and the uids of all people that their cards name."""
+    pids = {pid for post in posts for pid in (post.pid, *named_by(post.links))}
+    return pids, tuple(frozenset().union(*map(_people_in, posts)))
+
+
 def _people_in(post: Post) -> frozenset[int]:
     quoted = post.context.quoted
     named = people_of(quoted.author.uid, quoted.links) if quoted else ()

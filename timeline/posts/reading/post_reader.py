@@ -174,28 +174,31 @@ def ask_latest_acted(
 class Needed(NamedTuple):
     """What a reader has read from the store for a page. The next visit most likely needs it again."""
 
-    own: tuple[int, ...] = ()  # the viewer's own posts, which are never cached
+    posts: tuple[int, ...] = ()  # the viewer's own, which are never cached, and others that are not cached now
     acted: tuple[int, ...] = ()  # posts of which the latest likes and reposts did not say all
+    people: tuple[int, ...] = ()  # whom the posts name
 
 
 class Foreseen(NamedTuple):
     """What `Needed` says, read in the first round trip of a page."""
 
-    fields: Mapping[int, Fields]  # FIELDS of the own posts, by id
+    fields: Mapping[int, Fields]  # FIELDS of the posts, by id
     asked: frozenset[int]  # the posts of which all is known that the viewer has done
     acted: Mapping[int, Acted]  # by id, what that is
+    people: Mapping[int, User]
 
 
-NOTHING_FORESEEN = Foreseen({}, frozenset(), {})
+NOTHING_FORESEEN = Foreseen({}, frozenset(), {}, {})
 
 
-def ask_foreseen(pipe: Pipe, me: int, needed: Needed) -> Result[Foreseen]:
-    """A command for each own post, and three for what the viewer has done; none for most."""
+def ask_foreseen(pipe: Pipe, me: int | None, needed: Needed) -> Result[Foreseen]:
+    """A command for each post, for each person who is not cached, and three for what the viewer has done."""
+    posts, acted, people = needed
     if not any(needed):
         return Result(lambda: NOTHING_FORESEEN)
-    own = ask_fields(pipe, needed.own)
-    acted = ask_acted(pipe, me, needed.acted) if needed.acted else Result(dict[int, Acted])
-    return Result(lambda: Foreseen(own.value, frozenset(needed.acted), acted.value))
+    asked_fields, asked_people = ask_fields(pipe, posts), ask_people(pipe, people)
+    asked_acted = ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
+    return Result(lambda: Foreseen(asked_fields.value, frozenset(acted), asked_acted.value, asked_people.value))
 
 
 def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
@@ -228,7 +231,7 @@ class PostReader:
         because the last visit needed it."""
         self._store = store
         self.rules = rules
-        self.people = keep_people(people) if people else {}
+        self.people = {**foreseen.people, **keep_people(people)}
         self.me: int | None = None
         if isinstance(viewer, User):
             self.me = viewer.uid
@@ -447,7 +450,7 @@ class _Parts:
             new = records_of({pid: self.fields[pid] for pid in unread})
             self._records |= new
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-            me, (own, acted) = self._reader.me, self._reader.needed
+            me, (own, acted, _) = self._reader.me, self._reader.needed
             mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
             self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
         if self._asked_people is not None:
