@@ -205,4 +205,4 @@ def _write(writes: Writes, told: Told, values: Sequence[Any]) -> None:
         mirror = mirror_of(told)
         writes.zadd(told(int(first)), {values[1]: last})
         if mirror is not None:
-            writes.zadd(mirror(int(values[1])), {first: last})
+            writes.zadd(mirror.of_member(values[1]), {first: last})

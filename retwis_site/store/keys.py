@@ -226,6 +226,15 @@ tags_of = OfId(
     "tags_of:<uid>", ZSet(TEXT, SECONDS), "folded tags that this user follows, score = since when (unix s)", BY_CHOICES,
     truth=True, shown=COMMANDS, jobs="follow_tag:{owner}:{member}", line="follow_tag user tag since",
 )
+home_tags = OfId(
+    "home_tags:<uid>", ZSet(TEXT, SECONDS),
+    "of these tags, those whose posts the home of this user has, score = since when (unix s)", BY_CHOICES,
+    truth=True, shown=COMMANDS, jobs="home_tag:{owner}:{member} follow_tag:{owner}:{member}",
+    line="home_tag user tag since",
+)
+homes_of_tag = OfText(
+    "homes_of_tag:<folded>", ZSet(USER, SECONDS), "", BY_CHOICES, each=_("One key for each tag"), mirrors=home_tags,
+)
 
 unseen = OfKey(
     "unseen:<key>", ZSet(ANY, OTHER),

@@ -331,6 +331,10 @@ class OfId(Kind):
     def __call__(self, number: int) -> str:
         return f"{PREFIX}{self.word}:{number}"
 
+    def of_member(self, member: str) -> str:
+        """The key of an id, as a set has it."""
+        return self(int(member))
+
     def of_each(self, numbers: Iterable[int]) -> list[str]:
         """The keys of many."""
         beginning = f"{PREFIX}{self.word}:"
@@ -342,6 +346,8 @@ class OfText(Kind):
 
     def __call__(self, text: str) -> str:
         return f"{PREFIX}{self.word}:{text}"
+
+    of_member = __call__
 
 
 class OfKey(Kind):
@@ -429,9 +435,9 @@ def unprefixed(key: str) -> str:
     return key.removeprefix(PREFIX)
 
 
-def mirror_of(truth: Kind) -> OfId | None:
+def mirror_of(truth: Kind) -> OfId | OfText | None:
     """The kind that is rebuilt from this one; None when there is none."""
-    return next((kind for kind in KINDS.values() if kind.mirrors is truth and isinstance(kind, OfId)), None)
+    return next((kind for kind in KINDS.values() if kind.mirrors is truth and isinstance(kind, OfId | OfText)), None)
 
 
 def kind_of(key: str) -> Kind | None:

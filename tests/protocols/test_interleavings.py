@@ -41,7 +41,8 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows
+from timeline.relations.home_tags import HomeTags
+from timeline.relations.relations import Follows, TagFollows
 
 RUNS = 25  # seeds for each scenario
 FEW = 10  # of those that run with two layouts, with lists and without
@@ -59,6 +60,10 @@ def post_for_many(store, uid):
             Posts(store).publish(uid, NewPost(f"by {uid}"), "t")
 
     return publish
+
+
+def tagged(store, uid):
+    return lambda: Posts(store).publish(uid, NewPost(f"by {uid} #redis #other"), "t")
 
 
 def bring_back(store, uid):
@@ -136,6 +141,24 @@ SCENARIOS = {
         lambda: Follows(s).follow(ALICE, BOB),
         lambda: home(s),
     ],
+    "a tag comes to home, posts with it, a reader": lambda s: [
+        lambda: HomeTags(s).add(ALICE, "redis"),
+        tagged(s, BOB),
+        tagged(s, CAROL),
+        lambda: home(s),
+    ],
+    "a tag comes and is followed no more, a post with it, a reader": lambda s: [
+        lambda: HomeTags(s).add(ALICE, "redis"),
+        lambda: TagFollows(s).unfollow(ALICE, "redis"),
+        tagged(s, BOB),
+        lambda: home(s),
+    ],
+    "a tag comes to home, an edit brings it, two readers": lambda s: [
+        lambda: HomeTags(s).add(ALICE, "redis"),
+        lambda: Posts(s).edit(BOB, 1, "now with #redis"),
+        lambda: home(s),
+        lambda: home(s),
+    ],
     "a worker and the owner carry out one job": lambda s: [
         lambda: take_all_over(s),
         post(s, CAROL),
@@ -159,11 +182,14 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
         finish_jobs(store, raw)
         Memory.clear_all()  # a reader may have cached a post just before its deletion, for five seconds
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
+        with_tags = [int(pid) for tag in raw.zrange("home_tags:1", 0, -1) for pid in raw.zrange(f"tag:{tag}", 0, -1)]
+        listed = sorted({*existing_posts(raw, [ALICE, *followed]), *with_tags}, reverse=True)
         for _ in range(2):  # the first read may rebuild, the second one reads the list
-            assert home(store) == existing_posts(raw, [ALICE, *followed]), seed
+            assert home(store) == listed, seed
             assert everyone(store) == existing_posts(raw, [ALICE, BOB, CAROL]), seed
         for uid in (BOB, CAROL):
             assert raw.zscore("following:1", uid) == raw.zscore(f"followers:{uid}", ALICE), seed
+        assert raw.zscore("home_tags:1", "redis") == raw.zscore("homes_of_tag:redis", ALICE), seed
         assert ranking(raw) == follower_counts(raw), seed
         for pid in existing_posts(raw, [BOB, CAROL]):
             assert not raw.hexists(f"post:{pid}", "deleted"), seed

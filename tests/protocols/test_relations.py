@@ -36,7 +36,7 @@ ROUNDS = 5  # each takes the round trips apart in its own way
 NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 # One of each shape; tests that take long need no more.
-EACH_SHAPE = {**WITH_MIRRORS, "bookmark": CASES["bookmark"], "mute": CASES["mute"]}
+EACH_SHAPE = {**WITH_MIRRORS, "bookmark": CASES["bookmark"], "mute": CASES["mute"], "tag at home": CASES["tag at home"]}
 each_shape = pytest.mark.parametrize("case", EACH_SHAPE.values(), ids=EACH_SHAPE)
 each_relation = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 each_with_mirror = pytest.mark.parametrize("case", WITH_MIRRORS.values(), ids=WITH_MIRRORS)
@@ -116,7 +116,7 @@ def test_a_change_during_a_deletion_leaves_nothing(store, raw, case, verb, gone)
             case.change(store, verb, ALICE)()
         if not happened:
             break
-        if case.mirror or gone == "actor":
+        if case.relation.mirror or gone == "actor":
             assert case.scores(raw, ALICE) == (None, None), step
         assert case.count(raw) is None, step
         assert noted(raw) == [], step

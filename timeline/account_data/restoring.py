@@ -31,12 +31,13 @@ from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.delivery import Delivery
 from timeline.posts.entities import Links
-from timeline.posts.links import names_in
+from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Version, link_fields
 from timeline.posts.repository import MOST_ABOVE, Posts
 from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
 from timeline.relations.edges import Edges
+from timeline.relations.home_tags import HOME_TAG, MOST_AT_HOME
 from timeline.relations.muted_words import MOST_MUTED, parse
 from timeline.relations.relation import Edge, Relation, to_person
 from timeline.relations.relations import FOLLOW, MUTE_WORDS, REPOST, TAG_FOLLOW, relations
@@ -168,7 +169,7 @@ def restored() -> list[Relation]:
     """The relations that are brought back. Follows are asked for again; a repost is a post of its own; the ids of
     threads are others here; of texts it must be known which are good."""
     to_people_and_posts = [one for one in relations() if one.target.is_person or one.target.has_author]
-    return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW) if one not in {FOLLOW, REPOST}]
+    return [one for one in (*to_people_and_posts, MUTE_WORDS, TAG_FOLLOW, HOME_TAG) if one not in {FOLLOW, REPOST}]
 
 
 Found = list[Edge | None]  # for each line; None: it leads to what is not here
@@ -192,8 +193,11 @@ class RestoredRelations:
         self._add(MUTE_WORDS, good[:MOST_MUTED], lambda some: [Edge(self._uid, line["words"]) for line in some])
 
     def to_tags(self, lines: Mapping[str, Sequence[Line]]) -> int:
-        """Follows of the tags that somebody has used here. Returns the number of the others."""
-        return self._add(TAG_FOLLOW, lines[TAG_FOLLOW.kind], self._tags)
+        """Follows of the tags that somebody has used here, and which of them stand in home. Returns the number of the
+        others."""
+        missing = self._add(TAG_FOLLOW, lines[TAG_FOLLOW.kind], self._tags)
+        self._add(HOME_TAG, lines[HOME_TAG.kind][:MOST_AT_HOME], self._tags)
+        return missing
 
     def to_posts(self, lines: Mapping[str, Sequence[Line]], conversation: Conversation) -> int:
         """Likes and the like of the posts that this site has. Returns the number of the others."""
@@ -300,7 +304,7 @@ class Restoring:
         while without_id := _missing_from(claimed, missing):
             claimed |= self._claimed(leased, dict(zip(self._ids.some(len(without_id)), without_id, strict=True)))
         self._write_hashes(leased, missing, claimed)
-        if not self._list(leased, list(claimed)):
+        if not self._list(leased, {pid: post.body for pid, post in claimed.items()}):
             raise StoreError("the account was deleted meanwhile; name another one")
         Outbox(leased).all_done([*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
@@ -319,7 +323,7 @@ class Restoring:
         pid = job_id(job, 1)
         author, body, deleted = self._store.hmget(keys.post(pid), ["user_id", "body", "deleted"])
         if author == str(self._uid) and body is not None and deleted is None:
-            self._list(self._store, [pid])
+            self._list(self._store, {pid: body})
         return body is not None
 
     def _give_back(self, job: str) -> None:
@@ -390,13 +394,14 @@ class Restoring:
             pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()
 
-    def _list(self, leased: Store, pids: Sequence[int]) -> bool:
-        """Add posts to `updates:`, the commit, and then to the threads, quotes and tags in which they stand. Two round
-        trips, and those of `Settling.settle`. Returns False, and deletes the posts, when the account is deleted.
+    def _list(self, leased: Store, bodies: Mapping[int, str]) -> bool:
+        """Add posts (their texts, by id) to `updates:`, the commit, and then to the threads, quotes and tags in which
+        they stand. Two round trips, and those of `Settling.settle` and `drop_homes_of_tags`. Returns False, and deletes
+        the posts, when the account is deleted.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         posts."""
-        pipe = leased.pipeline()
+        pids, pipe = [*bodies], leased.pipeline()
         pipe.zadd(keys.updates(self._uid), {str(pid): pid for pid in pids})
         for pid in pids:
             leave_to_the_index(pipe, pid)
@@ -411,6 +416,7 @@ class Restoring:
             pipe.execute()
             return False
         Settling(leased).settle(pids)
+        Delivery(self._store).drop_homes_of_tags({tag for body in bodies.values() for tag in tags_in(body)})
         return True
 
 

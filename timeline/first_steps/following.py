@@ -12,7 +12,7 @@ from timeline.explore.exploring import Explore
 from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.relations.relations import Follows, TagFollows, ask_blocked, ask_follows_tag
-from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, followed_tag
+from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, chosen_tag
 
 OFFERED = 5  # tags, and people
 
@@ -47,8 +47,8 @@ def follow_tags(store: Store, me: int, tags: Sequence[str]) -> None:
     each, and those of `TagFollows.follow`."""
     for tag in tags:
         try:
-            found = followed_tag(store, me, tag)
+            found = chosen_tag(store, me, tag)
         except NoSuchTag:
             continue
-        if not found.following and found.number < MOST_FOLLOWED:
+        if not found.tag.following and found.number < MOST_FOLLOWED:
             TagFollows(store).follow(me, tag)

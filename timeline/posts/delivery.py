@@ -1,9 +1,12 @@
-"""A published post comes to its author's posts, its listings, and the timelines of its author and followers."""
+"""A published post comes to its author's posts, its listings, and the timelines of its author and followers, and of
+those who have chosen one of its tags for home."""
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from math import inf
 
 from django.conf import settings
 
@@ -12,9 +15,11 @@ from retwis_site.exceptions import StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
+from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.settling import (
@@ -40,6 +45,8 @@ FOLLOWERS_READ = 4 * FOLLOWERS_AT_ONCE  # followers read in one round trip; the 
 
 PUSHED_WITHIN = 60  # seconds; the id of an older post would be too low for the head of a home
 
+ByTags = Mapping[str, Sequence[int]]  # by a folded tag, the uids of those who have chosen it for home
+
 REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
 
 
@@ -54,23 +61,25 @@ class Delivery:
 
     def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
         """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
-        DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Seven round trips, and up to two more
-        where lists are cut; for a reply or a quote those of `Settling.agree`, and for a post that concerns people
-        those of `PostNotices.write`."""
-        look = self._list(uid, pid, {pid: now})
+        DELIVER_INLINE_LIMIT readers, who follow its author or have chosen one of its tags, get it here, more of them
+        from a worker. Seven round trips, two more with readers by tags, and up to three more where lists are cut; for a
+        reply or a quote those of `Settling.agree`, and for a post that concerns people those of
+        `PostNotices.write`."""
+        look, by_tags = self._list(uid, pid, {pid: now})
         self._settle(pid, {pid: now}, look)
         if look is not None:
             PostNotices(self._store).write([cause_of(pid, uid, look.seen[pid].links, int(time.time()))])
             self._push_own(uid, pid)
-            if followers > settings.DELIVER_INLINE_LIMIT:
+            if followers + sum(map(len, by_tags.values())) > settings.DELIVER_INLINE_LIMIT:
                 job.replace(f"fan:{pid}:{nonce()}")
                 return
             for _ in self.push_to_followers(uid, pid):
                 pass
+            self._push_to_others(uid, pid, by_tags, [*by_tags])
         job.done()
 
     def fan_out(self, claim: Claim) -> bool:
-        """The job `fan:<pid>:<nonce>`: push a post into its followers' homes. Returns False when the worker had to stop
+        """The job `fan:<pid>:<nonce>`: push a post into its readers' homes. Returns False when the worker had to stop
         before the end. Later attempts, and a late first one, drop the homes instead, as `redeliver`."""
         pid = job_id(claim.name, 1)
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
@@ -78,10 +87,12 @@ class Delivery:
             self.redeliver(claim.name)
             return True
         uid = stored_id(keys.post(pid), author)
-        look = self._list(uid, pid, {}) if uid is not None else None
+        look = self._list(uid, pid, {})[0] if uid is not None else None
         self._settle(pid, {}, look)
-        if uid is not None and look is not None and not claim.carry_out(self.push_to_followers(uid, pid)):
-            return False
+        if uid is not None and look is not None:
+            tags = [*tags_in(look.seen[pid].text)]
+            if not claim.carry_out(chain(self.push_to_followers(uid, pid), self._push_by_tags(uid, pid, tags))):
+                return False
         self._outbox.done(claim.name)
         return True
 
@@ -93,7 +104,7 @@ class Delivery:
         pid = job_id(job, 1)
         stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         author = stored_id(keys.post(pid), stored)
-        look = self._list(author, pid, {}) if author is not None else None
+        look = self._list(author, pid, {})[0] if author is not None else None
         self._settle(pid, {}, look)
         if author is not None and look is not None:
             PostNotices(self._store).write(
@@ -101,16 +112,31 @@ class Delivery:
             )
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
+            self.drop_homes_of_tags(tags_in(look.seen[pid].text))
         self._outbox.done(job)
 
     def drop_homes(self, uid: int) -> None:
         """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
         each FOLLOWERS_AT_ONCE followers, and one more."""
         self._store.unlink(keys.home(uid))
+        self._drop_homes_in(keys.followers(uid))
+
+    def drop_homes_of_tags(self, tags: Iterable[str], at_most: float = inf) -> bool:
+        """Drop the homes of those who have chosen one of these tags. Returns False, and drops none, when these are more
+        than `at_most`. One round trip, none without tags; and for each tag that somebody has chosen those of
+        `drop_homes`."""
+        sizes = answers(self._store, lambda pipe, tag: pipe.zcard(keys.homes_of_tag(tag)), tags)
+        if sum(sizes.values()) > at_most:
+            return False
+        for tag in filter(sizes.get, sizes):
+            self._drop_homes_in(keys.homes_of_tag(tag))
+        return True
+
+    def _drop_homes_in(self, key: str) -> None:
         pipe = self._store.pipeline()
-        for members in self._store.zset_ranks(keys.followers(uid), FOLLOWERS_AT_ONCE):
-            for follower in stored_ids(keys.followers(uid), members):
-                pipe.unlink(keys.home(follower))
+        for members in self._store.zset_ranks(key, FOLLOWERS_AT_ONCE):
+            for reader in stored_ids(key, members):
+                pipe.unlink(keys.home(reader))
             pipe.execute()
 
     def push_into_own_home(self, uid: int, pid: int) -> None:
@@ -120,11 +146,13 @@ class Delivery:
         queue_cut(pipe, keys.home(uid), home)
         pipe.execute()
 
-    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> PostLook | None:
+    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[PostLook | None, ByTags]:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
-        its listings. Returns how it stands; None when the post or its author's account is deleted.
+        its listings. Returns how it stands, None when the post or its author's account is deleted; and who have chosen
+        the tags of `written`, of each tag at most one more than DELIVER_INLINE_LIMIT.
 
-        The deletion is read after the write. Either this read sees it, or the ZREM of the deletion comes later. Two
+        They are read after the write: a choice that comes later drops a home, and the rebuild finds the post. The
+        deletion is read after the write, too. Either this read sees it, or the ZREM of the deletion comes later. Two
         round trips; three for a deleted post, five for a deleted account. Raises StoreError when the post's hash is
         gone: `cleanup` took it for an orphan while an old form was sent again.
         """
@@ -137,18 +165,20 @@ class Delivery:
         pipe.execute()
         look = PostLook(pipe, written or written_by(uid, [pid]))
         account_deleted = pipe.hget(keys.user(uid), "deleted")
+        tags = [tag for now in written.values() for tag in tags_in(now.text)]
+        choosers = {tag: pipe.zrange(keys.homes_of_tag(tag), 0, settings.DELIVER_INLINE_LIMIT) for tag in tags}
         pipe.execute()
         now = look.seen[pid]
         if now.exists and not now.deleted:
             if not is_deleted(account_deleted.value):
-                return look
+                return look, {tag: stored_ids(keys.homes_of_tag(tag), some.value) for tag, some in choosers.items()}
             mark_deleted(self._store, [pid])
             for _ in remove_edges_to_posts(self._store, {pid: uid}):
                 pass  # only someone who has guessed its address can have liked it
         self._store.zrem(keys.updates(uid), str(pid))
         if not now.exists:
             raise StoreError(REMOVED_BY_CLEANUP)
-        return None
+        return None, {}
 
     def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
@@ -189,6 +219,43 @@ class Delivery:
             queue_cuts(cuts, homes, lengths.value)
             cuts.execute()
             yield len(homes)
+
+    def _push_by_tags(self, uid: int, pid: int, tags: Sequence[str]) -> Iterator[int]:
+        """Push a new post into the homes of those who have chosen one of its tags; yields the number of homes after
+        each chunk. Three round trips a chunk, one more where homes are cut."""
+        for tag in tags:
+            key = keys.homes_of_tag(tag)
+            for members in self._store.zset_ranks(key, FOLLOWERS_AT_ONCE):
+                yield self._push_to_others(uid, pid, {tag: stored_ids(key, members)}, tags)
+
+    def _push_to_others(self, uid: int, pid: int, by_tags: ByTags, tags: Sequence[str]) -> int:
+        """Push a new post into the homes of those who have chosen one of its `tags`, but of those to whom it was pushed
+        before: its author, their followers, and who have chosen a tag that comes first. A list that had the id twice
+        would reach less far back. Returns the number of homes. Two round trips, one more where homes are cut; none
+        without anyone."""
+        pipe = self._store.pipeline()
+        asked = {
+            tag: [
+                pipe.zmscore(key, [*map(str, readers)])
+                for key in (keys.followers(uid), *map(keys.homes_of_tag, tags[: tags.index(tag)]))
+            ]
+            for tag, readers in by_tags.items()
+            if readers
+        }
+        pipe.execute()
+        others = [
+            reader
+            for tag, scores in asked.items()
+            for reader, *before in zip(by_tags[tag], *(each.value for each in scores), strict=True)
+            if reader != uid and before.count(None) == len(before)
+        ]
+        homes = keys.home.of_each(others)
+        if homes:
+            lengths = pipe.lpushx_each(homes, str(pid))
+            pipe.execute()
+            queue_cuts(pipe, homes, lengths.value)
+            pipe.execute()
+        return len(homes)
 
 
 # ---- Reposts: a post of their own, which names another one. The edge is in `timeline/relations/relations.py`.

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from django.conf import settings
+
 from accounts.community.log import Act, Log, read_act
 from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
@@ -32,6 +34,7 @@ from timeline.posts.entities import (
     TargetRefused,
     TooManyEdits,
 )
+from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -243,9 +246,10 @@ class Posts:
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
         """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
-        for a text with an @name, those of `Settling.agree` for a reply or a quote, and those of
-        `PostNotices.write_mentions` where the people mentioned change. Raises NoSuchPost (also for
-        another author's, and for a repost), PostDeleted, TooManyEdits.
+        for a text with an @name, those of `Settling.agree` for a reply or a quote, those of
+        `PostNotices.write_mentions` where the people mentioned change, and with a new tag those of
+        `Delivery.drop_homes_of_tags`: beyond DELIVER_INLINE_LIMIT homes a worker drops them. Raises NoSuchPost (also
+        for another author's, and for a repost), PostDeleted, TooManyEdits.
 
         Commit: the HSETNX of the new text in `edits:`. The newest text there is the one that stands; `body` and
         `edited` follow from it. So of two edits at once both are kept, and all processes agree which one is the
@@ -265,7 +269,11 @@ class Posts:
             pipe.execute()
             settling.agree({pid: now}, look)
             _tell_mentioned(job.store, uid, pid, now, before.links.mentions or ())
-            _edit_done(job.store, pid, job.name)
+            added = tags_in(body).keys() - tags_in(before.text).keys()
+            if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
+                _edit_done(job.store, pid, job.name)
+            else:
+                job.hand_over()
         return True
 
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
@@ -343,6 +351,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
         _tell_mentioned(store, uid, pid, now, mentioned(store, earlier) or ())
+        Delivery(store).drop_homes_of_tags(tags_in(now.text))
     _edit_done(store, pid, claim.name)
 
 

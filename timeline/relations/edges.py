@@ -212,9 +212,10 @@ class Edges:
 
     def _queue_mirror(self, pipe: Pipe, edge: Edge, score: float | None, unseen: tuple[bool, bool]) -> None:
         """Write the mirror, and whether the numbers of both sides count this edge."""
-        if self._relation.mirror is None:
+        key = self._relation.mirror_key(edge.target)
+        if key is None:
             return
-        truth, key, who = self._relation.truth(edge.who), self._relation.mirror(int(edge.target)), str(edge.who)
+        truth, who = self._relation.truth(edge.who), str(edge.who)
         if score is None:
             pipe.zrem(key, who)
         else:

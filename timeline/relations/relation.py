@@ -17,7 +17,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
-from retwis_site.store.kinds import OfId, mirror_of
+from retwis_site.store.kinds import OfId, OfText, mirror_of
 from retwis_site.store.replies import Reply, Result
 
 # ---- What edges lead to: people, posts, threads, tags and words.
@@ -249,6 +249,14 @@ class Effect:
     withdraw: Callable[[Pipe, Edge, float], None] = _nothing_withdrawn
 
 
+def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
+    pipe.unlink(keys.home(edge.who))
+
+
+# The next read rebuilds the home with (or without) the posts to which the edge leads, so no other backfill is needed.
+DROPS_HOME = Effect(_drop_home)
+
+
 # Whether an edge may stand, beside the existence of both sides. It gets the handle of the score, too.
 Condition = Callable[[Pipe, Edge, Reply[float | None]], Result[bool]]
 
@@ -280,7 +288,15 @@ class Relation:
 
     @cached_property
     def mirror(self) -> OfId | None:
-        """The key by the id of the target, as the key table says. None: the target knows nothing."""
+        """The key by the id of the target, as the key table says. None: the target knows nothing, or is a text."""
+        return self._mirror if isinstance(self._mirror, OfId) else None
+
+    def mirror_key(self, target: str) -> str | None:
+        """The key of this target, as the key table says. None: the target knows nothing."""
+        return None if self._mirror is None else self._mirror.of_member(target)
+
+    @cached_property
+    def _mirror(self) -> OfId | OfText | None:
         return mirror_of(self.truth)
 
     @cached_property

@@ -24,7 +24,9 @@ from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
+from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
+    DROPS_HOME,
     PERSON,
     POST,
     RANKING,
@@ -178,11 +180,6 @@ LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
 FIRST_SHARED = 4  # uids that a comparison returns
 
 
-def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
-    """The next read rebuilds the home with (or without) their posts, so no other backfill is needed."""
-    pipe.unlink(keys.home(edge.who))
-
-
 def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
     """What a hidden person has caused is no news to those who no longer follow them. One round trip; two more each, and
     one. When the sanction has ended meanwhile, or they follow again, a worker brings it back."""
@@ -203,7 +200,7 @@ FOLLOW = Relation(
     target=PERSON,
     count=RANKING,
     conditions=(ask_not_blocked,),
-    effects=(Effect(_drop_home), notice_of(Kind.FOLLOW)),
+    effects=(DROPS_HOME, notice_of(Kind.FOLLOW)),
     afterwards=_forget_hidden,
 )
 
@@ -585,7 +582,7 @@ ACTED_ON = (LIKE, REPOST, BOOKMARK)
 # ---- Follows of tags: `tags_of:` is the truth, with the unix second of each. A tag is named by its folded text.
 
 
-TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG)
+TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, afterwards=leave_homes)
 
 
 class TagFollows:
@@ -599,7 +596,7 @@ class TagFollows:
         self._edges.set(Edge(me, tag), int(time.time()))
 
     def unfollow(self, me: int, tag: str) -> None:
-        """Let `me` no longer follow a tag. Round trips as for `Edges.unset`."""
+        """Let `me` no longer follow a tag. Round trips as for `Edges.unset` and `leave_homes`."""
         self._edges.unset(Edge(me, tag))
 
 
@@ -614,7 +611,7 @@ def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Result[bool]:
 
 MUTE_WORDS = Relation("mute_words", keys.muted_words, WORDS, scores=Scores.UNTIL)  # `muted_words.py`
 
-RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
+RELATIONS = (FOLLOW, BLOCK, MUTE, MUTE_REPOSTS, MUTE_WORDS, TAG_FOLLOW, HOME_TAG, LIKE, REPOST, BOOKMARK, MUTE_THREAD)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Tags and their posts: the page of one tag, of those that a user follows, and what completes a tag or a name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
@@ -8,13 +8,15 @@ from itertools import islice
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.checks import unknown
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, Searcher, check_of, looking, names_alone, names_in
+from retwis_site.maintenance.checks import Check, Searcher, check_of, entries, looking, names_alone, names_in, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_ids
+from retwis_site.store.kinds import unprefixed
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.people.directory import People, after_prefix, search_query
@@ -22,7 +24,9 @@ from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
-from timeline.relations.relation import ask_number
+from timeline.relations.edges import Edges
+from timeline.relations.home_tags import HOME_TAG, ask_has_at_home, ask_home_tags
+from timeline.relations.relation import Edge, ask_number
 from timeline.relations.relations import ask_follows_tag
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 
@@ -38,9 +42,16 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewersTag(Tag):
+    """A tag, and what one viewer has chosen about it."""
+
+    following: bool = False
+    at_home: bool = False  # its posts stand in the viewer's home
+
+
+@dataclass(frozen=True, slots=True)
 class TagPage:
-    tag: Tag
-    following: bool  # the viewer follows it
+    tag: ViewersTag
     page: Page
 
 
@@ -49,7 +60,7 @@ class FollowedTagsPage:
     """The posts of the tags that the viewer follows."""
 
     viewer: User
-    tags: list[Tag]  # the follow of last first
+    tags: list[ViewersTag]  # the follow of last first
     page: Page
 
 
@@ -88,22 +99,23 @@ def merged(lists: Sequence[Newest], number: int) -> Newest:
 MOST_FOLLOWED = 100  # tags that a user may follow: so many sorted sets are read for a page
 
 
-class FollowedTag(NamedTuple):
-    tag: Tag
-    following: bool
+class ChosenTag(NamedTuple):
+    tag: ViewersTag
     number: int  # of all tags that the user follows
+    number_at_home: int  # of those in their home
 
 
-def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
-    """A tag, and whether `me` follows it. One round trip. Raises NoSuchTag."""
+def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
+    """A tag, and what `me` has chosen about it. One round trip. Raises NoSuchTag."""
     pipe = store.pipeline()
     spelling = pipe.hget(keys.tags(), folded)
-    following = ask_follows_tag(pipe, me, folded)
-    number = pipe.zcard(keys.tags_of(me))
+    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
+    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
     pipe.execute()
     if spelling.value is None:
         raise NoSuchTag(folded)
-    return FollowedTag(Tag(folded, spelling.value), following.value, number.value)
+    tag = ViewersTag(folded, spelling.value, following.value, at_home.value)
+    return ChosenTag(tag, number.value, number_at_home.value)
 
 
 # ---- Tag pages
@@ -111,7 +123,7 @@ def followed_tag(store: Store, me: int, folded: str) -> FollowedTag:
 
 READ = POSTS_A_PAGE + READ_MORE  # ids of one tag
 READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
-NOT_FOLLOWED = Result(bool)
+NOT_CHOSEN = Result(bool)
 
 
 class TagPages:
@@ -125,26 +137,28 @@ class TagPages:
 
         One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
         and one while the author of a post is not cached."""
-        spelling, posts, following, acted = viewer.ask(
+        spelling, posts, following, at_home, acted = viewer.ask(
             lambda pipe, me: trip(
                 pipe.hget(keys.tags(), tag),
                 _ask_posts(pipe, tag, before, READ),
-                NOT_FOLLOWED if me is None else ask_follows_tag(pipe, me, tag),
+                NOT_CHOSEN if me is None else ask_follows_tag(pipe, me, tag),
+                NOT_CHOSEN if me is None else ask_has_at_home(pipe, me, tag),
                 ask_latest_acted(pipe, me),
             )
         )
         if spelling is None:
             raise NoSuchTag(tag)
-        return TagPage(Tag(tag, spelling), following, self._filled(viewer, posts, acted))
+        return TagPage(ViewersTag(tag, spelling, following, at_home), self._filled(viewer, posts, acted))
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        user, (folded, acted) = viewer.ask_as_user(
+        user, (folded, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
+                ask_home_tags(pipe, me),
                 ask_latest_acted(pipe, me),
             )
         )
@@ -154,7 +168,10 @@ class TagPages:
         spellings = pipe.hmget(keys.tags(), folded)
         asked = [_ask_posts(pipe, tag, before, READ_OF_EACH) for tag in folded]
         pipe.execute()
-        tags = [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings.value, strict=True)]
+        tags = [
+            ViewersTag(tag, spelling or tag, following=True, at_home=tag in at_home)
+            for tag, spelling in zip(folded, spellings.value, strict=True)
+        ]
         found = merged([posts.value for posts in asked], READ_OF_EACH)
         return FollowedTagsPage(user, tags, self._filled(viewer, found, acted))
 
@@ -233,7 +250,8 @@ def ask_named_tags(pipe: Pipe, typed: str) -> Result[NamedTags]:
 
 
 class TagChecks(Searcher):
-    """Searches the tags. A repair relies on the checks of posts, which run before."""
+    """Searches the tags, and what homes show of them. A repair relies on the checks of posts and of accounts, which run
+    before."""
 
     def inconsistencies(self) -> list[Check]:
         check = partial(check_of, self._store)
@@ -261,7 +279,33 @@ class TagChecks(Searcher):
                 looking(self._store, _ask_stray),
                 "tags_by_name has {0!r}",
             ),
+            check(
+                "entries of home_tags: missing from homes_of_tag:, or of a tag that is not followed",
+                keys.home_tags,
+                looking(self._store, _ask_chosen_wrong),
+                repair=self._mend_choice,
+                read=_choices,
+            ),
+            check(
+                "entries of homes_of_tag: missing from home_tags:, or unknown",
+                keys.homes_of_tag,
+                looking(self._store, _ask_pushed_wrong),
+                "{0} has {1}",
+                self._mend_home,
+                read=_homes,
+                jobs=lambda key, uid: keys.homes_of_tag.explained_by(_tag_of(key), uid),
+            ),
         ]
+
+    def _mend_choice(self, uid: int, tag: str) -> None:
+        Edges(self._store, HOME_TAG).mend([Edge(uid, tag)])
+
+    def _mend_home(self, key: str, member: str) -> None:
+        uid = parse_id(member)
+        if uid is None or unknown(self._store, [uid]):
+            self._store.zrem(key, member)
+        else:
+            self._mend_choice(uid, _tag_of(key))
 
     def _spell(self, key: str) -> None:
         """The spelling of the oldest post with the tag."""
@@ -273,7 +317,33 @@ class TagChecks(Searcher):
 
 
 def _tag_of(key: str) -> str:
-    return key.removeprefix(keys.tag(""))
+    """The tag in the name of a key of each tag."""
+    return unprefixed(key).partition(":")[2]
+
+
+def _choices(store: Store, names: list[str]) -> Iterator[list[tuple[int, str]]]:
+    return ([(uid, tag) for uid, tag, _ in chunk] for chunk in rows(store, names))
+
+
+def _homes(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
+
+
+def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:
+    """Whether a choice has no mirror, another date there, or its tag is not followed."""
+    uid, tag = choice
+    here, there = pipe.zscore(keys.home_tags(uid), tag), pipe.zscore(keys.homes_of_tag(tag), str(uid))
+    follows = ask_follows_tag(pipe, uid, tag)
+    return Result(lambda: here.value is not None and (here.value != there.value or not follows.value))
+
+
+def _ask_pushed_wrong(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
+    """Whether posts with a tag are pushed into a home whose owner has not chosen it, or does not exist."""
+    key, member = entry
+    uid = parse_id(member) or 0
+    here, there = pipe.zscore(key, member), pipe.zscore(keys.home_tags(uid), _tag_of(key))
+    name = pipe.hexists(keys.user(uid), "username")
+    return Result(lambda: here.value is not None and (there.value is None or not name.value))
 
 
 def _ask_unspelled(pipe: Pipe, key: str) -> Result[bool]:

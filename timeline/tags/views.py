@@ -25,9 +25,20 @@ from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
+from timeline.relations.home_tags import MOST_AT_HOME, HomeTags
 from timeline.relations.relations import TagFollows
 from timeline.tags.feature import COMPLETIONS
-from timeline.tags.tags import MOST_FOLLOWED, NoSuchTag, Tag, TagPages, UsedTag, followed_tag, people_named, tags_named
+from timeline.tags.tags import (
+    MOST_FOLLOWED,
+    NoSuchTag,
+    Tag,
+    TagPages,
+    UsedTag,
+    ViewersTag,
+    chosen_tag,
+    people_named,
+    tags_named,
+)
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 
@@ -40,16 +51,18 @@ FOLLOWED_TAG = Fragment("timeline/tags/_followed_tag.html")
 FOLLOW_TAG = Fragment("timeline/tags/_follow_tag.html")
 
 
-def follow_tag_button(tag: Tag, following: bool, by: Rendering) -> Html:
-    """The button; nothing for those who cannot follow."""
+def follow_tag_buttons(one: ViewersTag, by: Rendering) -> Html:
+    """The buttons to follow a tag, and of a followed one, whether home has its posts; nothing for those who cannot
+    follow."""
     if not by.can_act:
         return NOTHING
     return FOLLOW_TAG.fill(
         by.language,
-        following=following,
-        folded=tag.folded,
-        tag=tag_in_path(tag.folded),
-        spelling=tag.spelling,
+        following=one.following,
+        at_home=one.at_home,
+        folded=one.folded,
+        tag=tag_in_path(one.folded),
+        spelling=one.spelling,
         csrf_token=by.token,
     )
 
@@ -106,7 +119,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         title_tag=_in_title(found.tag),
         origin=origin_of(request),
         next=quote(reverse("tag", args=[found.tag.folded])),
-        button=follow_tag_button(found.tag, found.following, by),
+        button=follow_tag_buttons(found.tag, by),
         composer=composer(request, by, begins=f"#{found.tag.spelling}"),
         **listing.listing(request, found.page, by),
     )
@@ -123,17 +136,17 @@ def tags(request: RetwisRequest) -> HttpResponse:
     return _tags_page(request, found.tags, found.page)
 
 
-def _tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> HttpResponse:
+def _tags_page(request: RetwisRequest, tags: Sequence[ViewersTag], page: PostPage) -> HttpResponse:
     """The posts of the tags that the viewer follows; a visitor follows none."""
     by = rendering(request)
     rows = joined(
         FOLLOWED_TAG.fill(
             by.language,
-            tag=tag_in_path(tag.folded),
-            spelling=tag.spelling,
-            button=follow_tag_button(tag, following=True, by=by),
+            tag=tag_in_path(one.folded),
+            spelling=one.spelling,
+            button=follow_tag_buttons(one, by),
         )
-        for tag in tags
+        for one in tags
     )
     shown = listing.listing(request, page, by)
     return TAGS.response(request, by, has_tags=bool(tags), tags=rows, **shown)
@@ -142,8 +155,8 @@ def _tags_page(request: RetwisRequest, tags: Sequence[Tag], page: PostPage) -> H
 @change
 @login_required
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
-    found = followed_tag(connect(), me.uid, folded(tag))
-    if not found.following and found.number >= MOST_FOLLOWED:
+    found = chosen_tag(connect(), me.uid, folded(tag))
+    if not found.tag.following and found.number >= MOST_FOLLOWED:
         text = _("You can follow up to %(number)d tags. Unfollow one first.")
         messages.error(request, text % {"number": MOST_FOLLOWED})
     else:
@@ -156,9 +169,35 @@ def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
 @change
 @login_required
 def unfollow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
-    found = followed_tag(connect(), me.uid, folded(tag))
+    found = chosen_tag(connect(), me.uid, folded(tag))
     TagFollows(connect()).unfollow(me.uid, found.tag.folded)
     said = _("You no longer follow %(name)s.") % {"name": f"#{found.tag.spelling}"}
+    return done(request, said, "tag", found.tag.folded)
+
+
+@change
+@login_required
+def add_to_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
+    found = chosen_tag(connect(), me.uid, folded(tag))
+    name = {"name": f"#{found.tag.spelling}"}
+    if not found.tag.following:
+        messages.error(request, _("Follow %(name)s first.") % name)
+    elif not found.tag.at_home and found.number_at_home >= MOST_AT_HOME:
+        text = _("Your home page can have up to %(number)d tags. Hide one first.")
+        messages.error(request, text % {"number": MOST_AT_HOME})
+    else:
+        RateLimits(connect()).count(FOLLOWS, str(me.uid))
+        HomeTags(connect()).add(me.uid, found.tag.folded)
+        messages.success(request, _("Posts with %(name)s now appear on your home page.") % name)
+    return redirect("tag", found.tag.folded)
+
+
+@change
+@login_required
+def remove_from_home(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
+    found = chosen_tag(connect(), me.uid, folded(tag))
+    HomeTags(connect()).remove(me.uid, found.tag.folded)
+    said = _("Posts with %(name)s no longer appear on your home page.") % {"name": f"#{found.tag.spelling}"}
     return done(request, said, "tag", found.tag.folded)
 
 
@@ -194,4 +233,6 @@ urlpatterns = [
     path("tags/<str:tag>/", tag, name="tag"),
     path("tags/<str:tag>/follow/", follow_tag, name="follow_tag"),
     path("tags/<str:tag>/unfollow/", unfollow_tag, name="unfollow_tag"),
+    path("tags/<str:tag>/home/add/", add_to_home, name="add_tag_to_home"),
+    path("tags/<str:tag>/home/remove/", remove_from_home, name="remove_tag_from_home"),
 ]

@@ -16,7 +16,9 @@ from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on
 from timeline.posts.post_ids import RECENT
 from timeline.posts.repository import Posts
+from timeline.relations.home_tags import ask_home_tags
 from timeline.timelines.everyone import EveryoneList
+from timeline.timelines.home import source_keys
 
 # ---- Timelines that count as complete but lack a post. They are caches, but only incomplete lists are rebuilt.
 
@@ -41,8 +43,7 @@ class TimelineChecks:
         ]
 
     def _lacking(self, uids: Sequence[int]) -> list[int]:
-        """Compare each home with the `updates:` of its owner and of everyone they follow, down to its complete-down-to
-        id."""
+        """Compare each home with the sets of which it is made, down to its complete-down-to id."""
         return [uid for uid in uids if self._lacks(uid)]
 
     def _lacks(self, uid: int) -> bool:
@@ -50,11 +51,12 @@ class TimelineChecks:
         content = home.read()
         if not content.complete:  # the next read rebuilds it
             return False
-        followed = stored_ids(keys.following(uid), self._store.zrange(keys.following(uid), 0, -1))
         pipe = self._store.pipeline()
+        followed, tags = pipe.zrange(keys.following(uid), 0, -1), ask_home_tags(pipe, uid)
+        pipe.execute()
         lowest = str(content.complete_down_to)
-        updates = [keys.updates(source) for source in (uid, *followed)]
-        asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in updates]
+        sources = source_keys(uid, followed.value, tags.value)
+        asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in sources]
         pipe.execute()
         return self._is_missing({pid for key, members in asked for pid in stored_ids(key, members.value)}, home)
 

@@ -1,8 +1,10 @@
-"""Home timelines: the posts of a user and of the people they follow, from a cached list."""
+"""Home timelines: the posts of a user, of the people they follow, and with the tags they have chosen, from a cached
+list."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
@@ -18,14 +20,15 @@ from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import Needed, PostReader, ask_foreseen, ask_latest_acted
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
+from timeline.relations.home_tags import ask_home_tags
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Shown, fill
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
-SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user, at least
-MOST_PROLIFIC = 20  # users of whom a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
+SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
+MOST_PROLIFIC = 20  # users and tags of which a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
 LONG_SLICE = 100  # ids
 SPARE = 5  # ids that a page reads besides its own: replies to people who are not followed are hidden
 
@@ -41,24 +44,24 @@ class Homes:
 
         One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit;
         else two. One more while the author of a post is not cached, one when the page shows something new, and one a
-        day to renew the list. At most seven more where ids are dead, or where the list ends and the `updates:` sets are
+        day to renew the list. At most seven more where ids are dead, or where the list ends and its sources are
         merged, however long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
         """
-        owner, (head, counts, shown, followed, acted, foreseen) = viewer.ask_as_user(
+        owner, (head, counts, shown, chosen, acted, foreseen) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 self.list_of(me).ask_page(pipe, before),
                 ask_follow_counts(pipe, me),
                 pipe.hget(keys.user(me), "seen"),
-                ask_latest_followed(pipe, me),
+                _ask_chosen(pipe, me),
                 ask_latest_acted(pipe, me, Where.HOME),
                 ask_foreseen(pipe, me, _needed(me, before)),
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
-        sources, timeline = HomeSources(self._store, me, followed), self.list_of(me)
+        sources, timeline = HomeSources(self._store, me, chosen), self.list_of(me)
         content = timeline.page(head, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        rules = [PostsOfFollowed(me, sources.followed)]
+        rules = [PostsOfFollowed(me, *sources.chosen)]
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
         reader = PostReader(
             self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
@@ -94,9 +97,9 @@ class Homes:
     def _seen_by(self, owner: User, pids: Sequence[int]) -> int:
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
         pipe = self._store.pipeline()
-        followed, acted = ask_latest_followed(pipe, owner.uid), ask_latest_acted(pipe, owner.uid, Where.HOME)
+        chosen, acted = _ask_chosen(pipe, owner.uid), ask_latest_acted(pipe, owner.uid, Where.HOME)
         pipe.execute()
-        rules = [PostsOfFollowed(owner.uid, followed.value)]
+        rules = [PostsOfFollowed(owner.uid, *chosen.value)]
         posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
 
@@ -137,7 +140,7 @@ def _page(sources: "HomeSources", filled: Filled, complete_down_to: int, before:
 
 
 def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None, read: Shown) -> Page:
-    """Fill up a page from the `updates:` sets, where the list ends. At most four round trips, however long the
+    """Fill up a page from the sources, where the list ends. At most four round trips, however long the
     history."""
     length = POSTS_A_PAGE + 1
     limit = "+inf" if below is None else f"({below}"
@@ -151,14 +154,30 @@ def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None
     return Page(page, pids[-1] if pids and has_more else None)
 
 
-class HomeSources:
-    """What a home is made of: the `updates:` sets of a user and of everyone they follow."""
+class Chosen(NamedTuple):
+    """Whose posts a home has, as far as a request has read them, and with which tags."""
 
-    def __init__(self, store: Store, me: int, followed: LatestFollowed = NO_FOLLOWED_READ) -> None:
-        """`followed`: what the request has read. It may be too old for a rebuild, so it is read again with the ids."""
+    followed: LatestFollowed
+    tags: frozenset[str]
+
+
+NOTHING_READ = Chosen(NO_FOLLOWED_READ, frozenset())
+
+
+def _ask_chosen(pipe: Pipe, me: int) -> Result[Chosen]:
+    followed, tags = ask_latest_followed(pipe, me), ask_home_tags(pipe, me)
+    return Result(lambda: Chosen(followed.value, tags.value))
+
+
+class HomeSources:
+    """What a home is made of: the `updates:` sets of a user and of everyone they follow, and the `tag:` sets of the
+    tags that they have chosen."""
+
+    def __init__(self, store: Store, me: int, chosen: Chosen = NOTHING_READ) -> None:
+        """`chosen`: what the request has read. It may be too old for a rebuild, so it is read again with the ids."""
         self._store = store
         self.me = me
-        self.followed = followed
+        self.chosen = chosen
 
     def newest(self) -> ListContent:
         """The newest ids. Round trips as for `below`, and one more where a few authors are prolific.
@@ -171,43 +190,48 @@ class HomeSources:
         merged = merge(slices.values())
         if not merged.complete_down_to or len(merged.ids) >= FIRST_TRUSTED:
             return merged
-        cut = [uid for uid, piece in slices.items() if piece.has_more]
-        prolific = sorted(cut, key=lambda uid: slices[uid].ids[-1], reverse=True)[:MOST_PROLIFIC]
+        cut = [key for key, piece in slices.items() if piece.has_more]
+        prolific = sorted(cut, key=lambda key: slices[key].ids[-1], reverse=True)[:MOST_PROLIFIC]
         pipe = self._store.pipeline()
-        further = _ask_slices(pipe, {uid: f"({slices[uid].ids[-1]}" for uid in prolific}, LONG_SLICE)
+        further = _ask_slices(pipe, {key: f"({slices[key].ids[-1]}" for key in prolific}, LONG_SLICE)
         pipe.execute()
-        for uid, piece in further.value.items():
-            slices[uid] = Slice(slices[uid].ids + piece.ids, piece.has_more)
+        for key, piece in further.value.items():
+            slices[key] = Slice(slices[key].ids + piece.ids, piece.has_more)
         return merge(slices.values())
 
-    def below(self, limit: str, length_of: Callable[[int], int]) -> dict[int, Slice]:
-        """The newest ids of each source below a limit: `+inf`, or `(7` for less than 7. `length_of` says from the
-        number of sources how many of each. One round trip; one more when the request has not read all followed users.
+    def below(self, limit: str, length_of: Callable[[int], int]) -> dict[str, Slice]:
+        """The newest ids of each source, by its key, below a limit: `+inf`, or `(7` for less than 7. `length_of` says
+        from the number of sources how many of each. One round trip; one more when the request has not read all followed
+        users and chosen tags.
         """
-        read = [] if self.followed is NO_FOLLOWED_READ else self._with(list(self.followed.members))
+        followed, tags_read = self.chosen
+        read = [] if self.chosen is NOTHING_READ else source_keys(self.me, [*followed.members], tags_read)
         known = dict.fromkeys(read, limit)
         pipe = self._store.pipeline()
-        members = pipe.zrange(keys.following(self.me), 0, -1)
+        members, tags = pipe.zrange(keys.following(self.me), 0, -1), ask_home_tags(pipe, self.me)
         slices = _ask_slices(pipe, known, length_of(len(known) or 1))
         pipe.execute()
-        self.followed = LatestFollowed(frozenset(members.value), are_all=True)
-        sources = self._with(members.value)
-        others = _ask_slices(pipe, {uid: limit for uid in sources if uid not in known}, length_of(len(sources)))
+        self.chosen = Chosen(LatestFollowed(frozenset(members.value), are_all=True), tags.value)
+        sources = source_keys(self.me, members.value, tags.value)
+        others = _ask_slices(pipe, {key: limit for key in sources if key not in known}, length_of(len(sources)))
         pipe.execute()
         found = slices.value | others.value
-        return {uid: found[uid] for uid in sources}
-
-    def _with(self, followed: Sequence[str]) -> list[int]:
-        return [self.me, *stored_ids(keys.following(self.me), followed)]
+        return {key: found[key] for key in sources}
 
 
-def _ask_slices(pipe: Pipe, below: Mapping[int, str], length: int) -> Result[dict[int, Slice]]:
-    """The newest ids of each user below a limit, at most `length`."""
-    asked = {uid: pipe.zrevrangebyscore(keys.updates(uid), limit, "-inf", length) for uid, limit in below.items()}
-    return Result(lambda: {uid: _slice(uid, members.value, length) for uid, members in asked.items()})
+def source_keys(me: int, followed: Sequence[str], tags: Iterable[str]) -> list[str]:
+    """The sorted sets of which the home of `me` is made. `followed`: uids as text; `tags`: those chosen."""
+    uids = [me, *stored_ids(keys.following(me), followed)]
+    return [*keys.updates.of_each(uids), *map(keys.tag, tags)]
 
 
-def _slice(uid: int, members: Sequence[str], length: int) -> Slice:
+def _ask_slices(pipe: Pipe, below: Mapping[str, str], length: int) -> Result[dict[str, Slice]]:
+    """The newest ids of each source below a limit, at most `length`."""
+    asked = {key: pipe.zrevrangebyscore(key, limit, "-inf", length) for key, limit in below.items()}
+    return Result(lambda: {key: _slice(key, members.value, length) for key, members in asked.items()})
+
+
+def _slice(key: str, members: Sequence[str], length: int) -> Slice:
     """A slice without any id has no end from which one could read on."""
-    pids = stored_ids(keys.updates(uid), members)
+    pids = stored_ids(key, members)
     return Slice(pids, has_more=len(members) >= length and bool(pids))

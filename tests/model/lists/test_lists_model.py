@@ -281,6 +281,11 @@ class ListProtocol:
         yield ("ZADD", FOLLOWING, author, 1)
         yield ("UNLINK", LIST)
 
+    def edit(self, author: int, pid: int) -> Steps:
+        """An edit gives an old post a tag that the user has chosen: the tag is as an author who is followed."""
+        yield ("ZADD", updates(author), pid, pid)
+        yield ("UNLINK", LIST)
+
     def remove_dead(self, author: int, pid: int) -> Steps:
         """The deletion of a post, and a reader that meets it."""
         yield ("ZREM", updates(author), pid)
@@ -375,6 +380,7 @@ SCENARIOS = {
     "two pages || a follow || a post": Scenario((FIRST, BELOW, ("follow", CY), POST)),
     "two pages || a follow || a post of who is followed": Scenario((FIRST, SECOND, ("follow", CY), POST_OF_CY)),
     "two pages || a deletion || a post": Scenario((FIRST, SECOND, ("remove_dead", BO, 20), POST)),
+    "two pages || an edit that brings an old post || a post": Scenario((FIRST, BELOW, ("edit", BO, 25), POST)),
     "two pages that try twice || a follow": Scenario((FIRST, BELOW, ("follow", CY)), tuple(LISTS), tries=2),
     "three pages || a post": Scenario((FIRST, SECOND, ("head", "c"), POST), crashes=0),
 }

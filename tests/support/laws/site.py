@@ -17,6 +17,7 @@ from timeline.moderation.reports import NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+from timeline.relations.home_tags import HomeTags
 from timeline.relations.relations import BlockedPeople, Bookmarks, Follows, Likes, MutedThreads, Mutes, TagFollows
 from timeline.search.index import Indexing
 from timeline.timelines.profile import Pins
@@ -59,6 +60,8 @@ class LawfulSite:
             Bookmarks(store).add(who, 1, ANN)
             TagFollows(store).follow(who, "shared")
             TagFollows(store).follow(who, "onlyzed")
+            HomeTags(store).add(who, "shared")
+            HomeTags(store).add(who, "onlyzed")
         Pins(store).pin(ZED, 3)
         MutedThreads(store).mute(ZED, 9)
         Posts(store).edit(ZED, 10, "zedsaid @ann @sid again")

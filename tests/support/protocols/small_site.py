@@ -18,7 +18,7 @@ DEFAULT_KEYS = Counted()
 
 
 def make_small_site(raw, layout=DEFAULT_KEYS):
-    """alice follows carol; bob and carol have one post each."""
+    """alice follows carol; bob and carol have one post each; all follow a tag."""
     raw.flushall()
     Memory.clear_all()
     layout.begin_at(3)
@@ -31,6 +31,7 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
         pipe.zadd("users_by_time", {name: uid})
         pipe.zadd("users_by_name", {f"{name}:{uid}": 0})
         pipe.hset("skeletons", mapping=dict.fromkeys(skeletons(name), uid))
+        pipe.zadd(f"tags_of:{uid}", {"redis": 1})
     pipe.zadd("following:1", {CAROL: 1})
     pipe.zadd("followers:3", {ALICE: 1})
     pipe.zadd("users_by_followers", {CAROL: 1})

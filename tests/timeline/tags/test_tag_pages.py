@@ -95,7 +95,7 @@ def test_a_hostile_spelling_is_escaped(browser, raw, alice):
     assert "#&lt;script&gt;" in page
 
 
-# ---- Followed tags: their posts stand at /tags/, and never in home.
+# ---- Followed tags: their posts stand at /tags/, and in home only where `test_tags_at_home.py` chooses so.
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_the_posts_of_all_followed_tags_are_merged_newest_first(browser, raw, ta
     assert post_ids(client.get("/tags/")) == [5, 4, 3, 2, 1]
 
 
-def test_they_never_enter_home(browser, tags, alice):
+def test_they_do_not_enter_home_unasked(browser, tags, alice):
     client = browser(alice)
     follow(client, "redis")
     assert post_ids(client.get("/")) == []

@@ -21,6 +21,7 @@ from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import AboutUser, Result, scored
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
+from timeline.posts.links import tags_in
 from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
 from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_followed
 
@@ -271,14 +272,29 @@ class NotHidden:
         return blocked | (muted - {self._page_of}), reposts_muted - {self._page_of}
 
 
-class PostsOfFollowed:
-    """The viewer's own posts and those of the people that the viewer follows. Of the replies to others, only those to
-    the viewer and to people that the viewer follows."""
+# The tags of texts. An entry has some 400 bytes, so all have 2 MB.
+_tags: Memory[str, frozenset[str]] = Memory(size=5000, seconds=3600)
 
-    def __init__(self, me: int, latest: LatestFollowed) -> None:
-        """`latest`: what this request has read."""
+
+def _tags_of(text: str) -> frozenset[str]:
+    """The folded tags of a text."""
+    found = _tags.get(text)
+    if found is None:
+        found = frozenset(tags_in(text))
+        _tags.put(text, found)
+    return found
+
+
+class PostsOfFollowed:
+    """The viewer's own posts, those of the people that the viewer follows, and what others wrote with a tag that the
+    viewer has chosen for home. Of the replies to others, only those to the viewer and to people that the viewer
+    follows."""
+
+    def __init__(self, me: int, latest: LatestFollowed, tags: frozenset[str] = frozenset()) -> None:
+        """`latest`, and the chosen `tags`: what this request has read."""
         self._me = me
         self._followed = FollowedPeople(me, latest)
+        self._tags = tags
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
         self._followed.ask(pipe, people - {self._me})
@@ -290,7 +306,15 @@ class PostsOfFollowed:
         read = {None, self._me, *self._followed.among(people)}
         if people <= read:
             return posts
-        return [post for post, author, to in zip(posts, authors, answered, strict=True) if {author, to} <= read]
+        return [
+            post
+            for post, author, to in zip(posts, authors, answered, strict=True)
+            if {author, to} <= read or ((to in read or to == author) and author not in read and self._has_tag(post))
+        ]
+
+    def _has_tag(self, post: Post) -> bool:
+        """Whether it has one of the chosen tags. A repost has no text."""
+        return bool(self._tags) and not self._tags.isdisjoint(_tags_of(post.body))
 
 
 class NoRepliesToOthers:
