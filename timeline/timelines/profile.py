@@ -20,7 +20,7 @@ from retwis_site.store.replies import Result
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
-from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
+from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, NoReposts, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
     Comparison,
@@ -33,7 +33,7 @@ from timeline.relations.relations import (
     ask_hiding,
     compare,
 )
-from timeline.timelines.entities import ProfilePage, Tab
+from timeline.timelines.entities import Numbers, ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
@@ -79,7 +79,14 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Profile
 
 
-SPARE = 10  # ids that the tab of posts reads besides a page: it does not show replies to others
+def ask_numbers(pipe: Pipe, uid: int) -> Result[Numbers]:
+    """The numbers of a user. Six commands."""
+    follows = ask_follow_counts(pipe, uid)
+    posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
+    return Result(lambda: Numbers(follows.value, max(posts.value - reposts.value, 0)))
+
+
+SPARE = 10  # ids that are read besides a page: one tab does not show replies to others, the other no reposts
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
@@ -100,24 +107,24 @@ class Profiles:
         NoSuchUser, AccountDeleted, NotShown.
 
         One round trip with cached uids while posts and join date are cached, else two. One more where many of the posts
-        answer others. A signed-in viewer on another user's profile needs a third for the comparisons, and one more
-        while the users that both know are not cached. Comparisons are cached for seconds, and only while the viewer
-        follows and unfollows nobody, on any worker.
+        answer others, or are reposts. A signed-in viewer on another user's profile needs a third for the comparisons,
+        and one more while the users that both know are not cached. Comparisons are cached for seconds, and only while
+        the viewer follows and unfollows nobody, on any worker.
         """
         return self._page(viewer, username, before, Tab.POSTS)
 
     def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """As `page`, with the replies to others and without a pinned post."""
+        """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), counts, mine, acted) = viewer.ask_about(
+        person, (members, (bio, pin), numbers, mine, acted) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
                 pipe.hmget(keys.user(them), ["bio", "pinned"]),
-                ask_follow_counts(pipe, them),
+                ask_numbers(pipe, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
             ),
@@ -126,15 +133,12 @@ class Profiles:
             raise NotShown
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [PostsBy(person.uid)]
-        if tab is Tab.POSTS:
-            rules.append(NoRepliesToOthers(pinned))
+        rules: list[Rule] = [PostsBy(person.uid), NoRepliesToOthers(pinned) if tab is Tab.POSTS else NoReposts()]
         cached = mine and _cached_comparisons(mine, person)
-        to_make = _comparisons(mine, person.uid, counts) if mine and not cached else None
+        to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
         changed, uid = viewer.just_changed, person.uid
         reader = PostReader(self._store, viewer.user, rules, [person], acted, changed, uid)
-        at_first = POSTS_A_PAGE + (SPARE if tab is Tab.POSTS else 0)
-        read = self._read(reader, pids, at_first, pinned, person, to_make)
+        read = self._read(reader, pids, POSTS_A_PAGE + SPARE, pinned, person, to_make)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
@@ -144,7 +148,9 @@ class Profiles:
         about = About(bio or "", read.joined)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
-        return ProfilePage(person, about, counts, relation, page, read.pinned, tab)
+        if not numbers.written and self._store.is_foreign:
+            numbers = numbers._replace(written=None)
+        return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it
