@@ -44,10 +44,10 @@ FEATURE = Feature(
     form_fields={
         "appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden")),
         "edit_site": (
-            FormField("name", "text", _("Name of the site")),
+            FormField("name", "text", _("Site name")),
             FormField("tagline", "text", _("Tagline")),
             FormField("announcement", "text", _("Announcement")),
-            FormField("about", "textarea", _("About the site")),
+            FormField("about", "textarea", _("About this site")),
             FormField("rules", "textarea", _("Rules")),
             FormField("privacy", "textarea", _("Privacy")),
             FormField("contact", "text", _("Contact")),

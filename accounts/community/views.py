@@ -255,7 +255,7 @@ MOST_INVITES = 1000
 
 class OneLine(TextField):
     def __init__(self, longest: int, **kwargs: Any) -> None:
-        no_breaks = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", gettext_lazy("Write it in one line."))
+        no_breaks = RegexValidator(r"\A[^\x00-\x1f\x7f]*\Z", gettext_lazy("Use only one line."))
         super().__init__(longest, required=False, validators=[no_breaks], **kwargs)
 
 
@@ -268,7 +268,7 @@ class Paragraphs(TextField):
 class SiteForm(forms.Form):
     """All fields may be empty: then the site shows the default."""
 
-    name = OneLine(LONGEST_SITE_NAME, label=gettext_lazy("Name of the site"))
+    name = OneLine(LONGEST_SITE_NAME, label=gettext_lazy("Site name"))
     tagline = OneLine(
         LONGEST_LINE, label=gettext_lazy("Tagline"), help_text=gettext_lazy("One sentence about the site.")
     )
@@ -290,32 +290,32 @@ class SiteForm(forms.Form):
         required=False,
     )
     registration = forms.ChoiceField(
-        label=gettext_lazy("Who may join"),
+        label=gettext_lazy("Who can join"),
         choices=[
             ("open", gettext_lazy("Everyone")),
-            ("approval", gettext_lazy("Everyone whom staff approves")),
-            ("invite", gettext_lazy("People with an invitation")),
+            ("approval", gettext_lazy("Anyone, after approval by staff")),
+            ("invite", gettext_lazy("Only people with an invitation")),
             ("closed", gettext_lazy("Nobody")),
         ],
         required=False,
     )
     invites = forms.IntegerField(
-        label=gettext_lazy("Invitations of each member"),
-        help_text=gettext_lazy("How many open invitations a member may have. 0: members cannot invite."),
+        label=gettext_lazy("Invitations per member"),
+        help_text=gettext_lazy("How many open invitations each member can have. With 0, members cannot invite people."),
         min_value=0,
         max_value=MOST_INVITES,
         required=False,
     )
     announcement = OneLine(
-        500, label=gettext_lazy("Announcement"), help_text=gettext_lazy("Stands on every page until it is dismissed.")
+        500, label=gettext_lazy("Announcement"), help_text=gettext_lazy("Shown on every page until it is dismissed.")
     )
-    about = Paragraphs(label=gettext_lazy("About the site"))
+    about = Paragraphs(label=gettext_lazy("About this site"))
     rules = Paragraphs(
         label=gettext_lazy("Rules"),
-        help_text=gettext_lazy("One rule a line. They are numbered, and a report names one."),
+        help_text=gettext_lazy("One rule per line. Rules are numbered, and a report names the broken one."),
     )
     privacy = Paragraphs(
-        label=gettext_lazy("Privacy"), help_text=gettext_lazy("Stands above the facts about what the site stores.")
+        label=gettext_lazy("Privacy"), help_text=gettext_lazy("Shown above the list of what the site stores.")
     )
     contact = OneLine(
         LONGEST_LINE,
@@ -375,7 +375,7 @@ def edit(request: RetwisRequest, me: User) -> HttpResponse:
         return form_page(request, "accounts/community/site/edit.html", {"form": form})
     RateLimits(connect()).count(SITE_CHANGES, str(me.uid))
     SiteWords(connect()).change(form.texts(), by=me.uid)
-    response = done(request, _("The site was changed."), "edit_site")
+    response = done(request, _("Site settings saved."), "edit_site")
     cookies.keep(response, SITE_CHANGED, "1", SECONDS)
     return response
 

@@ -54,7 +54,8 @@ class User(NamedTuple):
 
     @property
     def shown_name(self) -> str:
-        return self.name or self.username
+        """The display name, or `@` and the username."""
+        return self.name or f"@{self.username}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ NAME = Fragment("accounts/users/_name.html")
 
 @lru_cache(maxsize=5000)
 def name_of(person: User, language: str) -> Html:
-    """The display name with the username, or the username alone."""
+    """The display name and beside it `@` and the username, or these alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
 
 

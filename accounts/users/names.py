@@ -73,7 +73,7 @@ def isolated(person: User) -> str:
     In a page, `<bdi>` does the same; a title and an attribute have no elements.
     """
     if not person.name:
-        return person.username
+        return person.shown_name
     return f"{FIRST_STRONG_ISOLATE}{person.name.translate(_DIRECTION_MARKS)}{POP}"
 
 
@@ -102,7 +102,7 @@ def endings(name: str) -> list[str]:
 
 def entries(user: User) -> list[str]:
     """The entries that lead to a user, by the words of the username and of the display name."""
-    found_by = [*endings(user.username), *endings(user.shown_name)]
+    found_by = [*endings(user.username), *endings(user.name or user.username)]
     return [f"{ending}:{user.uid}" for ending in dict.fromkeys(found_by)]
 
 

@@ -64,8 +64,8 @@ def _day(number: int, language: str) -> tuple[str, str]:
 def day(seconds: int, language: str) -> str:
     """A day for people."""
     with override(language):
-        # Translators: a day, in the letters of Django's `date` filter, such as "2026-11-20"
-        return date_format(moment_of(seconds), _("Y-m-d"))
+        # Translators: a day, in the letters of Django's `date` filter, such as "20 November 2026"
+        return date_format(moment_of(seconds), _("j F Y"))
 
 
 def short_day(number: int, today: int, language: str) -> str:

@@ -21,6 +21,7 @@ C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
 F = TypeVar("F")
+G = TypeVar("G")
 T_co = TypeVar("T_co", covariant=True)
 
 Reading = Generator[None, None, T]
@@ -49,6 +50,10 @@ def trip(a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], /
 def trip(
     a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], /
 ) -> Reading[tuple[A, B, C, D, E, F]]: ...
+@overload
+def trip(
+    a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], g: Handle[G], /
+) -> Reading[tuple[A, B, C, D, E, F, G]]: ...
 def trip(*handles: Handle[object]) -> Reading[tuple[object, ...]]:
     """One round trip. The result has the value of each handle."""
     yield

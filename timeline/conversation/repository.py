@@ -17,8 +17,16 @@ from timeline.posts.reading.one_post import OnePost, PostOrPlace
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.relation import Relation
-from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_latest_followed, ask_muted_threads
+from timeline.relations.relations import (
+    FollowCounts,
+    FollowedPeople,
+    LatestFollowed,
+    ask_latest_followed,
+    ask_muted_threads,
+)
+from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+from timeline.timelines.profile import ask_numbers
 
 # ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
 
@@ -96,6 +104,9 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
 # stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
 
 
+NO_NUMBERS = Numbers(FollowCounts(0, 0), None)
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
     author: User
@@ -105,6 +116,8 @@ class ThreadPage:
     replies: list[Branch]
     after: int | None  # the cursor of the next page of replies; None on the last page
     is_muted: bool = False  # by the viewer: they get no notices of the thread
+    numbers: Numbers = NO_NUMBERS  # of the author
+    follows: bool = False  # whether the viewer follows the author
 
 
 A_PAGE = 100  # replies to the post itself that a page has
@@ -131,7 +144,7 @@ class Threads:
         The id of a repost gives the post that it reposts, without its thread.
         """
         limit = "-inf" if after is None else f"({after}"
-        author, (found, replies, in_thread, known, latest, muted) = viewer.ask_about(
+        author, (found, replies, in_thread, known, latest, muted, numbers) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 PostOrPlace(pipe, me, them, pid),
@@ -140,6 +153,7 @@ class Threads:
                 FOLLOWS_NOBODY if me is None else ask_latest_followed(pipe, me),
                 ask_latest_acted(pipe, me),
                 NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+                ask_numbers(pipe, them),
             ),
         )
         links = found.links
@@ -165,6 +179,8 @@ class Threads:
             replies=branches(pid, shown, _rank(author.uid, followed.among(_authors(shown)))),
             after=direct[-1] if len(listed) > A_PAGE else None,
             is_muted=str(links.root or pid) in muted,
+            numbers=numbers,
+            follows=author.uid in followed.among([author.uid]),
         )
         if isinstance(found, Unavailable) and found.deleted_by and not page.replies and page.after is None:
             raise post_deleted(pid, found.deleted_by)

@@ -13,7 +13,7 @@ from accounts.signing_in.guards import change, login_required, page_of_form
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import at
+from accounts.users.html import at, person
 from retwis_site.rendering import just_changed
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
@@ -22,7 +22,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.more import more, more_person, reposting
-from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, Threads
+from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, ThreadPage, Threads
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
@@ -31,6 +31,7 @@ from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
+from timeline.relations.html import follow_button
 from timeline.relations.relation import Relation
 from timeline.relations.relations import BOOKMARK, LIKE, REPOST, Bookmarks, Likes, MutedThreads
 from timeline.timelines import html as listing
@@ -195,6 +196,7 @@ IN_TITLE = 60  # characters of the text
 IN_DESCRIPTION = 300  # characters of the text; longer than a post, but a foreign database may have longer ones
 
 THREAD = Page("timeline/conversation/thread.html", here="post")
+AUTHOR = Fragment("timeline/conversation/_author.html")
 BRANCH = Fragment("timeline/conversation/_branch.html", shape={"more": ("", "branch", "others")})
 KINDS = ("reposts", "quotes", "likes")  # of the numbers below a post, as in `Counts`; each has a page
 NUMBER = Fragment("timeline/conversation/_number.html", shape={"kind": KINDS})
@@ -220,6 +222,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         is_muted=found.is_muted,
         later="after" in request.GET,
         **about_post(found.author, pid),
+        author=_author(found, by) if post else NOTHING,
         title_text=beginning_of(text, IN_TITLE),
         origin=origin_of(request),
         description=shortened(text, IN_DESCRIPTION),
@@ -238,6 +241,18 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         ages=phrases(by.language),
         has_more=found.after is not None,
         after=found.after or "",
+    )
+
+
+def _author(found: ThreadPage, by: Rendering) -> Html:
+    """The author beside the post, with the button that follows or unfollows them."""
+    author = found.author
+    return AUTHOR.fill(
+        by.language,
+        **person(author, by.language),
+        uid=author.uid,
+        counts=listing.numbers_of(author, found.numbers, by),
+        button=follow_button(author, found.follows, by) if by.me not in (None, author.uid) else NOTHING,
     )
 
 

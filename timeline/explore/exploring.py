@@ -26,6 +26,7 @@ from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts
 from timeline.tags.tags import Tag
 from timeline.timelines.everyone import EveryoneList
+from timeline.timelines.html import rising
 
 # ---- What the page of explore shows.
 
@@ -287,4 +288,5 @@ class Explore:
             now, posts = time.time(), sample(self._store)
             explored = Explored(best_posts(self._store, posts, now), rising_tags(self._store, posts, now))
             _explored.put("", explored)
+            rising.put("", [one.tag.spelling for one in explored.tags])
         return explored

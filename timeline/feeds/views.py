@@ -109,10 +109,10 @@ def of_profile(username: str) -> FeedPosts:
     takes for a visitor. Raises NoSuchUser, AccountDeleted."""
     found = Profiles(connect()).page(_visitor(), username, None)
     person, name = found.person, isolated(found.person)
+    names = {"site": known_site().name, "name": name, "username": person.username}
     return FeedPosts(
         [post for post in found.page.posts if post.author.uid == person.uid],
-        _("%(name)s (@%(username)s) on %(site)s")
-        % {"site": known_site().name, "name": name, "username": person.username},
+        (_("%(name)s (@%(username)s) on %(site)s") if person.name else _("%(name)s on %(site)s")) % names,
         _("Posts by %(name)s, newest first") % {"name": name},
         "profile",
         [person.username],

@@ -339,7 +339,7 @@ SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
 
 def _matches(user: User, prefix: str) -> bool:
     """Whether the names of a user go on as `prefix` does, or each word of `prefix` begins a word of them."""
-    found_by = [*endings(user.username), *endings(user.shown_name)]
+    found_by = [*endings(user.username), *endings(user.name or user.username)]
 
     def is_found(text: str) -> bool:
         return any(ending.startswith(text) for ending in found_by)
@@ -348,7 +348,7 @@ def _matches(user: User, prefix: str) -> bool:
 
 
 def _is_called(user: User, name: str) -> bool:
-    return name in (folded(user.username), folded(user.shown_name))
+    return name in (folded(user.username), folded(user.name or user.username))
 
 
 # ---- The people whom a user blocks and mutes.

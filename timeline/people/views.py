@@ -176,8 +176,8 @@ PLACES = (
     (Where.EVERYWHERE.value, gettext_lazy("Everywhere")),
 )
 WAYS = (
-    (How.HIDE.value, gettext_lazy("Leave these posts out")),
-    (How.FOLD.value, gettext_lazy("Show a line that opens them")),
+    (How.HIDE.value, gettext_lazy("Hide these posts")),
+    (How.FOLD.value, gettext_lazy("Collapse these posts to one line")),
 )
 
 

@@ -6,7 +6,7 @@ from accounts.signing_in.html import Rendering
 from accounts.users.entities import User
 from accounts.users.html import at, first_two
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
-from timeline.relations.relations import Hiding, InCommon
+from timeline.relations.relations import FollowCounts, Hiding, InCommon
 
 COUNTS = Fragment("timeline/relations/_counts.html")
 FOLLOW = Fragment("timeline/relations/_follow.html")
@@ -18,9 +18,16 @@ COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html")
 PERSON_MENU = Fragment("timeline/relations/_person_menu.html")
 
 
-def counts_of(person: User, following: int, followers: int, by: Rendering) -> Html:
-    """How many `person` follows, and by how many `person` is followed."""
-    return COUNTS.fill(by.language, uid=person.uid, at=at(person.username), following=following, followers=followers)
+def counts_of(person: User, counts: FollowCounts, by: Rendering, posts: Html = NOTHING) -> Html:
+    """How many `person` follows, and by how many `person` is followed. `posts`: what stands before them."""
+    return COUNTS.fill(
+        by.language,
+        uid=person.uid,
+        at=at(person.username),
+        posts=posts,
+        following=counts.following,
+        followers=counts.followers,
+    )
 
 
 def follow_button(person: User, following: bool, by: Rendering) -> Html:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from accounts.users.entities import User
 from timeline.people.lists import About, Relation
@@ -32,14 +33,21 @@ class Tab(StrEnum):
     """Which posts of a user a profile shows."""
 
     POSTS = "posts"  # what they wrote to everyone, and what they reposted
-    REPLIES = "replies"  # these, and their replies to others
+    REPLIES = "replies"  # all that they wrote, and nothing else: a profile says how many posts it has
+
+
+class Numbers(NamedTuple):
+    """The numbers of a user, each of them the length of a list."""
+
+    follows: FollowCounts
+    written: int | None  # posts, without reposts; None in a database of the official Retwis that was not adopted
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
     person: User
     about: About
-    counts: FollowCounts
+    numbers: Numbers
     relation: Relation
     page: Page
     pinned: Post | None  # shown first; it may stand in `page`, too

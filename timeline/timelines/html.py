@@ -1,5 +1,8 @@
 """The pages with timelines: home, the global timeline, the welcome page, profiles."""
 
+from collections import ChainMap, Counter
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -9,16 +12,20 @@ from django.utils.translation import gettext as _
 
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.html import person, titled
+from accounts.users.entities import User
+from accounts.users.html import at, person, titled
 from accounts.users.names import isolated
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
+from retwis_site.store.local_cache import Memory
 from timeline.people.html import join_date, newest_users, suggestions
 from timeline.people.lists import Suggested
 from timeline.posts.entities import Page as PostsPage
+from timeline.posts.entities import Post
 from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import cards, html_of, phrases
+from timeline.posts.links import tags_in
 from timeline.relations.html import (
     COMMON_FOLLOWERS,
     COMMON_FOLLOWING,
@@ -27,7 +34,7 @@ from timeline.relations.html import (
     stance_button,
 )
 from timeline.timelines import unread
-from timeline.timelines.entities import EveryonePage, HomePage, ProfilePage, Tab
+from timeline.timelines.entities import EveryonePage, HomePage, Numbers, ProfilePage, Tab
 
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
 
@@ -99,7 +106,7 @@ def home_page(
         status=status,
         polls="before" not in request.GET,
         **person(user, by.language),
-        counts=counts_of(user, found.counts.following, found.counts.followers, by),
+        counts=counts_of(user, found.counts, by),
         composer=composer(request, by),
         newest=newest,
         unread=said,
@@ -134,7 +141,15 @@ def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
 
 
 EVERYONE = Page("timeline/timelines/everyone.html", here="timeline", shape=SHAPE)
+MOST_TAGS, MOST_RULES = 10, 5  # on the welcome page
+
+# The tags of the week, as typed, when this process has looked for them lately: explore does. The welcome page shows
+# them, and asks the store for nothing.
+rising: Memory[str, Sequence[str]] = Memory(size=1, seconds=300)
+
+RULE = Fragment("timeline/timelines/_rule.html")
 WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
+WRITTEN = Fragment("timeline/timelines/_written.html")
 PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
 
 
@@ -152,13 +167,25 @@ def everyone_page(request: RetwisRequest, found: EveryonePage) -> HttpResponse:
 
 
 def welcome_page(request: HttpRequest, by: Rendering, found: EveryonePage) -> HttpResponse:
-    """The home page of a visitor: the newest posts of everyone."""
+    """The home page of a visitor: the newest posts of everyone, the tags of the week or those of these posts, and the
+    first rules of the site."""
+    tags = rising.get("") or _most_used_tags(found.page.posts)
+    rules = by.site.numbered_rules[:MOST_RULES]
     return WELCOME.response(
         request,
         by,
-        newest_users=newest_users(found.newest_users, by.language),
+        has_tags=bool(tags),
+        tags=html_of(" ".join(f"#{tag}" for tag in tags[:MOST_TAGS]), by.language),
+        has_rules=bool(rules),
+        rules=joined(RULE.fill(by.language, text=rule) for rule in rules),
         **listing(request, found.page, by),
     )
+
+
+def _most_used_tags(posts: Sequence[Post]) -> Sequence[str]:
+    """The tags of these posts, as the newest of them types each; the one in most posts first."""
+    spelled = ChainMap(*(tags_in(post.body) for post in posts))
+    return [spelled[tag] for tag, _ in Counter(chain.from_iterable(spelled.maps)).most_common()]
 
 
 def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
@@ -173,6 +200,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         request,
         by,
         is_me=relation.is_me,
+        has_name=bool(owner.name),
         follows_me=relation.follows_me,
         has_bio=bool(bio),
         tab=found.tab.value,
@@ -185,7 +213,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         **titled(owner),
         origin=origin_of(request),
         description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
-        counts=counts_of(owner, found.counts.following, found.counts.followers, by),
+        counts=numbers_of(owner, found.numbers, by),
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
         next=quote(reverse("profile", args=[owner.username])),
@@ -202,6 +230,14 @@ def _composer_of_profile(request: RetwisRequest, found: ProfilePage, by: Renderi
     if found.relation.hiding.blocks.mine:
         return NOTHING
     return composer(request, by, begins="" if found.relation.is_me else f"@{found.person.username}")
+
+
+def numbers_of(owner: User, numbers: Numbers, by: Rendering) -> Html:
+    """How many posts a person has written, and how many they follow and are followed by."""
+    posts = NOTHING
+    if numbers.written is not None:
+        posts = WRITTEN.fill(by.language, at=at(owner.username), number=numbers.written)
+    return counts_of(owner, numbers.follows, by, posts)
 
 
 def _in_common(found: ProfilePage, by: Rendering) -> Html:

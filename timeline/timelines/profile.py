@@ -29,7 +29,7 @@ from timeline.posts.reading.post_reader import (
     ask_latest_acted,
 )
 from timeline.posts.reading.records import cached_records
-from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
+from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, NoReposts, PostsBy, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
     FOLLOW_COUNTS,
@@ -44,7 +44,7 @@ from timeline.relations.relations import (
     compare,
     follow_counts,
 )
-from timeline.timelines.entities import ProfilePage, Tab
+from timeline.timelines.entities import Numbers, ProfilePage, Tab
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
@@ -90,7 +90,14 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Profile
 
 
-SPARE = 10  # ids that the tab of posts reads besides a page, while it does not know which of them answer others
+def ask_numbers(pipe: Pipe, uid: int) -> Result[Numbers]:
+    """The numbers of a user. Six commands."""
+    follows = ask_follow_counts(pipe, uid)
+    posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
+    return Result(lambda: Numbers(follows.value, max(posts.value - reposts.value, 0)))
+
+
+SPARE = 10  # ids that are read besides a page, while it is not known which of them the tab leaves out
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
@@ -144,12 +151,15 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
             _acted_unknown.put(reader.me, newest)
 
 
-def _without_replies(uid: int, pids: list[int]) -> tuple[list[int], int]:
-    """The ids without those that this process knows as replies to others, which they stay, and how many of them to read
-    at first: one more than a page has tells that there are older ones."""
+def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
+    """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
+    read at first: one more than a page has tells that there are older ones."""
     known = cached_records(pids)
-    replies = {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
-    left = [pid for pid in pids if pid not in replies] if replies else pids
+    if tab is Tab.POSTS:
+        others = {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
+    else:
+        others = {pid for pid, one in known.items() if one.links.repost_of is not None}
+    left = [pid for pid in pids if pid not in others] if others else pids
     page = left[: POSTS_A_PAGE + 1]
     return left, len(page) if known.keys() >= {*page} else POSTS_A_PAGE + SPARE
 
@@ -165,24 +175,24 @@ class Profiles:
         NoSuchUser, AccountDeleted, NotShown.
 
         One round trip with cached uids where the page has nothing that it had not at its last visit, else two. One more
-        where many posts that this process has not read yet answer others. A signed-in viewer on another user's profile
-        needs a third for the comparisons, and one more while the users that both know are not cached. Comparisons are
-        cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
+        where many posts that this process has not read yet answer others, or are reposts. A signed-in viewer on another
+        user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
+        Comparisons are cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
         """
         return self._page(viewer, username, before, Tab.POSTS)
 
     def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """As `page`, with the replies to others and without a pinned post."""
+        """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), counts, mine, acted, foreseen) = viewer.ask_about(
+        person, (members, (bio, pin), numbers, mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
                 pipe.hmget(keys.user(them), ["bio", "pinned"]),
-                ask_follow_counts(pipe, them),
+                ask_numbers(pipe, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
                 _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
@@ -192,13 +202,10 @@ class Profiles:
             raise BlocksViewer
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [PostsBy(person.uid)]
-        at_first = POSTS_A_PAGE
-        if tab is Tab.POSTS:
-            rules.append(NoRepliesToOthers(pinned))
-            pids, at_first = _without_replies(person.uid, pids)
+        rules: list[Rule] = [PostsBy(person.uid), NoRepliesToOthers(pinned) if tab is Tab.POSTS else NoReposts()]
+        pids, at_first = _of_tab(tab, person.uid, pids)
         cached = mine and _cached_comparisons(mine, person)
-        to_make = _comparisons(mine, person.uid, counts) if mine and not cached else None
+        to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
         reader = PostReader(
             self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
         )
@@ -214,7 +221,9 @@ class Profiles:
         about = About(bio or "", read.joined)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
-        return ProfilePage(person, about, counts, relation, page, read.pinned, tab)
+        if not numbers.written and self._store.is_foreign:
+            numbers = numbers._replace(written=None)
+        return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it

@@ -96,12 +96,12 @@ def test_a_bad_stored_value_counts_as_absent_and_an_unknown_mode_as_closed():
 def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     answer = admin.post("/moderation/site/", {"name": "Ravens", "rules": "Be kind\r\n\r\nNo spam"}, follow=True)
     page = answer.content.decode()
-    assert "The site was changed." in page
+    assert "Site settings saved." in page
     assert "Ravens</title>" in page
     assert identity.stored_site(store).numbered_rules == ["Be kind", "No spam"]
     [act] = Log(store).page().acts
     assert (act.by, act.what) == (1, "site:name,rules")
-    assert "Site changed: Name of the site, Rules" in admin.get("/moderation/log/").content.decode()
+    assert "Site changed: Site name, Rules" in admin.get("/moderation/log/").content.decode()
     in_arabic = admin.get("/moderation/log/", headers={"accept-language": "ar"}).content.decode()
     assert "اسم الموقع، " in in_arabic
     assert '<li dir="auto">No spam</li>' in admin.get("/rules/").content.decode()

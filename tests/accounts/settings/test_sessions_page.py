@@ -50,8 +50,8 @@ def test_a_device_of_which_nothing_is_known_has_a_name(browser, store, raw, alic
 
 def test_a_browser_with_the_official_secret_is_told_so(browser, store, alice):
     page = page_of(browser(alice))
-    assert "before the site told devices apart" in page
-    assert "before the site told devices apart" not in page_of(browser(log_in(store)))
+    assert "before the site could tell devices apart" in page
+    assert "before the site could tell devices apart" not in page_of(browser(log_in(store)))
 
 
 def test_one_device_is_logged_out(browser, store, alice):

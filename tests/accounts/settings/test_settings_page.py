@@ -173,7 +173,7 @@ def test_every_page_of_a_signed_in_user_links_to_it(browser, alice, bob, url):
 
 
 def test_the_viewers_own_profile_links_to_it(browser, alice, bob):
-    assert f'<a href="{URL}">Edit your profile</a>' in page(browser(alice), "/@Alice/")
+    assert f'<a class="button quiet wide" href="{URL}">Edit your profile</a>' in page(browser(alice), "/@Alice/")
     assert "Edit your profile" not in page(browser(alice), "/@bob/")
 
 

@@ -104,7 +104,7 @@ def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
         "/": [1, 2, 1],
         "/timeline/": [1, 2],
         "/@bob/": [1, 2, 2],
-        f"/@bob/{pid}/": [1, 2],
+        f"/@bob/{pid}/": [1, 2, 2],
         "/@Alice/following/": [1, 1, 2],
         "/@bob/followers/": [1, 2, 1],
         "/login/": [],

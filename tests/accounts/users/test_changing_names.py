@@ -148,5 +148,5 @@ def test_a_user_read_before_a_change_of_name_differs_from_the_user_read_after_it
     raw.hset("user:1", "name", "Alice Liddell")
     Memory.clear_all()
     after = Users(store).people([1])[1]
-    assert (before.shown_name, after.shown_name) == ("Alice", "Alice Liddell")
+    assert (before.shown_name, after.shown_name) == ("@Alice", "Alice Liddell")
     assert before != after

@@ -37,7 +37,7 @@ def main(page):
 
 def test_a_profile_without_a_name_and_a_bio_shows_the_username_alone(browser, raw, alice):
     page = main(browser().get("/@alice/"))
-    assert '<h1 class="name">Alice</h1>' in page
+    assert '<h1 class="name">@Alice</h1>' in page
     assert "bio" not in page
     assert "handle" not in page
 
@@ -133,10 +133,10 @@ def friends(store, alice, bob):
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [
-        (1, "Followed by friend0"),
-        (2, "Followed by friend0 and friend1"),
-        (3, "Followed by friend0, friend1 and 1 other you follow"),
-        (5, "Followed by friend0, friend1 and 3 others you follow"),
+        (1, "Followed by @friend0"),
+        (2, "Followed by @friend0 and @friend1"),
+        (3, "Followed by @friend0, @friend1 and 1 other you follow"),
+        (5, "Followed by @friend0, @friend1 and 3 others you follow"),
     ],
 )
 def test_two_known_followers_are_named_and_the_others_counted(browser, store, friends, bob, number, sentence):
@@ -200,7 +200,7 @@ def test_the_count_is_exact_up_to_ten_thousand_and_has_a_plus_beyond(browser, st
     raw.delete("following:2", "followers:1")
     raw.zadd("following:2", dict.fromkeys(uids, 1))
     raw.zadd("followers:1", dict.fromkeys(uids, 1))
-    assert f"Followed by friend0, friend1 and {others} others you follow" in text_of(browser(bob).get("/@alice/"))
+    assert f"Followed by @friend0, @friend1 and {others} others you follow" in text_of(browser(bob).get("/@alice/"))
 
 
 def test_no_set_is_read_twice_for_one_page(store, friends, bob, raw, round_trips):
@@ -276,7 +276,7 @@ def test_the_display_name_is_shown_at_home_and_in_suggestions(browser, alice, bo
         ("/@alice/1/", "\u2068Alice Liddell\u2069: Down the hole · Retwis"),
         ("/@alice/followers/", "Followers of \u2068Alice Liddell\u2069 · Retwis"),
         ("/@alice/following/", "People followed by \u2068Alice Liddell\u2069 · Retwis"),
-        ("/@bob/", "bob (@bob) · Retwis"),
+        ("/@bob/", "@bob · Retwis"),
     ],
 )
 def test_titles_have_the_display_name(browser, url, title):
@@ -286,7 +286,7 @@ def test_titles_have_the_display_name(browser, url, title):
 def test_without_a_display_name_the_username_stands_alone(browser, raw, store, alice, bob):
     publish(raw, store, alice, "Down the hole")
     page = main(browser(bob).get("/timeline/"))
-    assert '<p class="author"><a href="/@Alice/">Alice</a> <a class="age"' in page
+    assert '<p class="author"><a href="/@Alice/">@Alice</a> <a class="age"' in page
     assert "handle" not in page
 
 
@@ -326,4 +326,4 @@ def test_names_in_the_text_of_a_page_are_isolated(browser, bob, raw, named_alice
 
 def test_names_in_titles_are_isolated():
     assert isolated(User(1, "a", "\u202eev\u2069il\u2066")) == "\u2068evil\u2069"
-    assert isolated(User(1, "a")) == "a"
+    assert isolated(User(1, "a")) == "@a"

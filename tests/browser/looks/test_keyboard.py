@@ -54,7 +54,7 @@ def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scri
     press_tab_until(page, main_link(page, "Everyone"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Everyone")).to_be_visible()
-    press_tab_until(page, page.get_by_role("complementary").get_by_role("link", name=them.username, exact=True))
+    press_tab_until(page, page.get_by_role("complementary").get_by_role("link", name=f"@{them.username}", exact=True))
     page.keyboard.press("Enter")
     follow = follow_button(page, them.username)
     expect(follow).to_be_visible()

@@ -155,7 +155,7 @@ def test_no_button_takes_the_room_of_the_names_in_a_list_of_people(window, store
     page = window(alice, viewport={"width": 320, "height": 640})
     choose(page, language)
     page.goto("/people/")
-    name = page.get_by_role("main").get_by_role("link", name=bob.user.username, exact=True)
+    name = page.get_by_role("main").get_by_role("link", name=f"@{bob.user.username}", exact=True)
     assert name.bounding_box()["width"] > 110
 
 

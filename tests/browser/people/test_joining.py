@@ -17,10 +17,10 @@ WHY = "I know bob, and I like birds"
 def change_site(page, **choices):
     """As an admin, in the form for the site."""
     page.goto("/moderation/site/")
-    page.get_by_label("Who may join").select_option(choices.get("registration", "open"))
+    page.get_by_label("Who can join").select_option(choices.get("registration", "open"))
     page.get_by_role("textbox", name="Announcement").fill(choices.get("announcement", ""))
     page.get_by_role("button", name="Save").click()
-    said(page, "The site was changed.")
+    said(page, "Site settings saved.")
 
 
 @pytest.fixture

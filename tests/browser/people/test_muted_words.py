@@ -17,7 +17,7 @@ def test_somebody_mutes_a_phrase_and_unmutes_it(window, alice, bob, store, raw, 
     page = window(alice, java_script_enabled=scripts)
     page.goto("/settings/words/")
     page.get_by_label("Word or phrase").fill("the FINALE")
-    page.get_by_label("How", exact=True).select_option(label="Show a line that opens them")
+    page.get_by_label("How", exact=True).select_option(label="Collapse these posts to one line")
     page.get_by_role("main").get_by_role("button", name="Mute", exact=True).click()
     said(page, "Muted: the FINALE")
     page.goto("/")

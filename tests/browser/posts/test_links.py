@@ -37,4 +37,4 @@ def test_an_address_is_a_link_that_vouches_for_nothing(page):
 def test_a_name_leads_to_the_profile(bob, page):
     posted(page, f"Hello @{bob.user.username}!")
     post(page, "Hello @").get_by_role("link", name=f"@{bob.user.username}").click()
-    expect(page.get_by_role("heading", name=bob.user.username, exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=f"@{bob.user.username}", exact=True)).to_be_visible()

@@ -40,7 +40,7 @@ def test_words_phrases_and_exclusions_find_posts(window, console, store, alice, 
     expect(page.get_by_role("article")).to_have_count(1)
     expect(post(page, "Black teas")).to_be_visible()
     search(page, f"coffee from:{name}")
-    expect(page.get_by_text("No posts were found.")).to_be_visible()
+    expect(page.get_by_text("No posts found.")).to_be_visible()
     console.expects(400, "/search/")
     search(page, "before:today")
     expect(page.get_by_text("Write a date as year, month and day")).to_be_visible()
@@ -55,7 +55,7 @@ def test_a_search_goes_on_to_older_posts(window, store, alice, scripts):
     expect(page.get_by_role("article")).to_have_count(20)
     page.get_by_role("link", name="Older posts").click()
     expect(page.get_by_role("article")).to_have_count(25 if scripts else 5)
-    expect(page.get_by_text("These are all posts that were found.")).to_be_visible()
+    expect(page.get_by_text("End of the results.")).to_be_visible()
 
 
 def test_the_bar_of_a_phone_and_the_side_of_a_wide_page_lead_to_the_search(window, alice):

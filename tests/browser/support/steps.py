@@ -78,8 +78,8 @@ def unfollow_button(page: Page, name: str) -> Locator:
 def go_to_profile(page: Page, name: str) -> None:
     """By way of everybody's page, where whoever is new is listed."""
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Everyone").click()
-    page.get_by_role("complementary").get_by_role("link", name=name, exact=True).click()
-    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    page.get_by_role("complementary").get_by_role("link", name=f"@{name}", exact=True).click()
+    expect(page.get_by_role("heading", name=f"@{name}", exact=True)).to_be_visible()
 
 
 def account_menu(page: Page) -> Locator:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.rendering import fragments
-from retwis_site.rendering.fragments import Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
 from retwis_site.rendering.template_names import EITHER, FragmentError, names_of
 from tests.support.protocols.thoroughness import tries_all
@@ -107,14 +107,14 @@ def test_a_shape_has_only_its_declared_values(made):
 def test_a_number_takes_the_plural_form_of_its_language():
     with override("de"):  # the language that is asked for counts, not the active one
         for number, words in ((0, "0 followers"), (1, "1 follower"), (2, "2 followers"), (12345, "12345 followers")):
-            html = COUNTS.fill("en", uid=1, at="ann", following=0, followers=number)
+            html = COUNTS.fill("en", uid=1, at="ann", posts=NOTHING, following=0, followers=number)
             assert f"<strong>{number}</strong> {words.partition(' ')[2]}</a>" in html
 
 
 def test_the_arabic_forms_of_a_number_are_shown():
     words = set()
     for number in (0, 1, 2, 3, 11, 100, 1003):
-        html = COUNTS.fill("ar", uid=1, at="ann", following=5, followers=number)
+        html = COUNTS.fill("ar", uid=1, at="ann", posts=NOTHING, following=5, followers=number)
         words.add(html.replace(f"<strong>{number}</strong>", ""))
     assert len(words) == 4  # three and more share a word
 

@@ -23,7 +23,7 @@ TEXTS = [
     *product(["--ink", "--link"], ["--good-wash"]),
     *product(["--danger"], ["--surface", "--danger-wash"]),
     ("--surface", "--danger"),
-    *product(["--on-call"], ["--call", "--call-lit", "--marigold"]),
+    *product(["--on-call"], ["--call", "--call-lit"]),
 ]
 # The edge of a control, or its state: 3 to 1.
 EDGES = [
@@ -32,7 +32,7 @@ EDGES = [
 ]
 # The welcome has some colours of its own.
 PITCH_TEXTS = [(name, "--pine") for name in ("--ink", "--muted", "--link")]
-PITCH_EDGES = [(name, "--pine") for name in ("--edge", "--marigold", "--call")]
+PITCH_EDGES = [(name, "--pine") for name in ("--edge", "--call")]
 
 
 def tokens(selector, after=0):

@@ -174,7 +174,7 @@ def test_pages_with_the_same_posts_share_nothing_about_their_viewers(browser, ra
                 f"{theirs}more/",
             ):
                 text = page(client, url)
-                assert re.findall(r'class="me-name">(\w+)<', text) == [me]
+                assert re.findall(r'class="me-name">@(\w+)<', text) == [me]
                 buttons = re.findall(r'action="(/@\w+/\d+/delete/)"', text)
                 assert buttons == ([f"{mine}delete/"] if url == f"{mine}more/" else []), url
                 found = set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', text))

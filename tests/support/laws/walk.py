@@ -58,7 +58,9 @@ def addresses(rids):
 
 BODY_MENTION = re.compile(r'<a [^>]*href="/@zed/"[^>]*>@zed</a>')  # ann has typed it; without the link it says the same
 NAMED = re.compile(r"/@zed/|Zed Quux|zedsaid|>@zed<|data-text=\"@zed\"")
-COUNTS = re.compile(r'<a href="(/@\w+/(?:\d+/)?(?:following|followers|likes|reposts|quotes)/)"><strong>(\d+)</strong>')
+COUNTS = re.compile(
+    r'<a href="(/@\w+/(?:\d+/)?(?:following|followers|likes|reposts|quotes|replies)/)"><strong>(\d+)</strong>'
+)
 PEOPLE = re.compile(
     r'<a class="name" href="(/@\w+/)">(?:(?!</li>).)*?<(?:p|span) class="note">(\d+) follower', re.DOTALL
 )
@@ -88,7 +90,7 @@ def names_zed(page):
 def numbers(page):
     """Each number of a page with what it leads to: the address of a list, and how a list of its kind is counted."""
     for path, number in COUNTS.findall(page):
-        yield path, int(number), posts_in if path.endswith("quotes/") else rows_in
+        yield path, int(number), posts_in if path.endswith(("quotes/", "replies/")) else rows_in
     for path, number in PEOPLE.findall(page):
         yield f"{path}followers/", int(number), rows_in
     for path, number in TAGS.findall(page):

@@ -158,7 +158,7 @@ def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, alice, 
     client.post("/@bob/3/mute/")
     for pid in (1, 3):
         page = client.get(f"/@bob/{pid}/").content.decode()
-        assert "You get no notifications of this thread." in page
+        assert "You get no notifications about this thread." in page
         assert f'formaction="/@bob/{pid}/unmute/"' in page
     assert "Unmute this thread" not in client.get("/@bob/2/").content.decode()
     assert "this thread" not in browser().get("/@bob/3/").content.decode()

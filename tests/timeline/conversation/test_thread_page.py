@@ -49,6 +49,26 @@ def test_a_post_stands_below_what_it_answers_and_above_its_answers(shown, raw):
     assert shown("/@Alice/5/") == [1, 5]
 
 
+def test_the_author_stands_beside_the_post_and_can_be_followed_there(shown, browser, raw, store, alice, bob):
+    write_posts(raw, 1, [1, 2])
+    write_answer(raw, 2, 3, parent=1)
+
+    def beside(path, login=None):
+        page = browser(login).get(path).content.decode()
+        return re.findall(r'aria-label="Author"(.*?)</aside>', page, re.DOTALL)
+
+    [card] = beside("/@Alice/1/", bob)
+    assert re.findall(r"<strong>(\d+)</strong> (\w+)", card) == [("2", "posts"), ("0", "following"), ("0", "followers")]
+    assert 'action="/@Alice/follow/"' in card
+    Follows(store).follow(2, 1)
+    [card] = beside("/@Alice/1/", bob)
+    assert 'action="/@Alice/unfollow/"' in card
+    assert "<strong>1</strong> follower<" in card
+    assert "<form" not in beside("/@Alice/1/", alice)[0] + beside("/@Alice/1/")[0]
+    delete_answered(raw, 1)
+    assert beside("/@Alice/1/", bob) == []
+
+
 def test_the_authors_answers_come_first_then_those_of_followed_people_then_the_others(
     shown, raw, store, alice, bob, carol
 ):
@@ -91,7 +111,7 @@ def test_a_branch_that_forks_often_continues_on_the_page_of_its_last_post(shown,
         write_answer(raw, 3, last + 2, parent=last)
     assert shown("/@Alice/1/") == [1, 2, 3, 4, 5, 6, 7, 8]
     page = browser().get("/@Alice/1/").content.decode()
-    assert re.search(r'href="/@carol/8/">Continue this branch<', page)
+    assert re.search(r'href="/@carol/8/">Continue this thread<', page)
     assert sorted(shown("/@carol/8/")[-4:]) == [9, 10, 11, 12]
 
 

@@ -63,7 +63,7 @@ def test_a_quote_leads_to_the_quoted_post(browser):
 def test_the_text_says_whom_it_answers_and_has_the_quoted_post(browser, url):
     quote, reply, plain = [Html(content) for content in contents(browser, url)]
     assert reply.words == "Replying to @bobpost 2"
-    assert quote.words == "post 3bobpost 1"
+    assert quote.words == "post 3@bobpost 1"
     assert ("blockquote", {"cite": "http://testserver/@bob/1/"}) in quote.elements
     assert ("a", {"href": "http://testserver/@bob/1/"}) in reply.elements
     assert plain.elements == [("p", {"dir": "auto"})]

@@ -70,7 +70,7 @@ def titles(feed):
 @pytest.mark.parametrize(
     ("url", "title", "subtitle", "page"),
     [
-        ("/@Alice/atom/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/@Alice/atom/", "@Alice on Retwis", "Posts by @Alice, newest first", "/@Alice/"),
         ("/timeline/atom/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
@@ -88,10 +88,10 @@ def test_atom_has_every_required_element(browser, post, url, title, subtitle, pa
     links = {link.get("rel"): link.get("href") for link in all_of(feed, "atom:link")}
     assert links == {"self": f"http://testserver{url}", "alternate": f"http://testserver{page}"}
     [entry] = items(feed)
-    assert text(entry, "atom:title") == "Alice: Hello, see redis.io"
+    assert text(entry, "atom:title") == "@Alice: Hello, see redis.io"
     assert text(entry, "atom:id") == one(entry, "atom:link").get("href") == "http://testserver/@Alice/1/"
     assert text(entry, "atom:published") == text(entry, "atom:updated") == "2023-11-14T22:13:21+00:00"
-    assert text(entry, "atom:author/atom:name") == "Alice"
+    assert text(entry, "atom:author/atom:name") == "@Alice"
     assert text(entry, "atom:author/atom:uri") == "http://testserver/@Alice/"
     content = one(entry, "atom:content")
     assert content.get("type") == "html"
@@ -104,7 +104,7 @@ def test_atom_has_every_required_element(browser, post, url, title, subtitle, pa
 @pytest.mark.parametrize(
     ("url", "title", "description", "page"),
     [
-        ("/@Alice/rss/", "Alice (@Alice) on Retwis", "Posts by Alice, newest first", "/@Alice/"),
+        ("/@Alice/rss/", "@Alice on Retwis", "Posts by @Alice, newest first", "/@Alice/"),
         ("/timeline/rss/", "Everyone on Retwis", "All posts, newest first", "/timeline/"),
     ],
 )
@@ -123,11 +123,11 @@ def test_rss_has_every_required_element(browser, post, url, title, description, 
     myself = one(channel, "atom:link")
     assert (myself.get("rel"), myself.get("href")) == ("self", f"http://testserver{url}")
     item = one(channel, "item")
-    assert text(item, "title") == "Alice: Hello, see redis.io"
+    assert text(item, "title") == "@Alice: Hello, see redis.io"
     assert text(item, "link") == text(item, "guid") == "http://testserver/@Alice/1/"
     assert one(item, "guid").get("isPermaLink") == "true"
     assert parsedate_to_datetime(text(item, "pubDate")) == datetime.fromtimestamp(WHEN + 1, UTC)
-    assert text(item, "dc:creator") == "Alice"
+    assert text(item, "dc:creator") == "@Alice"
     assert text(item, "description") == (
         f'<p dir="auto">Hello, see <a href="http://redis.io" rel="{LINK_RELATION}" dir="ltr">redis.io</a></p>'
     )
@@ -146,8 +146,8 @@ def test_a_profile_feed_has_one_author_and_the_timeline_feed_everyone(browser, r
     publish(raw, store, alice, "of alice")
     publish(raw, store, bob, "of bob")
     for kind in ("atom", "rss"):
-        assert titles(root(browser().get(f"/@bob/{kind}/"))) == ["bob: of bob"]
-        assert titles(root(browser().get(f"/timeline/{kind}/"))) == ["bob: of bob", "Alice: of alice"]
+        assert titles(root(browser().get(f"/@bob/{kind}/"))) == ["@bob: of bob"]
+        assert titles(root(browser().get(f"/timeline/{kind}/"))) == ["@bob: of bob", "@Alice: of alice"]
 
 
 @pytest.mark.parametrize("url", FEEDS)
@@ -155,7 +155,7 @@ def test_a_title_has_the_beginning_of_the_text_and_the_content_all_of_it(browser
     long = "A text of more than sixty characters, " + "which goes on and on " * 5
     post(long.strip())
     feed = root(browser().get(url))
-    assert titles(feed) == ["Alice: A text of more than sixty characters, which goes on and on …"]
+    assert titles(feed) == ["@Alice: A text of more than sixty characters, which goes on and on …"]
     assert [Html(content).words for content in contents(feed)] == [long.strip()]
 
 
@@ -164,7 +164,7 @@ def test_feeds_leave_reposts_of_others_out(browser, raw, alice, bob):
     write_posts(raw, 1, [2])
     raw.hset("post:3", mapping={"user_id": 1, "time": 1_700_000_003, "repost_of": 1})
     raw.zadd("updates:1", {3: 3})
-    assert titles(root(browser().get("/@Alice/atom/"))) == ["Alice: post 2"]
+    assert titles(root(browser().get("/@Alice/atom/"))) == ["@Alice: post 2"]
 
 
 def test_an_entry_says_when_its_text_was_changed(browser, raw, alice):
@@ -255,7 +255,7 @@ def test_a_text_is_shown_as_typed(browser, post, url, body):
     html = Html(content)
     assert html.words == body
     assert [tag for tag, _ in html.elements if tag not in {"p", "a"}] == []
-    assert titles(root(browser().get(url))) == [f"Alice: {body if len(body) <= 60 else body[:59] + '…'}"]
+    assert titles(root(browser().get(url))) == [f"@Alice: {body if len(body) <= 60 else body[:59] + '…'}"]
 
 
 @pytest.mark.parametrize("url", FEEDS)
@@ -267,7 +267,7 @@ def test_only_characters_that_xml_forbids_are_replaced(browser, post, url):
     expected = "".join(f"{char}." for char in allowed + ["\ufffd"] * len(forbidden))
     assert Html(content).words == expected
     [title] = titles(root(browser().get(url)))
-    assert title == f"Alice: {expected[:59]}…"
+    assert title == f"@Alice: {expected[:59]}…"
 
 
 @pytest.mark.parametrize("url", FEEDS)
@@ -287,8 +287,8 @@ def test_a_username_of_any_characters_has_a_feed(browser, raw, name, kind):
     address = "".join(f"%{byte:02X}" for byte in name.replace("%", "%25").replace("/", "%2F").encode())
     feed = root(browser().get(f"/@{address}/{kind}/"))
     shown = re.sub("[\x00-\x1f]", "\ufffd", name)
-    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"{shown} (@{shown}) on Retwis"
-    assert titles(feed)[0].startswith(f"{shown}: ")
+    assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"@{shown} on Retwis"
+    assert titles(feed)[0].startswith(f"@{shown}: ")
     [link] = texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")
     page = browser().get(link.removeprefix("http://testserver"))
     assert page.status_code == 200
@@ -342,7 +342,7 @@ def test_the_feed_of_a_deleted_account_is_gone_and_its_posts_leave_the_timeline_
     assert answer.status_code == 410
     assert "ETag" not in answer
     assert "Cache-Control" not in answer
-    assert [title.partition(":")[0] for title in titles(root(browser().get(f"/timeline/{kind}/")))] == ["bob"]
+    assert [title.partition(":")[0] for title in titles(root(browser().get(f"/timeline/{kind}/")))] == ["@bob"]
 
 
 @pytest.mark.parametrize("kind", ["atom", "rss"])
@@ -364,7 +364,7 @@ def test_a_deleted_post_is_in_no_feed(browser, store, post, url):
     post("first")
     post("second")
     Posts(store).delete(1, 2)
-    assert titles(root(browser().get(url))) == ["Alice: first"]
+    assert titles(root(browser().get(url))) == ["@Alice: first"]
 
 
 @pytest.mark.parametrize("url", FEEDS)

@@ -57,7 +57,7 @@ def test_the_description_is_the_bio_if_there_is_one(browser, raw, alice):
 
 
 def test_without_a_display_name_the_title_has_the_username(browser, alice):
-    assert cards(head(browser(), "/@Alice/"))["og:title"] == "Alice (@Alice)"
+    assert cards(head(browser(), "/@Alice/"))["og:title"] == "@Alice"
 
 
 def test_the_image_is_served_by_the_site(browser, alice):

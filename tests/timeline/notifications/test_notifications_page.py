@@ -45,14 +45,14 @@ def test_likes_of_a_post_stand_together_with_the_beginning_of_the_post(browser, 
         uid = register(store, f"person{number}").user.uid
         Likes(store).like(uid, pid, BOB)
         raw.zadd("notices:2", {f"like:{pid}:{uid}": LONG_AGO + number})
-    assert deeds(page(browser(bob))) == ["person4 , person3 and 3 others liked your post Hello there"]
+    assert deeds(page(browser(bob))) == ["@person4 , @person3 and 3 others liked your post Hello there"]
 
 
 @pytest.mark.parametrize(
     ("who", "expected"),
     [
-        ([ALICE], "Alice liked your post Hello there"),
-        ([ALICE, CAROL], "carol and Alice liked your post Hello there"),
+        ([ALICE], "@Alice liked your post Hello there"),
+        ([ALICE, CAROL], "@carol and @Alice liked your post Hello there"),
     ],
 )
 def test_one_and_two_people_are_named(browser, raw, bob, pid, who, expected):
@@ -62,7 +62,7 @@ def test_one_and_two_people_are_named(browser, raw, bob, pid, who, expected):
 
 def test_follows_of_a_day_stand_together(browser, raw, bob, pid):
     raw.zadd("notices:2", {"follow:2:1": LONG_AGO, "follow:2:3": LONG_AGO + 1, f"repost:{pid}:1": LONG_AGO - 5})
-    assert deeds(page(browser(bob))) == ["carol and Alice followed you", "Alice reposted your post Hello there"]
+    assert deeds(page(browser(bob))) == ["@carol and @Alice followed you", "@Alice reposted your post Hello there"]
 
 
 def test_posts_that_concern_the_viewer_are_cards(browser, raw, bob, pid):
@@ -98,12 +98,12 @@ def test_mentions_have_a_page_of_their_own_that_makes_nothing_read(browser, raw,
 def test_the_first_page_makes_all_read_and_a_line_shows_what_was(browser, store, raw, bob, pid):
     client = browser(bob)
     raw.zadd("notices:2", {"follow:2:1": LONG_AGO})
-    assert deeds(page(client)) == ["Alice followed you"]
+    assert deeds(page(client)) == ["@Alice followed you"]
     assert raw.hget("user:2", "noticed") == str(LONG_AGO)
     assert raw.zscore("notices:2", MARK) == LONG_AGO
     raw.zadd("notices:2", {f"like:{pid}:3": LONG_AGO + 5})
-    assert deeds(page(client)) == ["carol liked your post Hello there", "|", "Alice followed you"]
-    assert deeds(page(client)) == ["carol liked your post Hello there", "Alice followed you"]
+    assert deeds(page(client)) == ["@carol liked your post Hello there", "|", "@Alice followed you"]
+    assert deeds(page(client)) == ["@carol liked your post Hello there", "@Alice followed you"]
 
 
 def test_a_later_page_makes_nothing_read_and_keeps_the_line(browser, raw, bob, pid):
@@ -144,7 +144,7 @@ def test_what_is_gone_is_left_out(browser, store, raw, bob, pid):
     )
     raw.zadd("notices:2", {f"like:{pid}:1": LONG_AGO + 1, f"like:{pid}:3": LONG_AGO + 2})
     Memory.clear_all()
-    assert deeds(page(browser(bob))) == ["Alice liked your post Hello there"]
+    assert deeds(page(browser(bob))) == ["@Alice liked your post Hello there"]
 
 
 def test_without_notices_the_page_says_so(browser, bob, raw):
@@ -181,9 +181,9 @@ def test_a_follow_and_a_like_by_hand_are_shown(browser, store, alice, bob, pid):
     client = browser(alice)
     client.post("/@bob/follow/")
     Likes(store).like(ALICE, pid, BOB)
-    assert sorted(deeds(page(browser(bob)))) == ["Alice followed you", "Alice liked your post Hello there"]
+    assert sorted(deeds(page(browser(bob)))) == ["@Alice followed you", "@Alice liked your post Hello there"]
     Follows(store).unfollow(ALICE, BOB)
-    assert deeds(page(browser(bob))) == ["Alice liked your post Hello there"]
+    assert deeds(page(browser(bob))) == ["@Alice liked your post Hello there"]
 
 
 def test_times_are_ages_with_the_date_in_the_title(browser, raw, bob, pid):

@@ -43,7 +43,7 @@ def test_an_undo_leads_back_to_the_page(browser, alice, store, raw):
         response = client.post(address, {"what": what}, headers={"referer": f"http://testserver{ADDRESS}"})
         assert (response.status_code, response["Location"]) == (302, ADDRESS)
     assert not raw.exists("blocked:1", "muted:1")
-    assert "You block and mute no one." in text_of(client.get(ADDRESS))
+    assert "You have not blocked or muted anyone." in text_of(client.get(ADDRESS))
 
 
 def test_mutes_that_have_ended_and_deleted_accounts_are_left_out(browser, alice, carol, store):
@@ -84,7 +84,7 @@ def test_words_are_muted_shown_and_unmuted(browser, alice, raw):
     assert client.post(WORDS, NEW_WORDS)["Location"] == WORDS
     assert raw.zrange("muted_words:1", 0, -1, withscores=True) == [("home hide the Finale", inf)]
     page = client.get(WORDS)
-    assert "the Finale Left out on your home page" in text_of(page)
+    assert "the Finale Hidden on your home page" in text_of(page)
     assert 'value="home hide the Finale"' in page.content.decode()
     client.post(WORDS, {"unmute": "home hide the Finale"})
     assert not raw.exists("muted_words:1")
@@ -99,7 +99,7 @@ def test_they_are_muted_for_some_days(browser, alice, raw, days):
         time.time() + days * 86400, abs=60
     )
     shown = text_of(client.get(WORDS))
-    assert "Folded everywhere · until" in shown
+    assert "Collapsed everywhere · until" in shown
 
 
 @pytest.mark.parametrize(

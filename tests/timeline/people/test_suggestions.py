@@ -124,7 +124,7 @@ def test_a_suggestion_says_who_follows_that_person_or_how_many_do(browser, store
     assert '<span class="note">1 follower</span>' in browser(alice).get("/").content.decode()
     Follows(store).follow(ALICE, BOB)
     page = browser(alice).get("/").content.decode()
-    assert '<span class="note">Followed by <bdi>bob</bdi></span>' in page
+    assert '<span class="note">Followed by <bdi>@bob</bdi></span>' in page
 
 
 # ---- the most followed, and the newest

@@ -29,7 +29,7 @@ def test_the_page_of_a_post_has_open_graph_tags(page):
     assert {name: content for name, content in head.items() if name.startswith(("og:", "article:", "twitter:"))} == {
         "og:type": "article",
         "og:site_name": "Retwis",
-        "og:title": "Alice on Retwis",
+        "og:title": "@Alice on Retwis",
         "og:description": "Hello @bob, see https://redis.io/",
         "og:url": "http://testserver/@Alice/1/",
         "og:image": "http://testserver/apple-touch-icon.png",
@@ -53,7 +53,7 @@ def test_every_address_of_a_post_names_the_same_canonical_one(page, browser):
 def test_the_title_begins_with_the_author_and_the_text(page):
     text = page("A text of more than sixty characters, " + "which goes on and on " * 5)
     [title] = re.findall("<title>(.*)</title>", text)
-    assert title == "Alice: A text of more than sixty characters, which goes on and on … · Retwis"
+    assert title == "@Alice: A text of more than sixty characters, which goes on and on … · Retwis"
 
 
 def test_behind_an_https_proxy_the_canonical_address_is_the_public_one():
@@ -85,7 +85,7 @@ def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     head = meta_tags(shown)
     assert head["og:description"] == head["description"] == text
     assert f'content="{escape(text)}"' in shown
-    assert f"<title>Alice: {escape(text)} · Retwis</title>" in shown
+    assert f"<title>@Alice: {escape(text)} · Retwis</title>" in shown
     assert "<script>" not in shown
 
 
@@ -97,7 +97,7 @@ def test_a_username_of_any_characters_has_a_canonical_address(browser, raw):
     raw.zadd("updates:1", {"1": 1})
     page = browser().get("/@J%22%C3%B6%252F%3Cb%3E/1/").content.decode()
     assert CANONICAL.findall(page) == ["http://testserver/@J%22%C3%B6%252F%3Cb%3E/1/"]
-    assert meta_tags(page)["og:title"] == f"{name} on Retwis"
+    assert meta_tags(page)["og:title"] == f"@{name} on Retwis"
 
 
 def test_a_longer_text_in_a_foreign_database_is_cut_in_the_head_only(browser, raw, page):

@@ -167,7 +167,7 @@ def test_a_later_page_leads_back(raw, store, browser, alice):
     page = search(browser(alice), "tea", before=3, **{"in": "mine"})
     assert post_ids(page) == [2, 1]
     assert '<a href="?q=tea&amp;in=mine">Back to the newest posts</a>' in page.content.decode()
-    assert "These are all posts that were found." in text_of(page)
+    assert "End of the results." in text_of(page)
 
 
 @pytest.mark.parametrize("fields", [{"before": "x"}, {"in": "x"}, {"before": "0"}])
@@ -220,9 +220,9 @@ def test_an_empty_search_shows_the_field_and_explains_it(browser, raw):
     [
         ("from:nobody tea", 200, "No user has the name nobody."),
         ("from:me", 200, "No user has the name me."),
-        ("-tea", 200, "Add a word that the posts must have."),
-        ("before:2026-11-01", 200, "Add a word that the posts must have."),
-        ("!!!", 200, "Add a word that the posts must have."),
+        ("-tea", 200, "Add a word to search for."),
+        ("before:2026-11-01", 200, "Add a word to search for."),
+        ("!!!", 200, "Add a word to search for."),
         ("before:today", 400, "Write a date as year, month and day"),
         ("has:cheese", 400, "After has: you can write only link."),
         ("is:nice", 400, "After is: you can write only reply."),

@@ -6,7 +6,7 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import write_posts, write_recent
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -72,6 +72,31 @@ def test_the_last_page_says_that_older_posts_are_not_kept(browser, alice, raw):
     assert 750 <= len(seen) <= 1000
     assert seen == list(range(1200, 1200 - len(seen), -1))
     assert "This list ends here." in page
+
+
+def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):
+    """The tags of the week when this process knows them, else those of the newest posts."""
+
+    def beside(tags):
+        """The text, and how often each of these tags is linked."""
+        beside = browser().get("/").content.decode().partition('<div class="beside">')[2]
+        return beside, [beside.count(f'<a href="/tags/{tag.lower()}/">#{tag}</a>') for tag in tags]
+
+    for pid, body in ((1, "#tea"), (2, "#Redis and #tea"), (3, "more #redis"), (4, "no tag, #REDIS")):
+        write_recent(raw, pid, body=body)
+    text, tags = beside(["REDIS", "Redis", "tea", "week"])
+    assert tags == [1, 0, 1, 0]
+    assert text.index("#REDIS") < text.index("#tea")
+    assert "Be kind, and respect the law." in text
+    raw.hset("site", "rules", "\n".join(f"Rule number {number}" for number in range(1, 8)))
+    for uid in (2, 3, 4):
+        write_recent(raw, 10 + uid, uid, body="#week")
+    raw.delete("timeline")  # it is rebuilt, with these posts
+    Memory.clear_all()
+    browser().get("/explore/")
+    text, tags = beside(["REDIS", "tea", "week"])
+    assert tags == [0, 0, 1]
+    assert [f"Rule number {number}<" in text for number in (1, 5, 6)] == [True, True, False]
 
 
 def test_the_welcome_page_shows_the_newest_posts_and_links_to_log_in(browser, alice, raw):

@@ -12,6 +12,7 @@ from tests.support.http.page_text import CANONICAL, text_of
 from tests.support.maintenance.site_files import empty, export, import_, make_full_site
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, compare
 
@@ -52,7 +53,7 @@ def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bo
         raw.zadd("following:1", {200 + number: 1})
         raw.zadd("following:2", {200 + number: 2})
     text = text_of(browser(bob).get("/@alice/"))
-    assert "You and Alice have 34 followers in common" in text
+    assert "You and @Alice have 34 followers in common" in text
     assert "You both follow 12 people" in text
 
 
@@ -65,7 +66,7 @@ def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, 
     raw.zadd("followers:1", {100: 1})
     raw.zadd("followers:2", {100: 1})
     clock.sleep(6)
-    assert "You and Alice have 1 follower in common" in text_of(client.get("/@alice/"))
+    assert "You and @Alice have 1 follower in common" in text_of(client.get("/@alice/"))
 
 
 def test_one_user_in_common_is_in_the_singular(browser, alice, bob, raw):
@@ -74,7 +75,7 @@ def test_one_user_in_common_is_in_the_singular(browser, alice, bob, raw):
     raw.zadd("following:1", {100: 1})
     raw.zadd("following:2", {100: 1})
     text = text_of(browser(bob).get("/@alice/"))
-    assert "You and Alice have 1 follower in common" in text
+    assert "You and @Alice have 1 follower in common" in text
     assert "You both follow 1 person" in text
 
 
@@ -185,6 +186,23 @@ def test_posts_are_those_to_everyone_and_a_thread_of_ones_own(shown, raw):
     write_answer(raw, 1, 4, parent=2)
     assert shown("/@Alice/") == [4, 2]
     assert shown("/@Alice/replies/") == [4, 3, 2]
+
+
+def test_a_profile_says_how_many_posts_its_tab_has_which_are_all_that_the_person_wrote(shown, browser, store, raw):
+    def says():
+        return re.findall(
+            r'href="(/@Alice/replies/)"><strong>(\d+)</strong> posts?<', browser().get("/@Alice/").content.decode()
+        )
+
+    assert says() == [("/@Alice/replies/", "0")]
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2])
+    write_answer(raw, 1, 3, parent=1)
+    Reposts(store).repost(1, 1, 2)
+    assert raw.zcard("updates:1") == 3
+    assert says() == [("/@Alice/replies/", "2")]
+    assert shown("/@Alice/replies/") == [3, 2]
+    assert len(shown("/@Alice/")) == 2  # the repost stands here
 
 
 def test_the_tab_that_is_open_is_marked(browser, alice, raw):

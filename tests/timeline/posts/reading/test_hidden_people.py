@@ -101,7 +101,7 @@ def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(browser
     client = browser(alice)
     shown = text_of(client.get("/@bob/"))
     assert "By bob" not in shown
-    assert "You block bob." in shown
+    assert "You block @bob." in shown
     assert 'href="/@bob/more/"' in client.get("/@bob/").content.decode()
     assert "Unblock bob" in text_of(client.get("/@bob/more/"))
     for page in ("/@bob/", "/@bob/more/"):
