@@ -5,8 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import more, post, stayed, stays
+from tests.browser.support.steps import more, post, said, stayed, stays
+from tests.support.people import register
 from tests.support.stored_keys import publish
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture
@@ -69,3 +71,23 @@ def test_the_link_is_copied_and_shared(window, alice, bob, bobs):
     expect(page.get_by_label("Address")).to_be_hidden()
     card.get_by_role("button", name="Share").click()
     assert page.evaluate("window.shared") == address
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("scripts", [True, False], ids=["in place", "without scripts"])
+def test_the_first_follow_fills_an_empty_home(window, store, alice, bob, bobs, scripts):
+    Follows(store).follow(register(store, f"fan_of_{bob.user.username}").user.uid, bob.user.uid)  # so bob is suggested
+    page = window(alice, java_script_enabled=scripts)
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    if scripts:
+        stays(page)
+    page.get_by_role("main").get_by_role("button", name=f"Follow {bob.user.username}").click()
+    expect(post(page, "Hello from bob")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_have_count(0)
+    expect(page.get_by_role("complementary", name="You").get_by_role("link", name="1 following")).to_be_visible()
+    said(page, f"You now follow {bob.user.username}.")
+    expect(page).to_have_url("/")
+    if scripts:
+        expect(post(page, "Hello from bob")).to_be_focused()
+        stayed(page)
