@@ -184,6 +184,11 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     else openMore(link);
   });
 
+  // What opens inside a menu may reach below the window.
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.matches(".choosing details")) target.lastElementChild.scrollIntoView({ block: "nearest" });
+  }, true);
+
   // ---- the address of a post: copied, or shared as the device does it. What the browser cannot do is not offered.
 
   const offerAddress = (choices) => {
