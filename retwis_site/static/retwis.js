@@ -184,6 +184,11 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     else openMore(link);
   });
 
+  // What opens inside a menu may reach below the window.
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.matches(".choosing details")) target.lastElementChild.scrollIntoView({ block: "nearest" });
+  }, true);
+
   // ---- the address of a post: copied, or shared as the device does it. What the browser cannot do is not offered.
 
   const offerAddress = (choices) => {
@@ -335,7 +340,8 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
       return;
     }
     const unchanged = detail.target === arrivals() && detail.xhr.responseText.trim() === arrivals().innerHTML.trim();
-    if (unchanged) detail.shouldSwap = false; // keep the focus, and let screen readers stay silent
+    const isStillEmpty = elt.id === "stream" && !detail.serverResponse.includes("<article");
+    if (unchanged || isStillEmpty) detail.shouldSwap = false; // keep the focus, and let screen readers stay silent
     if (!detail.shouldSwap) return;
     const posts = document.querySelectorAll(".post").length;
     swapping = { focused: detail.target.contains(document.activeElement), before: detail.target.id === "stream" ? 0 : posts };
@@ -406,6 +412,12 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   };
 
   setUpFollowing();
+
+  // A home without posts suggests people. The first follow there fills it.
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!detail.successful || !detail.requestConfig.elt.matches("form.follow") || !document.querySelector("#stream .suggestions")) return;
+    htmx.ajax("GET", siteTop, { source: "#stream", target: "#stream", select: "#stream", selectOOB: "#you", swap: "outerHTML ignoreTitle:true" });
+  });
 
   // ---- actions on a post without a reload: the answer is the page of the post, which has the same row of actions
 

@@ -65,27 +65,29 @@ def notifications_page(
     request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Cursor | None, read: int
 ) -> HttpResponse:
     """The page. `read`: notices up to this date, in unix seconds, had been read before."""
+    new = sum(item.group.place.score > read for item in found.items)
+    has_line = 0 < new < len(found.items)
     return NOTIFICATIONS.response(
         request,
         by,
         only=only,
         later=before is not None,
         has_items=bool(found.items),
+        has_line=has_line,
         more=found.older is not None,
-        items=_with_line(found.items, by, read),
+        items=_with_line(found.items, by, read, new if has_line else None),
         ages=phrases(by.language),
         older=str(found.older or ""),
         read=read,
     )
 
 
-def _with_line(items: Sequence[Item], by: Rendering, read: int) -> bytes:
-    """The items, with a line between new and read ones when the page has both."""
-    new = sum(item.group.place.score > read for item in items)
+def _with_line(items: Sequence[Item], by: Rendering, read: int, line_after: int | None) -> bytes:
+    """The items, with a line between new and read ones when the page has both: after so many."""
     now = int(time.time())
     html = [_item(item, by, read, now) for item in items]
-    if 0 < new < len(items):
-        html.insert(new, STOPPED.fill_as_sent(by.language))
+    if line_after is not None:
+        html.insert(line_after, STOPPED.fill_as_sent(by.language))
     return b"".join(html)
 
 

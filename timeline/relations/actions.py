@@ -4,7 +4,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -63,7 +63,14 @@ def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         _count(FOLLOWS, me)
         Follows(connect()).follow(me.uid, person.uid)
         messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
-    return redirect("profile", person.username)
+    return redirect("home") if _is_on_home(request) else redirect("profile", person.username)
+
+
+def _is_on_home(request: RetwisRequest) -> bool:
+    """Whether the whole page answers a form of the home page, which shows the posts of a person who is now followed.
+    In place, the button alone is swapped, and the script asks for the home page."""
+    is_whole = "HX-Request" not in request.headers and "Referer" in request.headers
+    return is_whole and page_of_form(request) == reverse("home")
 
 
 @change

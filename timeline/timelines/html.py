@@ -39,7 +39,7 @@ from timeline.timelines.entities import EveryonePage, HomePage, Numbers, Profile
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
 
 
-SHAPE = {"end": ("older", "cap", "beginning")}
+SHAPE = {"end": ("older", "cap", "beginning", "")}
 
 STOPPED = Fragment("timeline/timelines/_stopped.html")
 
@@ -48,9 +48,11 @@ def listing(
     request: HttpRequest, page: PostsPage, by: Rendering, *, last_read: int | None = None, at_the_cap: bool = False
 ) -> dict[str, Any]:
     """The shape and the slots of a page of posts. `last_read`: the newest id that the viewer had read; a line separates
-    the posts above it from the others. `at_the_cap`: older posts exist, but this list does not keep them."""
+    the posts above it from the others, and says enough: no other line says that this is all. `at_the_cap`: older posts
+    exist, but this list does not keep them."""
     later = "before" in request.GET
-    end = "beginning"
+    above = _above_line(page.posts, None if later else by.me, last_read)
+    end = "" if above else "beginning"
     if page.older is not None:
         end = "older"
     elif at_the_cap:
@@ -60,18 +62,26 @@ def listing(
         "has_posts": bool(page.posts),
         "end": end,
         "is_empty": not page.posts and page.older is None and not later,
-        "posts": _with_line(page, by, last_read),
+        "posts": _with_line(page.posts, above, by),
         "older": page.older or "",
         "newest_at": request.path,
         "ages": phrases(by.language),
     }
 
 
-def _with_line(page: PostsPage, by: Rendering, last_read: int | None) -> bytes:
-    posts = page.posts
-    if last_read is None or not snowflake.newest(post.listed for post in posts) > last_read >= posts[-1].listed:
+def _above_line(posts: Sequence[Post], me: int | None, last_read: int | None) -> int:
+    """How many posts stand above the line; 0 without one. New posts by `me` alone need none."""
+    if last_read is None:
+        return 0
+    news = [post.listed for post in posts if post.listed_by.uid != me]
+    if not snowflake.newest(news) > last_read >= posts[-1].listed:
+        return 0
+    return sum(post.listed > last_read for post in posts)
+
+
+def _with_line(posts: Sequence[Post], above: int, by: Rendering) -> bytes:
+    if not above:
         return cards(posts, by)
-    above = sum(post.listed > last_read for post in posts)
     return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)
 
 
@@ -98,6 +108,9 @@ def home_page(
 ) -> HttpResponse:
     """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
     user = found.viewer
+    shown = listing(request, found.page, by, last_read=last_read)
+    if said and shown["end"] == "beginning":
+        shown["end"] = ""  # one line says where the user is
     # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
     newest = max(snowflake.newest(found.listed), found.newest, 1)
     return HOME.response(
@@ -111,7 +124,7 @@ def home_page(
         newest=newest,
         unread=said,
         suggestions=suggestions(suggested, by),
-        **listing(request, found.page, by, last_read=last_read),
+        **shown,
     )
 
 

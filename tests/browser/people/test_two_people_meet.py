@@ -1,12 +1,15 @@
 """Two people meet: alice writes to bob, shares what he writes, and has enough of him; with and without the script."""
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import more, post, stayed, stays
+from tests.browser.support.steps import more, post, said, stayed, stays
+from tests.support.people import register
 from tests.support.stored_keys import publish
+from timeline.relations.relations import Follows
 
 
 @pytest.fixture
@@ -69,3 +72,90 @@ def test_the_link_is_copied_and_shared(window, alice, bob, bobs):
     expect(page.get_by_label("Address")).to_be_hidden()
     card.get_by_role("button", name="Share").click()
     assert page.evaluate("window.shared") == address
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("scripts", [True, False], ids=["in place", "without scripts"])
+def test_the_first_follow_fills_an_empty_home(window, store, alice, bob, bobs, scripts):
+    Follows(store).follow(register(store, f"fan_of_{bob.user.username}").user.uid, bob.user.uid)  # so bob is suggested
+    page = window(alice, java_script_enabled=scripts)
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
+    if scripts:
+        stays(page)
+    page.get_by_role("main").get_by_role("button", name=f"Follow {bob.user.username}").click()
+    expect(post(page, "Hello from bob")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_have_count(0)
+    expect(page.get_by_role("complementary", name="You").get_by_role("link", name="1 following")).to_be_visible()
+    said(page, f"You now follow {bob.user.username}.")
+    expect(page).to_have_url("/")
+    if scripts:
+        expect(post(page, "Hello from bob")).to_be_focused()
+        stayed(page)
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_alice_writes_to_bob_who_is_told_how_it_concerns_him(window, alice, bob, bobs, scripts):
+    page = window(alice, java_script_enabled=scripts)
+    page.goto(f"/@{bob.user.username}/")
+    text = page.get_by_role("textbox", name=f"Write to @{bob.user.username}")
+    expect(text).to_have_value(f"@{bob.user.username} ")
+    expect(page.get_by_role("button", name="Discard")).to_be_hidden()
+    text.focus()
+    page.keyboard.press("End")
+    page.keyboard.type("how are you?")  # after the name, wherever the browser puts the caret
+    page.get_by_role("main").get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    page.goto(f"/@{bob.user.username}/{bobs}/")
+    page.get_by_role("textbox", name="Your reply").fill("Hello to you")
+    page.get_by_role("main").get_by_role("button", name="Reply").click()
+    said(page, "Posted.")
+    page.goto("/likes/")
+    expect(page.get_by_role("main").get_by_role("textbox")).to_have_count(0)
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Post")).to_be_visible()
+    his = window(bob, java_script_enabled=scripts)
+    his.goto("/notifications/")
+    name = alice.user.username
+    expect(his.get_by_role("paragraph").filter(has_text=f"{name} mentioned you")).to_be_visible()
+    expect(his.get_by_role("paragraph").filter(has_text=f"{name} replied to you")).to_be_visible()
+    assert his.locator(".by-post.new").count() == 2
+    his.reload()
+    assert his.locator(".by-post.new").count() == 0
+
+
+def test_a_text_for_bob_is_no_draft_for_everyone(window, alice, bob):
+    page = window(alice)
+    page.goto(f"/@{bob.user.username}/")
+    text = page.get_by_role("textbox", name="Write to")
+    text.focus()
+    page.keyboard.type("not yet")
+    page.goto("/")
+    expect(page.get_by_role("textbox", name="What's new?")).to_have_value("")
+    page.goto(f"/@{bob.user.username}/")
+    expect(text).to_have_value(f"@{bob.user.username} not yet")
+    page.get_by_role("button", name="Discard").click()
+    said(page, "Discarded.")
+    expect(text).to_have_value(f"@{bob.user.username} ")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_alice_has_enough_of_bob_for_a_week_and_then_for_good(window, raw, alice, bob, bobs, scripts):
+    name = bob.user.username
+    page = window(alice, java_script_enabled=scripts)
+    page.goto(f"/@{name}/")
+    more(post(page, "Hello from bob")).click()
+    page.get_by_role("main").get_by_text(f"Mute {name}").click()
+    page.get_by_role("main").get_by_role("button", name="For a week").click()
+    said(page, f"You no longer see posts by {name}.")
+    expect(page).to_have_url(f"/@{name}/")
+    assert raw.zscore(f"muted:{alice.user.uid}", bob.user.uid) == pytest.approx(time.time() + 7 * 86400, abs=300)
+    expect(page.get_by_role("button", name=f"Follow {name}")).to_have_count(0)
+    page.get_by_role("button", name=f"Unmute {name}").click()
+    expect(page.get_by_role("button", name=f"Follow {name}")).to_be_visible()
+    page.get_by_role("link", name=f"More about {name}").click()
+    page.get_by_role("main").get_by_text(f"Block {name}").click()
+    page.get_by_role("button", name="Yes, block this person").click()
+    expect(page.get_by_role("textbox", name="Write to")).to_have_count(0)
+    page.get_by_role("button", name=f"Unblock {name}").click()
+    expect(page.get_by_role("button", name=f"Follow {name}")).to_be_visible()
+    assert not raw.exists(f"muted:{alice.user.uid}", f"blocked:{alice.user.uid}")

@@ -102,7 +102,9 @@ def test_the_first_page_makes_all_read_and_a_line_shows_what_was(browser, store,
     assert raw.hget("user:2", "noticed") == str(LONG_AGO)
     assert raw.zscore("notices:2", MARK) == LONG_AGO
     raw.zadd("notices:2", {f"like:{pid}:3": LONG_AGO + 5})
-    assert deeds(page(client)) == ["@carol liked your post Hello there", "|", "@Alice followed you"]
+    html = page(client)
+    assert deeds(html) == ["@carol liked your post Hello there", "|", "@Alice followed you"]
+    assert "You have reached the beginning." not in html  # one line says where the user is
     assert deeds(page(client)) == ["@carol liked your post Hello there", "@Alice followed you"]
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.support.stored_keys import follower_counts, ranking
+from tests.support.stored_keys import follower_counts, publish, ranking
 from timeline.relations.edges import Edges
 from timeline.relations.relation import RANKING, Counts, Ranking
 from timeline.relations.relations import FOLLOW, Follows
@@ -22,6 +22,19 @@ def test_following_writes_both_sides_with_the_same_date(browser, alice, bob, raw
     assert raw.zrange("followers:2", 0, -1, withscores=True) == [("1", since)]
     assert ranking(raw) == {"2": 1}
     assert raw.zcard("outbox") == 0
+
+
+def test_a_follow_on_the_home_page_leads_back_to_its_posts(browser, raw, store, alice, bob):
+    publish(raw, store, bob, "Hello from bob")
+    client, home = browser(alice), {"referer": "http://testserver/"}
+    assert "Hello from bob" not in client.get("/").content.decode()  # this empty home is kept
+    response = client.post("/@bob/follow/", headers=home)
+    assert response["Location"] == "/"
+    page = client.get("/").content.decode()
+    assert "Hello from bob" in page
+    assert "You now follow bob." in page
+    # In place the answer is the profile, which has the button.
+    assert client.post("/@bob/follow/", headers={**home, "HX-Request": "true"})["Location"] == "/@bob/"
 
 
 def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sent):

@@ -27,6 +27,9 @@ def write(raw, store, login, times):
         publish(raw, store, login, f"after {raw.get('next_post_id')}")
 
 
+END = "You have reached the beginning."
+
+
 def line_above(text):
     """The words of the line above the posts, in a list; empty without the line."""
     lines = re.findall(r'<p class="since">(.*?)</p>', text, re.DOTALL)
@@ -70,6 +73,7 @@ def test_the_first_visit_has_no_line(browser, raw, store, followed, alice, bob):
     text = page(browser(alice))
     assert line_above(text) == []
     assert shown(text) == ["3", "2", "1"]
+    assert END in text
 
 
 def test_without_unread_posts_the_user_is_caught_up(browser, raw, store, followed, alice, bob):
@@ -78,6 +82,7 @@ def test_without_unread_posts_the_user_is_caught_up(browser, raw, store, followe
     text = page(browser(alice))
     assert line_above(text) == ["You're all caught up. No new posts since your last visit."]
     assert shown(text) == ["3", "2", "1"]
+    assert END not in text  # one line says where the user is
 
 
 def test_unread_posts_are_counted_and_a_line_is_below_them(browser, raw, store, followed, alice, bob):
@@ -88,6 +93,7 @@ def test_unread_posts_are_counted_and_a_line_is_below_them(browser, raw, store, 
     assert line_above(text) == ["2 new posts since your last visit · Go to where you stopped reading"]
     assert shown(text) == ["5", "4", "stopped", "3", "2", "1"]
     assert 'href="#stopped"' in text
+    assert END not in text
 
 
 def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store, followed, alice, bob):
@@ -143,7 +149,9 @@ def test_own_posts_are_not_unread(browser, raw, store, followed, alice, bob):
     write(raw, store, bob, 3)
     page(browser(alice))
     write(raw, store, alice, 2)
-    assert line_above(page(browser(alice))) == ["You're all caught up. No new posts since your last visit."]
+    text = page(browser(alice))
+    assert line_above(text) == ["You're all caught up. No new posts since your last visit."]
+    assert text.count("You're all caught up") == 1
     write(raw, store, bob, 1)
     write(raw, store, alice, 1)
     text = page(browser(alice))
