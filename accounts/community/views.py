@@ -205,7 +205,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     RateLimits(connect()).count(INVITATIONS, str(me.uid))
     if code := request.POST.get("revoke", ""):
         invitations.revoke(me.uid, code)
-        return done(request, _("The invitation was taken back."), "invites")
+        return done(request, _("The invitation was revoked."), "invites")
     try:
         invitations.make(me.uid, quota=quota)
     except Refused as refusal:

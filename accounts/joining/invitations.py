@@ -34,7 +34,7 @@ _CODE = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-[0-9a-z]{1,24}")
 
 
 class NotInvited(Refused):
-    message = _("This invitation has been used, has ended, or was taken back. Ask for another one.")
+    message = _("This invitation has been used, has ended, or was revoked. Ask for another one.")
 
 
 class TooManyInvitations(Refused):
@@ -50,6 +50,7 @@ class Invitation:
     ends: int  # unix seconds
     uses: int  # how many people it lets in
     used: int = 0
+    inviter: str = ""  # the username, as `find` reads it; empty for the operator
 
     def __repr__(self) -> str:  # the code stays out of logs
         return f"Invitation(by={self.by})"
@@ -136,7 +137,7 @@ class Invitations:
         found = read(code, uses.value)
         if found is None or (found.by != OPERATOR and inviter.value is None):
             raise NotInvited
-        found = replace(found, used=used.value)
+        found = replace(found, used=used.value, inviter=inviter.value.username if inviter.value else "")
         if not found.is_open:
             raise NotInvited
         return found

@@ -138,13 +138,17 @@ class Joining:
             raise NeedsInvitation
         return None
 
+    def check_name(self, username: str) -> None:
+        """Four round trips. Raises NameTaken, also for the name of an application, and NameRefused."""
+        if Users(self._store).find(username) is not None or Applications(self._store).is_reserved(username):
+            raise NameTaken(username)
+        check_name(self._store, username)
+
     def join(self, mode: Mode, username: str, password: str, why: str, code: str) -> Login | None:
         """Make a user; `password` is a Django hash. None when staff has to approve it first. About fifteen round trips.
         Raises Refused."""
         invitation = self.check_open(mode, code)
-        if Users(self._store).find(username) is not None or Applications(self._store).is_reserved(username):
-            raise NameTaken(username)
-        check_name(self._store, username)
+        self.check_name(username)
         if invitation is not None:
             return self._join_invited(username, password, invitation)
         if mode == "approval":

@@ -41,7 +41,7 @@ from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import keep_theme, theme_of
+from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -72,7 +72,7 @@ class PasswordForm(PresentPasswordForm, NewPasswordForm):
 
 
 class AppearanceForm(forms.Form):
-    """The colours of all pages in one browser."""
+    """The colours of all pages in one browser, and their keys."""
 
     SYSTEM = "system"
 
@@ -83,6 +83,13 @@ class AppearanceForm(forms.Form):
             ("dark", gettext_lazy("Dark")),
         ],
         error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options.")),
+    )
+
+    # Empty: a form that does not know of it leaves the choice as it is.
+    shortcuts = forms.ChoiceField(
+        choices=[("on", gettext_lazy("On")), (OFF, gettext_lazy("Off"))],
+        required=False,
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
     )
 
     def clean_theme(self) -> str:
@@ -172,9 +179,17 @@ def _without_role(request: RetwisRequest, me: User) -> bool:
 @for_forms
 @never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
-    """Light, dark or like the system. A cookie keeps it, so it is the choice of one browser and of no account."""
-    form = AppearanceForm(typed(request), initial={"theme": theme_of(request) or AppearanceForm.SYSTEM})
-    return _choice(request, "accounts/settings/appearance.html", form, "theme", keep_theme)
+    """Light, dark or like the system, and whether there are keys for a post. Cookies keep both, so they are the choices
+    of one browser and of no account. Below, the page lists the keys; the script shows the list in a dialog."""
+    initial = {"theme": theme_of(request) or AppearanceForm.SYSTEM, "shortcuts": shortcuts_of(request)}
+    form = AppearanceForm(typed(request), initial=initial)
+
+    def keep(response: HttpResponse, theme: str) -> None:
+        keep_theme(response, theme)
+        if form.cleaned_data["shortcuts"]:
+            keep_shortcuts(response, form.cleaned_data["shortcuts"])
+
+    return _choice(request, "accounts/settings/appearance.html", form, "theme", keep)
 
 
 @open_to_frozen
@@ -195,7 +210,7 @@ def language(request: RetwisRequest) -> HttpResponse:
 def _choice(
     request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
 ) -> HttpResponse:
-    """A page with one choice. Saving it redirects to the page that led here."""
+    """A page with a choice. Saving it redirects to the page that led here."""
     after = own_page(request, request.POST.get("next", "")) if form.is_bound else page_of_form(request)
     if not form.is_valid():
         return form_page(request, template, {"form": form, "field": form[field], "next": after})

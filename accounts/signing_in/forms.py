@@ -72,7 +72,6 @@ class NewPasswordForm(forms.Form):
             check_new_password(first, self._username or str(cleaned.get("username", "")))
         except forms.ValidationError as error:
             self.add_error("password1", error)
-            return cleaned
         if second and forms_of(first)[0] != forms_of(second)[0]:
             self.add_error("password2", _("The passwords do not match."))
         return cleaned

@@ -22,7 +22,7 @@ from retwis_site.identity import DEFAULT, Site, known_site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
-from retwis_site.rendering.pages import THEMES, theme_of
+from retwis_site.rendering.pages import THEMES, shortcuts_of, theme_of
 from retwis_site.store.local_cache import Memory
 
 # ---- The announcement of the site, above every page, until the signed-in viewer dismisses it. Visitors always see it.
@@ -152,6 +152,7 @@ class Page(Fragment):
         html = self.fill_as_sent(
             by.language,
             theme=theme_of(request),
+            shortcuts=shortcuts_of(request),
             **frame(by, here, "waits" if given.get("polls") else "polls"),
             messages=pages.messages(request),
             csrf_token=by.token,

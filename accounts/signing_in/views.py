@@ -55,7 +55,7 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     kind = ApplicationForm if mode == "approval" and not code else RegisterForm
     form = kind(typed(request))
     try:
-        joining.check_open(mode, code)
+        invitation = joining.check_open(mode, code)
     except Refused as refusal:
         return error_page(request, 403, _("You cannot join now"), str(refusal))
     if form.is_valid():
@@ -70,8 +70,17 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
             form.add_error("username", str(refusal))
         else:
             return _joined(request, login)
-    context = {"form": form, "said": said_at_login(request), "code": code}
+    elif "username" in getattr(form, "cleaned_data", {}):
+        _add_error_of_name(form, joining)  # what only the store knows stands beside the other errors
+    context = {"form": form, "said": said_at_login(request), "code": code, "invitation": invitation}
     return form_page(request, "accounts/signing_in/register.html", context)
+
+
+def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
+    try:
+        joining.check_name(form.cleaned_data["username"])
+    except Refused as refusal:
+        form.add_error("username", str(refusal))
 
 
 def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:

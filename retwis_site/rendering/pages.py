@@ -43,6 +43,26 @@ def keep_theme(response: HttpResponse, theme: str) -> None:
     cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
 
 
+# ---- Whether the keys of the script, such as `j` for the next post, are on. A cookie says that they are off.
+
+
+SHORTCUTS_COOKIE = f"{settings.COOKIE_PREFIX}shortcuts"
+OFF = "off"
+
+
+def shortcuts_of(request: HttpRequest) -> str:
+    """`on` or `off`, as the page tells the script."""
+    return OFF if request.COOKIES.get(SHORTCUTS_COOKIE) == OFF else "on"
+
+
+def keep_shortcuts(response: HttpResponse, chosen: str) -> None:
+    """Store the choice: OFF in a cookie for THEME_LIVES seconds; anything else removes the cookie."""
+    if chosen == OFF:
+        cookies.keep(response, SHORTCUTS_COOKIE, OFF, THEME_LIVES)
+    else:
+        cookies.take_back(response, SHORTCUTS_COOKIE)
+
+
 # ---- Pages
 
 
@@ -51,11 +71,12 @@ MESSAGE = Fragment("retwis_site/_message.html")
 
 def page(request: HttpRequest, template: str, context: Mapping[str, Any], status: int = 200) -> HttpResponse:
     """A page that is rendered now. Its template has the context, `request`, and what `base.html` needs: `here` (the
-    name of the view), `theme`, `messages`, `csrf_token`, and what `of_site` gives."""
+    name of the view), `theme`, `shortcuts`, `messages`, `csrf_token`, and what `of_site` gives."""
     around = {
         "request": request,
         "here": request.resolver_match.view_name if request.resolver_match else "",
         "theme": theme_of(request),
+        "shortcuts": shortcuts_of(request),
         "messages": messages(request),
         "title_number": NOTHING,
         "banner": NOTHING,
@@ -95,7 +116,7 @@ def origin_of(request: HttpRequest) -> str:
 
 # What a page shows of these cookies decides under which look it is kept. A browser with any other cookie gets a page
 # that is made for it.
-IMPERSONAL = frozenset({THEME_COOKIE, settings.LANGUAGE_COOKIE_NAME, settings.CSRF_COOKIE_NAME})
+IMPERSONAL = frozenset({THEME_COOKIE, SHORTCUTS_COOKIE, settings.LANGUAGE_COOKIE_NAME, settings.CSRF_COOKIE_NAME})
 
 
 class Kept(NamedTuple):
@@ -107,8 +128,8 @@ class Kept(NamedTuple):
     etag: str
 
 
-# By look: path, language, theme. A page has some 20 KB, so all have 1 MB.
-_kept: Memory[tuple[str, str, str], Kept] = Memory(size=40, seconds=1)
+# By look: path, language, theme, shortcuts. A page has some 20 KB, so all have 1 MB.
+_kept: Memory[tuple[str, str, str, str], Kept] = Memory(size=40, seconds=1)
 
 
 def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -127,7 +148,7 @@ def kept_for_visitors(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
         if settings.INSPECT or settings.DEBUG or request.META.get("QUERY_STRING") or not is_impersonal:
             return view(request)
         language, made_of = active_language(), (origin_of(request), Memory.changes)
-        look = (request.path, language, theme_of(request))
+        look = (request.path, language, theme_of(request), shortcuts_of(request))
         kept = _kept.get(look)
         if kept is None or kept[:2] != made_of:
             until = _kept.ends()

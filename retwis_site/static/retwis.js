@@ -464,6 +464,73 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   });
 })();
 
+// ---- keys: the next post and what one does with it, as on GitHub and Mastodon. The appearance page turns them off.
+(() => {
+  if (document.getElementById("said")?.dataset.shortcuts !== "on") return;
+  const list = `${siteTop}settings/appearance/`;
+  const posts = () => [...document.querySelectorAll("main .post")].filter((post) => post.checkVisibility());
+  const focused = () => document.activeElement.closest("main .post");
+
+  /** The post on which the keys act: the one with the focus, else the first in view. */
+  const current = () => focused() ?? posts().find((post) => post.getBoundingClientRect().top >= 0);
+
+  const step = (by) => {
+    const all = posts();
+    const from = focused();
+    const next = from ? all[all.indexOf(from) + by] : current();
+    if (!next) return by > 0 && document.querySelector(".pager a")?.focus();
+    next.tabIndex = -1;
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  };
+
+  const search = () => {
+    const field = [...document.querySelectorAll("main [type=search], #find")].find((one) => one.checkVisibility());
+    if (field) field.focus();
+    else document.querySelector("a.to-search").click();
+  };
+
+  const write = () => {
+    const field = document.querySelector(".composer:not(:has([name=reply_to])) textarea");
+    if (field) field.focus();
+    else document.querySelector("a.to-compose")?.click();
+  };
+
+  const showKeys = async () => {
+    const answer = await fetch(list).catch(() => null);
+    const keys = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("shortcuts");
+    if (!keys) return location.assign(list);
+    const dialog = document.createElement("dialog");
+    const close = document.createElement("button");
+    dialog.className = keys.className;
+    dialog.setAttribute("aria-labelledby", "shortcuts-title");
+    close.className = "button wide";
+    close.textContent = keys.dataset.close;
+    close.addEventListener("click", () => dialog.close());
+    dialog.append(...keys.childNodes, close);
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+
+  const keys = {
+    j: () => step(1),
+    k: () => step(-1),
+    l: () => current()?.querySelector(".acts button.like")?.click(),
+    r: () => current()?.querySelector(".acts a.reply")?.click(),
+    n: write,
+    "/": search,
+    "?": showKeys,
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]") || document.querySelector("dialog[open]")) return;
+    if (!Object.hasOwn(keys, event.key) || (event.repeat && !"jk".includes(event.key))) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+})();
+
 // While a post is typed, `@` and `#` are completed with people and tags.
 (() => {
   const PAUSE = 150; // milliseconds without typing before the site is asked

@@ -44,6 +44,12 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
     code = Invitations(store).make(by=1).code
     page = browser().get(f"/invited/{code}/").content.decode()
     assert f'name="code" value="{code}"' in page
+    assert "<bdi>@Alice</bdi> invites you to Retwis." in page
+    assert "Retwis is a small open microblog" in page.partition("<form")[0]
+    mistaken = browser().post("/register/", {**FORM, "password2": "", "code": code})
+    assert "<bdi>@Alice</bdi> invites you to Retwis." in mistaken.content.decode()
+    of_operator = Invitations(store).make().code
+    assert "The people who run Retwis invite you." in browser().get(f"/invited/{of_operator}/").content.decode()
     assert browser().post("/register/", {**FORM, "code": code}).status_code == 302
     assert raw.hget("user:2", "invited_by") == "1"
     assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["2"]]

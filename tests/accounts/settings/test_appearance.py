@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.rendering.pages import THEME_COOKIE
+from retwis_site.rendering.pages import SHORTCUTS_COOKIE, THEME_COOKIE
 from tests.support.stored_keys import everything, publish
 
 URL = "/settings/appearance/"
@@ -99,6 +99,32 @@ def test_a_form_without_a_csrf_token_changes_nothing(browser):
     answer = browser(csrf=True).post(URL, {"theme": "dark"})
     assert answer.status_code == 403
     assert THEME_COOKIE not in answer.cookies
+
+
+# ---- keyboard shortcuts
+
+
+def test_shortcuts_are_off_in_this_browser_until_they_are_on_again(browser, alice):
+    client, other = browser(alice), browser(alice)
+    cookie = client.post(URL, {"theme": "dark", "shortcuts": "off"}).cookies[SHORTCUTS_COOKIE]
+    assert (cookie.value, cookie["max-age"], cookie["httponly"]) == ("off", 365 * 24 * 3600, True)
+    client.post(URL, {"theme": "light"})  # a form that does not know of it
+    for url in ("/", "/timeline/", "/nothing/", URL):
+        assert 'data-shortcuts="off"' in page(client, url)
+        assert 'data-shortcuts="on"' in page(other, url)
+    assert 'name="shortcuts" value="off" checked' in page(client)
+    client.post(URL, {"theme": "system", "shortcuts": "on"})
+    assert 'data-shortcuts="on"' in page(client, "/")
+    assert 'name="shortcuts" value="on" checked' in page(client)
+    assert client.post(URL, {"theme": "system", "shortcuts": "loud"}).status_code == 422
+
+
+def test_a_kept_page_of_visitors_is_kept_for_those_with_and_without_shortcuts(browser, round_trips, alice):
+    on, off = browser(), browser()
+    off.cookies[SHORTCUTS_COOKIE] = "off"
+    for client, says in ((on, "on"), (off, "off"), (on, "on")):
+        assert f'data-shortcuts="{says}"' in page(client, "/timeline/")
+    assert round_trips(lambda: page(off, "/timeline/")).round_trips == []
 
 
 # ---- links to the page, and back

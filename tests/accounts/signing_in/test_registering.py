@@ -88,6 +88,18 @@ def test_weak_passwords_are_refused_beside_their_field(browser, raw, password, c
     assert raw.dbsize() == 0
 
 
+def test_all_errors_are_shown_at_once_also_those_that_only_the_store_knows(browser, store, alice, raw):
+    before = raw.hgetall("users")
+    BlockedNames(store).add("spam*")
+    for name, complaint in (("ALICE", "This username is taken"), ("spammer", "This name cannot be used here.")):
+        response = browser().post("/register/", {"username": name, "password1": "short1!", "password2": "shorter"})
+        assert response.status_code == 422
+        page = response.content.decode()
+        for error in (complaint, "This password is too short.", "The passwords do not match"):
+            assert error in page
+    assert raw.hgetall("users") == before
+
+
 def test_two_different_passwords_are_refused_and_never_echoed(browser):
     response = browser().post("/register/", {**FORM, "password2": PASSWORD + "!"})
     assert response.status_code == 422

@@ -15,7 +15,7 @@ from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
 from retwis_site.rendering.just_changed import COOKIE as CHANGED
-from retwis_site.rendering.pages import THEME_COOKIE
+from retwis_site.rendering.pages import SHORTCUTS_COOKIE, THEME_COOKIE
 from tests.support.http.hostile_values import MARK
 from timeline.posts.forms import DRAFT_COOKIE as DRAFT
 from timeline.timelines.unread import COOKIE as SINCE
@@ -156,6 +156,7 @@ def check_answer(answer):
         settings.CSRF_COOKIE_NAME,
         FlashStorage.cookie_name,
         THEME_COOKIE,
+        SHORTCUTS_COOKIE,
         LANGUAGE,
         DRAFT,
         SINCE,

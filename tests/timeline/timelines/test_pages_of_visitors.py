@@ -269,7 +269,7 @@ def test_an_address_with_a_query_is_not_kept(browser, later):
     assert LATER in text(browser().get("/timeline/?before=9"))
     assert LATER in text(browser().get("/timeline/?from=elsewhere"))
     assert browser().get("/timeline/?before=x").status_code == 400
-    assert list(pages._kept.everything()) == [("/timeline/", "en", "")]
+    assert list(pages._kept.everything()) == [("/timeline/", "en", "", "on")]
 
 
 def test_a_process_keeps_one_page_for_each_look_whatever_the_host(browser, later, settings):
