@@ -84,7 +84,7 @@ class AppealForm(forms.Form):
         LONGEST_APPEAL,
         label=gettext_lazy("Your appeal"),
         help_text=format_lazy(
-            gettext_lazy("Say why this should be undone. Up to {number} characters."), number=LONGEST_APPEAL
+            gettext_lazy("Say why the decision should be changed. Up to {number} characters."), number=LONGEST_APPEAL
         ),
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
     )
@@ -205,13 +205,13 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     RateLimits(connect()).count(INVITATIONS, str(me.uid))
     if code := request.POST.get("revoke", ""):
         invitations.revoke(me.uid, code)
-        return done(request, _("The invitation was taken back."), "invites")
+        return done(request, _("The invitation was revoked."), "invites")
     try:
         invitations.make(me.uid, quota=quota)
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("invites")
-    return done(request, _("The invitation was made. Send its address to one person."), "invites")
+    return done(request, _("The invitation was created. Send its address to one person."), "invites")
 
 
 @staff_required
@@ -225,13 +225,13 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
     given, answers = form.cleaned_data, Answers(connect())
     if given["answer"] == "approve":
         is_done = answers.approve(given["username"], given["at"], me.uid)
-        text = _("The account was made.")
+        text = _("The account was created.")
     else:
         is_done = answers.refuse(given["username"], given["at"], me.uid, given["reason"])
         text = _("The application was refused.")
     if is_done:
         return done(request, text, "joining")
-    messages.error(request, _("Nobody waits under this name any more, or somebody else has the name."))
+    messages.error(request, _("This application has been answered, or someone else has the name."))
     return redirect("joining")
 
 
@@ -293,9 +293,9 @@ class SiteForm(forms.Form):
         label=gettext_lazy("Who may join"),
         choices=[
             ("open", gettext_lazy("Everyone")),
-            ("approval", gettext_lazy("Everyone whom staff approves")),
+            ("approval", gettext_lazy("People approved by staff")),
             ("invite", gettext_lazy("People with an invitation")),
-            ("closed", gettext_lazy("Nobody")),
+            ("closed", gettext_lazy("No one")),
         ],
         required=False,
     )
@@ -307,15 +307,15 @@ class SiteForm(forms.Form):
         required=False,
     )
     announcement = OneLine(
-        500, label=gettext_lazy("Announcement"), help_text=gettext_lazy("Stands on every page until it is dismissed.")
+        500, label=gettext_lazy("Announcement"), help_text=gettext_lazy("Shown on every page until it is dismissed.")
     )
     about = Paragraphs(label=gettext_lazy("About the site"))
     rules = Paragraphs(
         label=gettext_lazy("Rules"),
-        help_text=gettext_lazy("One rule a line. They are numbered, and a report names one."),
+        help_text=gettext_lazy("One rule per line. They are numbered, and a report can name one."),
     )
     privacy = Paragraphs(
-        label=gettext_lazy("Privacy"), help_text=gettext_lazy("Stands above the facts about what the site stores.")
+        label=gettext_lazy("Privacy"), help_text=gettext_lazy("Shown above the facts about what the site stores.")
     )
     contact = OneLine(
         LONGEST_LINE,

@@ -129,7 +129,7 @@ def test_a_visitor_logs_in_first(site, browser):
 
 
 def test_for_a_user_without_a_sanction_there_is_nothing_to_appeal(site, browser, bob):
-    assert "Nothing is imposed on your account." in browser(bob).get("/appeal/").content.decode()
+    assert "There is no sanction on your account." in browser(bob).get("/appeal/").content.decode()
     assert browser(bob).post("/appeal/", {"text": "Why?"}).status_code == 422
 
 
@@ -143,7 +143,7 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert client.post("/appeal/", {"text": "I am <i>sorry</i>."}).status_code == 302
     page = client.get("/appeal/").content.decode()
     assert "I am &lt;i&gt;sorry&lt;/i&gt;." in page
-    assert "It waits for a decision." in page
+    assert "It has not been decided yet." in page
     assert 'name="text"' not in page
     assert client.post("/appeal/", {"text": "Again"}).status_code == 422
     Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
@@ -192,7 +192,7 @@ def test_a_suspended_user_appeals_without_a_session(site, store, browser):
     token = token_in(log_in(client))
     answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
     assert answer.status_code == 200
-    assert "It waits for a decision." in answer.content.decode()
+    assert "It has not been decided yet." in answer.content.decode()
     [appeal] = open_appeals(store).appeals
     assert (appeal.uid, appeal.text) == (BOB, "It was not me.")
     assert settings.AUTH_COOKIE not in client.cookies
