@@ -4,6 +4,7 @@ A feature is a folder with a `feature.py`, which has one `FEATURE`. The rest of 
 for jobs, `doctor` for checks, the log-out view for cookies. So no lower package has to name a higher one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -102,8 +103,9 @@ class Feature:
     # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
     # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
-    # How many things wait for a decision of staff: one command, in the same round trip, for staff alone.
-    waiting: AskWaiting | None = None
+    # By the name of the page that lists them, how many things wait for a decision of staff: one command each, in the
+    # same round trip, for staff alone.
+    waiting: Mapping[str, AskWaiting] = field(default_factory=dict)
     # What staff finds behind "More" of a person, or of a post of theirs: HTML, from the request, the person and the id
     # of the post. It may make round trips of its own. Others ask nothing.
     staff_menu: Callable[[Any, Any, int | None], str] | None = None
@@ -148,10 +150,17 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
     return {name: ask for feature in features() for name, ask in feature.viewer_numbers.items()}
 
 
-def ask_waiting(pipe: Pipe) -> Result[int]:
-    """How many things wait for a decision of staff: those of all features."""
-    asked = [feature.waiting(pipe) for feature in features() if feature.waiting is not None]
-    return Result(lambda: sum(number.value for number in asked))
+def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int]]:
+    """How many things wait for a decision of staff, by the name of the page that lists them: those of all features."""
+    asked = [(page, ask(pipe)) for feature in features() for page, ask in feature.waiting.items()]
+
+    def read() -> Mapping[str, int]:
+        found: Counter[str] = Counter()
+        for page, number in asked:
+            found[page] += number.value
+        return dict(found)
+
+    return Result(read)
 
 
 def frame_of_errors(request: HttpRequest) -> dict[str, Any]:

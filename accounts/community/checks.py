@@ -22,7 +22,7 @@ from accounts.community.sanctions import (
     imposed,
     read_appeal,
 )
-from accounts.joining.applications import ANSWER, read_application
+from accounts.joining.applications import ANSWER, Application, Applications, read_application
 from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
@@ -263,6 +263,14 @@ class JoiningChecks(Searcher):
                 self._finish,
                 jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
             ),
+            check(
+                "applications that wait and are not counted",
+                keys.applications,
+                self._uncounted,
+                "the application for {0!r}",
+                self._count,
+                jobs=lambda name, _: {f"applied:{name}:", f"application:{name}:"},
+            ),
             check(  # the repair lets somebody else use it
                 "uses of invitations without an account",
                 keys.uses,
@@ -275,6 +283,14 @@ class JoiningChecks(Searcher):
     def orphans(self) -> list[Check]:
         check = partial(check_of, self._store)
         return [
+            check_of(
+                self._store,
+                "entries about applications that do not wait",
+                keys.applicants,
+                self._not_waiting,
+                "applicants has {0!r}",
+                jobs=lambda member: {f"applied:{member}", f"application:{member}:"},
+            ),
             check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
             check(
                 "invitations that have ended",
@@ -307,6 +323,29 @@ class JoiningChecks(Searcher):
             Answers(self._store).finish(f"application:{name}:{at}:{act.id}", name, int(at), act.id)
         self._store.hdel(keys.applications(), field)
 
+    def _uncounted(self, stored: Sequence[Field]) -> list[Field]:
+        """Those of these applications that still wait, and that `applicants` lacks. One round trip."""
+        waiting = {one: asked for one in stored if (asked := _waiting(one)) is not None}
+        pipe = self._store.pipeline()
+        found = [
+            (one, pipe.hget(keys.applications(), one[0]), pipe.zscore(keys.applicants(), asked.member))
+            for one, asked in waiting.items()
+        ]
+        pipe.execute()
+        return [one for one, text, score in found if text.value == one[1] and score.value is None]
+
+    def _count(self, name: str, text: str) -> None:
+        asked = _waiting((name, text))
+        if asked is not None:
+            Applications(self._store).list_waiting(asked)
+
+    def _not_waiting(self, members: Sequence[str]) -> list[str]:
+        """Members of `applicants` without such an application that waits. One round trip."""
+        names = {member: member.partition(":")[0] for member in members}
+        texts = answers(self._store, lambda pipe, member: pipe.hget(keys.applications(), names[member]), members)
+        asked = {member: _waiting((names[member], text)) for member, text in texts.items() if text is not None}
+        return [member for member in members if (one := asked.get(member)) is None or one.member != member]
+
     # ---- invitations
 
     def _unused(self, uses: Sequence[Use]) -> list[Use]:
@@ -316,6 +355,12 @@ class JoiningChecks(Searcher):
         unused = [use for use in uses if parse_id(use[1]) in nameless]
         times = answers(self._store, lambda pipe, use: pipe.zscore(*use[:2]), unused)
         return [use for use, when in times.items() if when is not None]
+
+
+def _waiting(stored: Field) -> Application | None:
+    """The application of a field of `applications` that waits for an answer; None for any other field."""
+    asked = read_application(stored[1]) if not stored[0].startswith(ANSWER) else None
+    return asked if asked is not None and not asked.refused else None
 
 
 def _unreadable(stored: Sequence[Field]) -> list[Field]:

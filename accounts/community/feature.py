@@ -16,6 +16,8 @@ from accounts.community.sanctions import (
 )
 from accounts.community.site_words import finish_site
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
+from accounts.joining.applications import ask_open as ask_applications
+from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
@@ -23,7 +25,7 @@ from retwis_site.http.form_fields import FormField
 FEATURE = Feature(
     urls="accounts.community.views",
     limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
-    waiting=ask_open,
+    waiting={"moderation": ask_open, "joining": ask_applications},
     jobs={
         "role": finish_role,
         "sanction": finish_sanction,
@@ -34,6 +36,7 @@ FEATURE = Feature(
         "removal": finish_removal,
         "site": finish_site,
         "application": finish_application,
+        "applied": finish_applying,
         "invited": finish_use,
     },
     inconsistencies=lambda store: [*CommunityChecks(store).inconsistencies(), *JoiningChecks(store).inconsistencies()],

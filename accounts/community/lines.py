@@ -266,6 +266,8 @@ def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
         asked = Application(**{field: line[field] for field in APPLICATION})
         writes.hset(keys.applications(), {asked.username.lower(): stored_application(asked)})
+        if not asked.refused:
+            writes.zadd(keys.applicants(), {asked.member: asked.at})
 
 
 INVITATION = {"code": NAME, "by": NUMBER, "uses": NUMBER}

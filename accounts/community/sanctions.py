@@ -119,7 +119,7 @@ class TooLate(Refused):
 
 
 class NothingImposed(Refused):
-    message = _("Nothing is imposed on this person.")
+    message = _("There is no sanction on this person.")
 
 
 class AppealedAlready(Refused):

@@ -84,7 +84,7 @@ class AppealForm(forms.Form):
         LONGEST_APPEAL,
         label=gettext_lazy("Your appeal"),
         help_text=format_lazy(
-            gettext_lazy("Say why this should be undone. Up to {number} characters."), number=LONGEST_APPEAL
+            gettext_lazy("Say why the decision should be changed. Up to {number} characters."), number=LONGEST_APPEAL
         ),
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
     )
@@ -211,7 +211,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("invites")
-    return done(request, _("The invitation was made. Send its address to one person."), "invites")
+    return done(request, _("The invitation was created. Send its address to one person."), "invites")
 
 
 @staff_required
@@ -225,13 +225,13 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
     given, answers = form.cleaned_data, Answers(connect())
     if given["answer"] == "approve":
         is_done = answers.approve(given["username"], given["at"], me.uid)
-        text = _("The account was made.")
+        text = _("The account was created.")
     else:
         is_done = answers.refuse(given["username"], given["at"], me.uid, given["reason"])
         text = _("The application was refused.")
     if is_done:
         return done(request, text, "joining")
-    messages.error(request, _("Nobody waits under this name any more, or somebody else has the name."))
+    messages.error(request, _("This application has been answered, or someone else has the name."))
     return redirect("joining")
 
 

@@ -2,12 +2,14 @@
 
 HSETNX on the name decides between two people who ask for it. An account exists only after the approval, which is a
 plain registration; so nothing has to hide an account that is not approved. Staff's answer is a field of the same hash
-until it is carried out (`accounts/community/answers.py`).
+until it is carried out (`accounts/community/answers.py`). The sorted set `applicants` names those that wait, so that
+one command counts them.
 """
 
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from django.contrib.auth.hashers import check_password
@@ -15,9 +17,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.users.entities import NameTaken, Refused
 from accounts.users.repository import Users
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad
+from retwis_site.store.replies import Reply
 
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
@@ -48,6 +53,11 @@ class Application:
     refused: int = 0  # unix seconds; 0: it waits for an answer
     reason: str = ""  # of the refusal
 
+    @property
+    def member(self) -> str:
+        """In the sorted set of those that wait."""
+        return f"{self.username.lower()}:{self.at}"
+
     def __repr__(self) -> str:  # the hash stays out of logs
         return f"Application({self.username!r})"
 
@@ -64,8 +74,8 @@ class Applications:
         self._store = store
 
     def apply(self, username: str, password: str, why: str) -> None:
-        """Ask to join; `password` is a Django hash. Three round trips. Raises NameTaken, TooManyWait. Old refusals go,
-        and older ones make room."""
+        """Ask to join; `password` is a Django hash. Commit: HSETNX. Seven round trips. Old refusals go, and
+        older ones make room. Raises NameTaken, TooManyWait."""
         if Users(self._store).find(username) is not None:
             raise NameTaken(username)
         stored = self._read()
@@ -73,13 +83,25 @@ class Applications:
         if waiting >= MOST_WAITING:
             raise TooManyWait
         asked = Application(username, password, why, int(time.time()))
-        pipe = self._store.pipeline()
+        job = Outbox(self._store).add(f"applied:{asked.member}")
+        pipe = job.store.pipeline()
         for one in old_refusals(stored, MOST_WAITING - waiting):
             pipe.hdel(keys.applications(), one.username.lower())
         added = pipe.hsetnx(keys.applications(), username.lower(), stored_application(asked))
         pipe.execute()
         if not added.value:
+            job.done()
             raise NameTaken(username)
+        with suppress(LeaseEnded):
+            Applications(job.store).list_waiting(asked)
+            job.done()
+
+    def list_waiting(self, asked: Application) -> None:
+        """Write that an application waits. Two round trips. An answer that comes between takes it out again."""
+        self._store.zadd(keys.applicants(), {asked.member: asked.at})
+        found = self.find(asked.username)  # read after the write
+        if found is None or found.refused or found.at != asked.at:
+            self._store.zrem(keys.applicants(), asked.member)
 
     def is_reserved(self, username: str) -> bool:
         """Whether somebody has asked for this name, or was refused of late. One round trip."""
@@ -109,6 +131,19 @@ class Applications:
             otherwise(passwords)
         elif any(check_password(one, asked.password) for one in passwords):
             raise NotYetMember(_outcome(asked))
+
+
+def ask_open(pipe: Pipe) -> Reply[int]:
+    """The number of applications that wait. One command."""
+    return pipe.zcard(keys.applicants())
+
+
+def finish_applying(store: Store, claim: Claim) -> None:
+    """The job `applied:<name>:<at>`. Four round trips at most."""
+    asked = Applications(store).find(claim.name.split(":")[1])
+    if asked is not None and claim.name == f"applied:{asked.member}":
+        Applications(store).list_waiting(asked)
+    claim.outbox.done(claim.name)
 
 
 def old_refusals(stored: Sequence[Application], room: int) -> list[Application]:

@@ -92,6 +92,22 @@ def news_number(number: int, language: str, how: How) -> Html:
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
 
+# ---- The link of staff to moderation, with how much waits for a decision.
+
+
+MODERATION = Fragment("accounts/signing_in/_moderation.html")
+STAFF_PAGES = ("moderation", "joining", "edit_site")  # how the names of pages of staff begin
+
+
+def moderation_link(viewer: Checked, here: str, language: str) -> Html:
+    """The entry of the navigation; nothing for all but staff."""
+    if not viewer.is_staff:
+        return NOTHING
+    number = sum(viewer.waiting.values())
+    is_here = here.startswith(STAFF_PAGES)
+    return MODERATION.fill(language, is_here=is_here, has_waiting=number > 0, number=shown_number(number))
+
+
 # ---- Pages
 
 
@@ -166,11 +182,12 @@ def session(viewer: Checked, here: str, language: str) -> Html:
     user = viewer.user
     if not isinstance(user, User):
         return NOTHING
+    waiting = sum(viewer.waiting.values())
     return SESSION.fill(
         language,
         here=here if here in HERE else "",
-        staff=("waited for" if viewer.waiting else "idle") if viewer.is_staff else "",
-        waiting=shown_number(viewer.waiting),
+        staff=("waited for" if waiting else "idle") if viewer.is_staff else "",
+        waiting=shown_number(waiting),
         at=at(user.username),
         avatar=avatar(user.uid, user.shown_name),
         shown_name=user.shown_name,
@@ -208,6 +225,7 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
         "signed_in": is_signed_in,
         "frozen": viewer.is_frozen,
         "session": session(viewer, here, language),
+        "moderation": moderation_link(viewer, here, language),
         "news": news_link(news, here, how, language) if is_signed_in else NOTHING,
         "title_number": escaped(f"({shown_number(news)}) ") if news else NOTHING,
     }
@@ -258,7 +276,7 @@ def form_page(
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
         "user": by.viewer.user,
-        "waiting": shown_number(by.viewer.waiting),
+        "waiting": {page: shown_number(number) for page, number in by.viewer.waiting.items()},
         **frame(by, name, "polls"),
     }
     return pages.page(request, template, {**around, **context}, status)

@@ -59,7 +59,7 @@ class Checked(NamedTuple):
     user: User | Visitor
     numbers: Mapping[str, int] = {}  # the `viewer_numbers` of all features, by name; empty for a visitor
     role: Role = Role.MEMBER  # what the viewer may do
-    waiting: int = 0  # how many reports and appeals wait for staff; 0 for all others
+    waiting: Mapping[str, int] = {}  # what waits for staff, by the page that lists it; empty for all others
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
 
@@ -191,7 +191,7 @@ class Viewer:
                     user,
                     {name: number.value for name, number in numbers.items()},
                     its_role,
-                    0 if its_role is Role.MEMBER else self._waiting_for(me, waiting),
+                    {} if its_role is Role.MEMBER else self._waiting_for(me, waiting),
                     sanction_of(me, about, reason),
                     dismissed or "",
                 )
@@ -203,7 +203,7 @@ class Viewer:
             self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
-    def _waiting_for(self, me: int, asked: Result[int] | None) -> int:
+    def _waiting_for(self, me: int, asked: Result[Mapping[str, int]] | None) -> Mapping[str, int]:
         """How much waits for the viewer as staff. One round trip when it was not asked yet."""
         _staff.put(me, True)
         if asked is None:

@@ -379,6 +379,11 @@ applications = One(
     "`refused` (unix s), `reason`; `answer:<name>:<at>` -> staff's answer, a line of the log, until it is carried out",
     _("longer with each application"), truth=True,
 )
+applicants = One(
+    "applicants", ZSet(TEXT, SECONDS),
+    "the applications that wait for an answer: `<lower-cased name>:<when it was made (unix s)>`, score = the same time",
+    BY_WORK,
+)
 invites = OfId(
     "invites:<uid>", Map(TEXT, NUMBER),
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "

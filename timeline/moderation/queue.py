@@ -9,18 +9,21 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log
+from accounts.community.records import StaffNotes
 from accounts.community.sanctions import GRANTED, REFUSED
 from accounts.community.views import SiteForm
 from accounts.users.entities import Role, State
+from accounts.users.repository import ask_owners
 from retwis_site.http.language import listed
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import AT_ONCE, answer, answers
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_ids
+from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
 from timeline.posts.html.post_cards import beginning_of
+from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
 
 READ = 200  # reports of a page
@@ -142,12 +145,12 @@ ACTS = {
     Action.WARN: _("Person warned"),
     Action.DELETE: _("Post deleted"),
     "post:deleted": _("Post deleted"),
-    f"role:{Role.MEMBER}": _("Role taken away"),
+    f"role:{Role.MEMBER}": _("Role removed"),
     f"role:{Role.MODERATOR}": _("Made a moderator"),
     f"role:{Role.ADMIN}": _("Made an admin"),
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
-    "link": _("Link for a new password made"),
+    "link": _("Password reset link created"),
 }
 
 
@@ -180,14 +183,20 @@ class NamedAct(NamedTuple):
 
 
 def about_person(store: Store, uid: int) -> dict[str, Any]:
-    """The name of a person, what staff has done about them, and the newest reports about them: `reports`, each with its
-    decision in words, and `open`, what of it waits for one. Five round trips."""
-    reports = Reports(store).about(uid, REPORTS_SHOWN)
+    """The name of a person, what staff has done about them and noted, and the newest reports about them: `reports`,
+    each with its decision in words, and `open`, what of it waits for one. Six round trips."""
+    reports, acts, notes = (
+        Reports(store).about(uid, REPORTS_SHOWN),
+        Log(store).about(uid).acts,
+        StaffNotes(store).about(uid),
+    )
+    shown = named(store, [*acts, *notes])
     return {
         "name": names_of(store, {uid})[uid],
         "reports": with_decisions(reports),
         "open": grouped(one for one in reports if one.decision is None),
-        "acts": named(store, Log(store).about(uid).acts),
+        "acts": shown[: len(acts)],
+        "notes": shown[len(acts) :],
     }
 
 
@@ -216,11 +225,11 @@ def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
     """Those of these posts that stand and that this person has written. One round trip."""
     found, _missing = Posts(store).read(pids)
-    return [
-        ShownPost(one.pid, one.body, *moment(one.time, active_language()))
-        for one in found
-        if one.uid == uid and one.links.repost_of is None
-    ]
+    return [_shown(one) for one in found if one.uid == uid and one.links.repost_of is None]
+
+
+def _shown(post: Record) -> ShownPost:
+    return ShownPost(post.pid, post.body, *moment(post.time, active_language()))
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
@@ -237,3 +246,45 @@ def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
         )
         for act in acts
     ]
+
+
+# ---- New members, with the first post of each.
+
+
+NEW_SHOWN = 20  # people of a page
+
+
+class NewMember(NamedTuple):
+    """A person as the list of new members shows them."""
+
+    username: str
+    iso: str  # when they registered, for a machine
+    when: str
+    post: ShownPost | None  # the first one that stands; None: nothing yet, or it is deleted
+
+
+class NewMembers(NamedTuple):
+    people: list[NewMember]
+    older: int | None  # the cursor of the next page
+
+
+def new_members(store: Store, before: int | None) -> NewMembers:
+    """The newest users, or those before a moment in unix seconds: NEW_SHOWN of them, and the others of the last second,
+    so that none is left out between two pages. Five round trips at most."""
+    key = keys.users_by_time()
+    rows = store.zrevrangebyscore_withscores(key, "+inf" if before is None else f"({before}", "-inf", 0, NEW_SHOWN)
+    older = integer(rows[-1][1]) if len(rows) == NEW_SHOWN else None
+    if older is not None:
+        rows = [*rows, *store.zrevrangebyscore_withscores(key, str(older), str(older), 0, AT_ONCE)]
+    joined = {name: integer(score) for name, score in rows}
+    uids = answer(store, ask_owners, list(joined)) if joined else {}
+    known = {name: uids[name] for name in joined if uids.get(name)}
+    firsts = answers(store, lambda pipe, uid: pipe.zrange(keys.updates(uid), 0, 0), set(known.values()))
+    first_of = {uid: pid for uid, pids in firsts.items() for pid in stored_ids(keys.updates(uid), pids)}
+    posts, _missing = Posts(store).read(set(first_of.values()))
+    shown = {one.pid: _shown(one) for one in posts if one.links.repost_of is None}
+    people = [
+        NewMember(name, *moment(joined[name], active_language()), shown.get(first_of.get(uid, 0)))
+        for name, uid in known.items()
+    ]
+    return NewMembers(people, older)

@@ -39,6 +39,7 @@ from timeline.moderation.queue import (
     label_of,
     named,
     names_of,
+    new_members,
     own_posts,
     posts_of,
     queue,
@@ -284,6 +285,14 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 @staff_required
+@require_safe
+def new(request: RetwisRequest, me: User) -> HttpResponse:
+    """The newest members, each with the first post; older ones with `before`. Six round trips."""
+    found = new_members(connect(), post_cursor(request.GET.get("before")))
+    return staff_page(request, "new.html", {"people": found.people, "older": found.older})
+
+
+@staff_required
 @for_forms
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
@@ -313,7 +322,6 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     context: dict[str, Any] = {"record": record, "state": state, "link": link, "before": before}
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
-    context["notes"] = named(store, StaffNotes(store).about(them.uid))
     context["invited"] = invited_by(store, them.uid)
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
 
@@ -412,7 +420,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
-    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and seven."""
+    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and eight."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
@@ -462,6 +470,7 @@ urlpatterns = [
     path("moderation/", moderation, name="moderation"),
     path("moderation/reports/<id:rid>/", report, name="moderation_report"),
     path("moderation/people/", people, name="moderation_people"),
+    path("moderation/new/", new, name="moderation_new"),
     path("moderation/people/<username:username>/", person, name="moderation_person"),
     path("moderation/people/<username:username>/<id:pid>/", post, name="moderation_post"),
     path("moderation/log/", log, name="moderation_log"),

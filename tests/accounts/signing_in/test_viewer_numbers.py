@@ -59,7 +59,7 @@ def test_a_stale_secret_gives_no_numbers(browser, declared, raw, alice):
 
 # ---- what waits for staff
 
-WAITING = [("ZCARD", "appeals"), ("ZCARD", "reports")]
+WAITING = [("ZCARD", "appeals"), ("ZCARD", "applicants"), ("ZCARD", "reports")]
 
 
 @pytest.mark.parametrize("url", PAGES)
@@ -68,15 +68,17 @@ def test_staff_has_the_number_of_open_reports_and_appeals_after_the_same_round_t
 ):
     raw.zadd("reports", {"1": 1, "2": 2})
     raw.zadd("appeals", {"2:abc": 1})
+    raw.zadd("applicants", {"dora:1": 1})
     _, before = costs(browser, alice, round_trips, url)
     Roles(store).give(1, Role.MODERATOR)
     Memory.clear_all()
     viewer, after = costs(browser, alice, round_trips, url)
-    assert viewer.checked.waiting == 3
+    assert viewer.checked.waiting == {"moderation": 3, "joining": 1}
     assert len(after.round_trips) == len(before.round_trips)
     assert sorted(set(after.commands) - set(before.commands)) == WAITING
     page = browser(alice).get(url).content.decode()
-    assert '<a href="/moderation/">Moderation (3)</a>' in page
+    assert '<a href="/moderation/">Moderation (4)</a>' in page
+    assert '<a class="to-moderation" href="/moderation/"><span>Moderation</span><span class="number">4<' in page
 
 
 def test_members_and_former_staff_ask_for_nothing_that_waits(browser, store, raw, alice, round_trips):

@@ -57,15 +57,17 @@ def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, 
     assert_sound(raw)
 
 
-@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("step", range(10))
 def test_an_application(store, raw, step):
     killed = killed_before_round_trip(step, lambda: applied(store))
-    assert killed == (step < 4)
+    assert killed == (step < 8)
     if not raw.hexists("applications", "dora"):
         applied(store)
+    finish_jobs(store, raw)
     [asked] = Applications(store).all()
     assert (asked.username, asked.why) == ("Dora", "I know bob.")
     assert raw.hkeys("applications") == ["dora"]
+    assert raw.zrange("applicants", 0, -1) == [f"dora:{asked.at}"]
     assert_sound(raw)
 
 
@@ -73,7 +75,7 @@ def test_an_application(store, raw, step):
 def test_an_approval(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).approve("dora", at, MODERATOR))
-    assert killed == (step < 17)
+    assert killed == (step < 18)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (APPROVED if step > 2 else "")
     assert_sound(raw)
@@ -85,7 +87,7 @@ def test_an_approval(store, layout, raw, step):
 def test_a_refusal(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).refuse("dora", at, MODERATOR, "We are full."))
-    assert killed == (step < 8)
+    assert killed == (step < 9)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (REFUSED if step > 2 else "")
     assert_sound(raw)

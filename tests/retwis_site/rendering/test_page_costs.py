@@ -96,17 +96,20 @@ COSTS_BEHIND_A_PROXY = {
 
 # The same where staff has something to do, and something is imposed on alice and carol.
 COSTS_OF_STAFF = {
-    ("/", "a moderator"): ((3, 37), (5, 39)),  # an empty home, which looks for people to follow
-    ("/moderation/", "a moderator"): ((7, 12), (9, 14)),
-    ("/moderation/?before=9", "a moderator"): ((4, 9), (6, 11)),
-    ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 9), (6, 11)),
-    ("/moderation/reports/7/", "a moderator"): ((8, 13), (10, 15)),
-    ("/moderation/people/", "a moderator"): ((1, 6), (3, 8)),
-    ("/moderation/people/?q=bo", "a moderator"): ((4, 17), (6, 19)),
-    ("/moderation/people/bob/", "a moderator"): ((13, 35), (15, 37)),
-    ("/moderation/joining/", "a moderator"): ((5, 14), (8, 17)),
-    ("/moderation/site/", "an admin"): ((2, 7), (4, 9)),
-    ("/moderation/log/", "a moderator"): ((3, 10), (5, 12)),
+    ("/", "a moderator"): ((3, 38), (5, 40)),  # an empty home, which looks for people to follow
+    ("/moderation/", "a moderator"): ((7, 14), (9, 16)),
+    ("/moderation/?before=9", "a moderator"): ((4, 11), (6, 13)),
+    ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 10), (6, 12)),
+    ("/moderation/reports/7/", "a moderator"): ((9, 15), (11, 17)),
+    ("/moderation/people/", "a moderator"): ((1, 7), (3, 9)),
+    ("/moderation/people/?q=bo", "a moderator"): ((4, 18), (6, 20)),
+    ("/moderation/people/bob/", "a moderator"): ((14, 37), (16, 39)),
+    ("/moderation/people/bob/2/", "a moderator"): ((6, 12), (8, 14)),
+    ("/moderation/new/", "a moderator"): ((5, 17), (7, 19)),
+    ("/@bob/2/more/", "a moderator"): ((3, 21), (6, 24)),
+    ("/moderation/joining/", "a moderator"): ((5, 15), (8, 18)),
+    ("/moderation/site/", "an admin"): ((2, 8), (4, 10)),
+    ("/moderation/log/", "a moderator"): ((3, 11), (5, 13)),
     ("/@bob/report/", "alice"): ((2, 6), (4, 9)),
     ("/@bob/2/report/", "alice"): ((2, 10), (4, 13)),
     ("/@bob/reported/", "alice"): ((2, 10), (4, 13)),

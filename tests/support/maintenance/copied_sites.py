@@ -73,6 +73,7 @@ def make_site_with_every_key(raw, store):
     raw.hset("staff", "1", "admin")
     raw.zadd("log:2026", {"a line": 1.7e12})
     raw.zadd("acts:2", {"a line": 1.7e12})
+    raw.zadd("staff_notes:2", {"a line": 1.7e12})
     raw.zadd("appeals", {"2:abc": LONG_AGO})
     raw.hset("site", "name", "Ravens")
     raw.hset("invites:1", f"1-{2**31}-abc", "1")
@@ -80,6 +81,7 @@ def make_site_with_every_key(raw, store):
     raw.expire("uses:0123abcd", 900)
     raw.hset("blocked_names", "spam", "1")
     raw.hset("applications", "zoe", "{}")
+    raw.zadd("applicants", {"zoe:1": 1})
     raw.hset("report:7", mapping={"who": "1", "whom": "2", "reason": "spam"})
     for key, member in (("reports", "7"), ("reports_about:2", "7"), ("reports_by:1", "2:0")):
         raw.zadd(key, {member: 7})

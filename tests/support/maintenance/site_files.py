@@ -85,6 +85,8 @@ def add_community(raw):
     for act in (frozen, refused):
         for key in ("log:2026", "acts:3"):
             raw.zadd(key, {act.line(): act.at})
+    note = Act(what="note", by=1, whom=3, reason="Was warned before.", at=(LONG_AGO + 70) * 1000, id="0a1b2c3d4e5f")
+    raw.zadd("staff_notes:3", {note.line(): note.at})
     state = {"state": "frozen", "state_until": 0, "state_reason": "insults", "state_since": LONG_AGO}
     appeal = Appeal(3, frozen.id, "I am sorry.", LONG_AGO + 30).stored()
     answer = {"appeal": appeal, f"answer:{frozen.id}": refused.line()}
@@ -107,6 +109,7 @@ def add_joining(raw):
     raw.hset("invites:1", f"1-{2**31}-abc", 1)
     asked = Application("Zoe", "argon2$x", "I know bob.", LONG_AGO)
     raw.hset("applications", "zoe", stored_application(asked))
+    raw.zadd("applicants", {asked.member: LONG_AGO})
     raw.hset("blocked_names", "spam", LONG_AGO)
 
 

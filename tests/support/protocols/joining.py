@@ -54,6 +54,7 @@ def assert_one_answer(store: Store, raw) -> str:
     uid, text = raw.hget("users", "dora"), raw.hget("applications", "dora")
     assert [field for field in raw.hkeys("applications") if field != "dora"] == []
     assert len(acts) <= 1
+    assert raw.zcard("applicants") == (text is not None and json.loads(text)["refused"] == 0)
     if not acts:
         assert uid is None
         assert json.loads(text)["refused"] == 0

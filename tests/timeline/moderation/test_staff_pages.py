@@ -54,7 +54,7 @@ def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
     staff = browser(carol)
     assert staff.get("/moderation/people/?q=@bob")["Location"] == "/moderation/people/bob/"
     assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
-    assert "Nobody has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
+    assert "No one has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
 
 
@@ -70,7 +70,7 @@ def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspe
     page = staff.get("/moderation/people/bob/").content.decode()
     assert "1 session<" in page
     assert 'invited by <a href="/moderation/people/Alice/">@Alice</a>' in page
-    assert 'Has invited lately: <a href="/moderation/people/carol/">' in page
+    assert 'Invited recently: <a href="/moderation/people/carol/">' in page
     assert re.findall(r'href="/@bob/(\d+)/"', page) == [str(pid) for pid in range(12, 2, -1)]
     assert 'href="?before=3"' in page
     older = staff.get("/moderation/people/bob/?before=3").content.decode()
@@ -119,7 +119,7 @@ def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, c
     new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     assert browser().post(link, new).status_code == 302
     assert browser().post(link, new).status_code != 302
-    assert "Link for a new password made" in staff.get("/moderation/log/").content.decode()
+    assert "Password reset link created" in staff.get("/moderation/log/").content.decode()
 
 
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link"])
