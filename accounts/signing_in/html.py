@@ -21,7 +21,7 @@ from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site
 from retwis_site.rendering import pages
 from retwis_site.rendering.dates import day
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, active_language, escaped
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped
 from retwis_site.rendering.pages import THEMES, theme_of
 from retwis_site.store.local_cache import Memory
 
@@ -125,7 +125,7 @@ def rendering(request: RetwisRequest) -> Rendering:
     viewer = request.viewer
     checked = viewer.checked
     token = escaped(csrf_token(request)) if checked.user.is_authenticated else NOTHING
-    return Rendering(active_language(), token, checked, viewer.shown_site)
+    return Rendering(request.LANGUAGE_CODE, token, checked, viewer.shown_site)
 
 
 class Page(Fragment):

@@ -62,7 +62,9 @@ def listing(
 
 def _with_line(page: PostsPage, by: Rendering, last_read: int | None) -> bytes:
     posts = page.posts
-    if last_read is None or not snowflake.newest(post.listed for post in posts) > last_read >= posts[-1].listed:
+    if last_read is None or not posts or posts[0].listed <= last_read:  # nothing is new, as on most pages
+        return cards(posts, by)
+    if not snowflake.newest(post.listed for post in posts) > last_read >= posts[-1].listed:
         return cards(posts, by)
     above = sum(post.listed > last_read for post in posts)
     return cards(posts[:above], by) + STOPPED.fill_as_sent(by.language) + cards(posts[above:], by)
@@ -189,7 +191,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         counts=counts_of(owner, found.counts.following, found.counts.followers, by),
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
-        next=quote(reverse("profile", args=[owner.username])),
+        next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,
         button=follow_button(owner, relation.following, by) if can_follow and not is_blocked else NOTHING,
         in_common=_in_common(found, by),
