@@ -80,8 +80,10 @@ class Shaped:
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
-            if kind is not Html:  # texts are escaped here: a page has twenty
-                value = (escape(value) if _needs_escaping(value) else value) if kind is str else _escaped(value)
+            if kind is str:  # as `_escaped` does: a page has twenty
+                value = escape(value) if _needs_escaping(value) else value
+            elif kind is not Html:
+                value = str(value) if kind is int else _escaped(value)
             filled[place] = value
         return Html("".join(filled))
 
@@ -119,7 +121,7 @@ class Sendable:
             if kind is str:
                 value = escape(value) if _needs_escaping(value) else value
             elif kind is not Html and kind is not bytes:
-                value = _escaped(value)
+                value = str(value) if kind is int else _escaped(value)
             filled[place] = value if kind is bytes else value.encode()
         return b"".join(filled)
 

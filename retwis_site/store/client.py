@@ -59,9 +59,9 @@ class Pipe(Commands):
         """Queue an HMGET for each of many hashes; their values, in the order of the keys."""
         return self._queue_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
 
-    def zscore_each(self, places: Sequence[tuple[str, int]]) -> Reply[list[float | None]]:
-        """Queue a ZSCORE for each sorted set with one of its ids; the scores, in the same order."""
-        return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], _scores)
+    def zscore_each(self, places: Sequence[tuple[str, int]], read: Callable[[list[str | None]], T]) -> Reply[T]:
+        """Queue a ZSCORE for each sorted set with one of its ids. `read` gets the scores, in the same order."""
+        return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], read)
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
@@ -298,10 +298,6 @@ class RoundTrip(_Failures):
             noted.seconds = seconds
         if error is not None:
             super().__exit__(kind, error, traceback)
-
-
-def _scores(replies: Sequence[str | None]) -> list[float | None]:
-    return [None if reply is None else float(reply) for reply in replies]
 
 
 def _names(queued: Sequence[Queued]) -> Iterator[str]:

@@ -30,17 +30,16 @@ from timeline.posts.reading.post_reader import (
     ask_latest_acted,
 )
 from timeline.posts.reading.records import cached_records
-from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
+from timeline.posts.reading.visibility import HiddenPeople, PostsBy, PostsToEveryone, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
     FOLLOW_COUNTS,
+    Between,
     Comparison,
     FollowCounts,
-    Hiding,
     InCommon,
     Shared,
-    ask_follow_counts,
-    ask_hiding,
+    ask_between,
     compare,
     follow_counts,
 )
@@ -177,30 +176,29 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), counts, mine, acted, foreseen) = viewer.ask_about(
+        person, (members, (counts, bio, pin), mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
-                pipe.hmget(keys.user(them), ["bio", "pinned"]),
-                ask_follow_counts(pipe, them),
+                pipe.ask(_OWNER, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
                 _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
             ),
         )
-        if mine and mine.hiding.blocks.theirs:
+        if mine and mine.between.hiding.blocks.theirs:
             raise NotShown
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [PostsBy(person.uid)]
+        rule: Rule = PostsBy(person.uid)
         at_first = POSTS_A_PAGE
         if tab is Tab.POSTS:
-            rules.append(NoRepliesToOthers(pinned))
+            rule = PostsToEveryone(person.uid, pinned)
             pids, at_first = _without_replies(person.uid, pids)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, counts) if mine and not cached else None
         reader = PostReader(
-            self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
+            self._store, viewer.user, [rule], [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
         )
         read = self._read(reader, pids, at_first, pinned, person, to_make)
         if before is None:
@@ -211,7 +209,7 @@ class Profiles:
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio or "", read.joined)
+        about = About(bio, read.joined)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
         return ProfilePage(person, about, counts, relation, page, read.pinned, tab)
@@ -247,9 +245,10 @@ class Profiles:
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
         found = rest(pipe, reading)
-        posts = found.posts
-        shown_first = next((post for post in posts if post.pid == pinned), None)
-        posts = [post for post in posts if post is not shown_first or pinned in first]
+        posts, shown_first = found.posts, None
+        if pinned is not None:
+            shown_first = next((post for post in posts if post.pid == pinned), None)
+            posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
         further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
         more = rest(pipe, reader.reading(pipe, further)).posts if further else []
@@ -261,11 +260,11 @@ class Profiles:
     def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
         return Relation(
-            following=mine.following,
-            hiding=mine.hiding,
+            following=mine.between.following,
+            hiding=mine.between.hiding,
             common_followers=common.followers.number,
             common_following=common.following.number,
-            follows_me=mine.follows_me,
+            follows_me=mine.between.follows_me,
             known=self._known(common.known, hides),
         )
 
@@ -289,9 +288,7 @@ class Mine:
     """The viewer's side of a profile."""
 
     uid: int
-    following: bool  # the viewer follows the user
-    hiding: Hiding
-    follows_me: bool
+    between: Between
     counts: FollowCounts  # of the viewer
     follows: "Follows"  # of the viewer
 
@@ -319,6 +316,14 @@ class _Read:
     common: "Common | None"
 
 
+def _owner(uid: int, replies: Sequence[Any]) -> tuple[FollowCounts, str, str | None]:
+    *sizes, (bio, pinned) = replies
+    return follow_counts(uid, sizes), bio or "", pinned
+
+
+_OWNER = Question(*FOLLOW_COUNTS.commands, ("HMGET", keys.user, "bio", "pinned"), read=_owner)
+
+
 def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:
     *sizes, newest = replies
     counts = follow_counts(me, sizes)
@@ -330,14 +335,8 @@ _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0,
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
     """Eleven commands."""
-    followed = pipe.zscore_each([(keys.following(me), them), (keys.following(them), me)])
-    hiding, own = ask_hiding(pipe, me, them), pipe.ask(_FOLLOWS, me)
-
-    def read() -> Mine:
-        mine, theirs = followed.value
-        return Mine(me, mine is not None, hiding.value, theirs is not None, *own.value)
-
-    return Result(read)
+    between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
+    return Result(lambda: Mine(me, between.value, *own.value))
 
 
 def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":
