@@ -11,7 +11,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
 from django.core.handlers.exception import convert_exception_to_response, response_for_exception
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
@@ -24,7 +24,7 @@ from retwis_site import health
 from retwis_site.fair_queue import PLACE
 from retwis_site.features import queue_of
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import language_of
+from retwis_site.http.language import DEFAULT, language_of
 from retwis_site.http.security_headers import headers_of_every_answer
 from retwis_site.http.weights import wanted_and_refused
 from retwis_site.rendering.error_pages import not_a_page, page_of_exception, refusal_of_body, too_busy, unread_form
@@ -35,6 +35,7 @@ View = Callable[[HttpRequest], HttpResponse]
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 MOST_HOSTS = 64  # nearly all requests have the same one
+NO_QUERY = QueryDict("")  # of most addresses; to parse an empty one takes eleven calls
 
 
 class SiteMiddleware(ObservedRequests):
@@ -103,10 +104,18 @@ class SiteMiddleware(ObservedRequests):
     def _in_language(self, request: HttpRequest) -> HttpResponse:
         """The language is active for one request only, since the same thread answers the next one. A streamed body is
         made later, so it is in the site's default language."""
+        attached: Any = request
+        if not request.META.get("QUERY_STRING"):
+            attached.GET = NO_QUERY
+        language = DEFAULT
         try:
-            translation.activate(language_of(request))
+            language = attached.LANGUAGE_CODE = language_of(request)
+            translation.activate(language)
             redirect = None
-            if request.META.get("HTTP_HOST") not in self._hosts:
+            host = request.META.get("HTTP_HOST")
+            if host in self._hosts:
+                attached.allowed_host = host
+            else:
                 redirect = self._of_host(request)
             response = redirect or self._inspected(request)
             headers = response.headers._store
@@ -117,7 +126,8 @@ class SiteMiddleware(ObservedRequests):
         except Exception as error:  # such as a Host that is not of this site
             response = response_for_exception(request, error)
         finally:
-            translation.deactivate()
+            if language != DEFAULT:  # that one may stay active: it is the language of a thread without any
+                translation.deactivate()
         return response
 
     def _of_host(self, request: HttpRequest) -> HttpResponse | None:

@@ -146,7 +146,7 @@ def rendering(request: RetwisRequest) -> Rendering:
     viewer = request.viewer
     checked = viewer.checked
     token = escaped(csrf_token(request)) if checked.user.is_authenticated else NOTHING
-    return Rendering(active_language(), token, checked, viewer.shown_site)
+    return Rendering(request.LANGUAGE_CODE, token, checked, viewer.shown_site)
 
 
 class Page(Fragment):

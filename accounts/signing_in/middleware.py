@@ -21,6 +21,7 @@ class RetwisRequest(HttpRequest):
     """The type of a request that has passed this middleware, as views get it. For type checkers alone."""
 
     viewer: Viewer
+    LANGUAGE_CODE: str  # of the language of this request
     user: User | Visitor  # type: ignore[assignment]
 
 

@@ -11,7 +11,7 @@ the guess was wrong, the replies are dropped, and the page asks anew.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Never, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
@@ -184,8 +184,8 @@ class Viewer:
             *about, role, reason, dismissed, auth, generation, value, used = fields.value
             user = person(me, about)
             session = standing(self.secret, value, used, generation)
-            is_official = auth is not None and constant_time_compare(auth, self.secret)
-            if user is not None and (session is not None or is_official):
+            is_signed_in = session is not None or (auth is not None and constant_time_compare(auth, self.secret))
+            if user is not None and is_signed_in:
                 its_role = role_of(me, role)
                 self._checked = Checked(
                     user,
@@ -225,13 +225,7 @@ class Viewer:
         if self._checked is not None:
             self.require_user()
 
-        def if_signed_in(pipe: Pipe, me: int | None) -> Reading[T]:
-            if me is None:
-                yield
-                raise NotSignedIn
-            return (yield from make(pipe, me))
-
-        found = self.ask(if_signed_in)
+        found = self.ask(lambda pipe, me: _not_signed_in() if me is None else make(pipe, me))
         return self.require_user(), found
 
     def ask_about(self, name: str, make: ReaderAbout[T]) -> tuple[User, T]:
@@ -285,6 +279,12 @@ def last_checked(secret: str) -> Checked | None:
     and sanctions: these change, and what is shown must be true. No round trip."""
     checked = _last_checked.get(secret)
     return checked and Checked(checked.user, role=checked.role, dismissed=checked.dismissed)
+
+
+def _not_signed_in() -> Reading[Never]:
+    """Raises NotSignedIn, once the viewer is known to be a visitor."""
+    yield
+    raise NotSignedIn
 
 
 def _about(make: ReaderAbout[T], name: str, them: int, pipe: Pipe, me: int | None) -> Reading[tuple[User, T] | None]:

@@ -155,8 +155,10 @@ def sanction_of(uid: int, fields: Sequence[str | None], reason: str | None) -> S
 
 def role_of(uid: int, role: str | None) -> Role:
     """What a user may do, from the field `role`. What is no role is MEMBER."""
+    if not role:
+        return Role.MEMBER
     try:
-        return Role(role or Role.MEMBER)
+        return Role(role)
     except ValueError:
         note_bad(keys.user(uid), role or "")
         return Role.MEMBER

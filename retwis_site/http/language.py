@@ -1,9 +1,10 @@
 """The language of a request: the cookie's choice, else the best match for Accept-Language. And lists in it."""
 
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import ResponseHeaders
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
@@ -13,6 +14,7 @@ from retwis_site.http.weights import wanted_and_refused
 
 CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
+DEFAULT = settings.LANGUAGE_CODE
 MOST_LANGUAGES = 10  # of an Accept-Language header
 LIVES = 365 * 24 * 3600  # seconds
 
@@ -42,10 +44,11 @@ def _best_match(header: str) -> str:
     return next((code for code in candidates if refused.isdisjoint({code, code.partition("-")[0]})), best)
 
 
-def headers_in(language: str) -> dict[str, str]:
+@cache
+def headers_in(language: str) -> ResponseHeaders:
     """The headers of an answer in this language. An answer varies with the cookies for two more reasons: the user and
     the theme."""
-    return {"Content-Language": language, "Vary": "Accept-Language, Cookie"}
+    return ResponseHeaders({"Content-Language": language, "Vary": "Accept-Language, Cookie"})
 
 
 def keep_language(response: HttpResponse, code: str) -> None:

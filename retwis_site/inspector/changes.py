@@ -112,7 +112,7 @@ def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
         watch.number,
         len(steps),
         sum(step.seconds for step in steps),
-        sum(command.name == "LPUSHX" for step in steps for command in step.commands) + watch.left_out["LPUSHX"],
+        sum(command.name == "LPUSHX" for step in steps for command in step.commands) + watch.left_out.get("LPUSHX", 0),
         jobs,
         steps if jobs < 2 else (),
     )

@@ -80,7 +80,11 @@ class Shaped:
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
-            filled[place] = value if kind is Html else str(value) if kind is int else _escaped(value)
+            if kind is str:  # as `_escaped` does: a page has twenty
+                value = escape(value) if _needs_escaping(value) else value
+            elif kind is not Html:
+                value = str(value) if kind is int else _escaped(value)
+            filled[place] = value
         return Html("".join(filled))
 
     def prepare(self, given: Mapping[str, Any]) -> "Sendable":
@@ -114,7 +118,11 @@ class Sendable:
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
-            filled[place] = value if kind is bytes else (value if kind is Html else _escaped(value)).encode()
+            if kind is str:
+                value = escape(value) if _needs_escaping(value) else value
+            elif kind is not Html and kind is not bytes:
+                value = str(value) if kind is int else _escaped(value)
+            filled[place] = value if kind is bytes else value.encode()
         return b"".join(filled)
 
     def shared(self) -> "Sendable":
@@ -211,11 +219,17 @@ class Fragment:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
         Raises FragmentError for a missing or an unknown name, and for a value that the shape does not have."""
-        return self._shaped_to_fill(language, given).fill(given)
+        shaped = self._shaped(language, given)
+        if given.keys() != self.names.to_fill:
+            raise self._unlike(given)
+        return shaped.fill(given)
 
     def fill_as_sent(self, language: str, **given: Any) -> bytes:
         """Like `fill`, in bytes. A slot also takes bytes that `Sendable.fill` has made."""
-        return self._shaped_to_fill(language, given).as_sent.fill(**given)
+        shaped = self._shaped(language, given)
+        if given.keys() != self.names.to_fill:
+            raise self._unlike(given)
+        return shaped.as_sent.fill(**given)
 
     def fill_empty(self, language: str, **shape: Hashable) -> Html:
         """The HTML of this fragment in a shape, with nothing in its slots."""
@@ -225,23 +239,17 @@ class Fragment:
         """The fragment with these slots filled. The others stay open."""
         return self._shaped(language, given).prepare(given)
 
-    def _shaped_to_fill(self, language: str, given: dict[str, Any]) -> Shaped:
-        """Like `_shaped`, and what is left in `given` must fill all slots."""
-        shaped = self._shaped(language, given)
-        if given.keys() != self.names.to_fill:
-            unlike = sorted(given.keys() ^ self.names.to_fill)
-            raise FragmentError(f"{self.template}: {unlike} missing, or not in the template")
-        return shaped
+    def _unlike(self, given: dict[str, Any]) -> FragmentError:
+        unlike = sorted(given.keys() ^ self.names.to_fill)
+        return FragmentError(f"{self.template}: {unlike} missing, or not in the template")
 
     def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
         """The fragment in this shape, whose names are removed from `given`."""
         names = self.names
         try:
-            shape = map(given.pop, names.shape)
-            if names.numbers:
-                key = (language, *shape, *[_plural_form(language, given[name]) for name in names.numbers])
-            else:
-                key = (language, *shape)
+            key: tuple[Hashable, ...] = (language, *map(given.pop, names.shape))
+            for name in names.numbers:
+                key += (_few.get((language, given[name])) or _plural_form(language, given[name]),)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
         return self._rendered.get(key) or self._render(names, key, given)
@@ -337,11 +345,9 @@ _few: dict[tuple[str, int], tuple[int, int]] = {}  # the plural forms of small n
 
 def _plural_form(language: str, number: int) -> tuple[int, int]:
     """Which plural form goes with this number: in a language, and in English, which has the texts that it lacks."""
-    form = _few.get((language, number))
-    if form is None:
-        form = _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
-        if number < 1000:
-            _few[language, number] = form
+    form = _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
+    if number < 1000:
+        _few[language, number] = form
     return form
 
 

@@ -66,6 +66,7 @@ def keep_shortcuts(response: HttpResponse, chosen: str) -> None:
 # ---- Pages
 
 
+HTML = f"text/html; charset={settings.DEFAULT_CHARSET}"
 MESSAGE = Fragment("retwis_site/_message.html")
 
 
@@ -93,7 +94,9 @@ def of_site(site: Site) -> dict[str, str]:
 
 def html_response(html: bytes, language: str, status: int = 200) -> HttpResponse:
     """A response with this page, which is in `language`."""
-    return HttpResponse(html, status=status, headers=headers_in(language))
+    response = HttpResponse(html, HTML, status)
+    response.headers._store.update(headers_in(language)._store)
+    return response
 
 
 def messages(request: HttpRequest) -> Html:
@@ -108,7 +111,8 @@ def messages(request: HttpRequest) -> Html:
 
 def origin_of(request: HttpRequest) -> str:
     """The site's scheme and host in this request, such as `https://retwis.example`. Raises DisallowedHost."""
-    return f"{request.scheme}://{request.get_host()}"
+    host = getattr(request, "allowed_host", None) or request.get_host()
+    return f"{request.scheme}://{host}"
 
 
 # ---- Pages that a process keeps for a second, for all visitors to whom they look the same.

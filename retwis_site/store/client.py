@@ -28,7 +28,7 @@ from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
 from retwis_site.store.connection.recorder import asked
 from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import Batch, Question, Reply
+from retwis_site.store.replies import UNREAD, Batch, Question, Reply
 from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
@@ -59,16 +59,22 @@ class Pipe(Commands):
         """Queue an HMGET for each of many hashes; their values, in the order of the keys."""
         return self._queue_each([(("HMGET", key, *fields), AS_SENT) for key in keys], list)
 
-    def zscore_each(self, places: Sequence[tuple[str, int]]) -> Reply[list[float | None]]:
-        """Queue a ZSCORE for each sorted set with one of its ids; the scores, in the same order."""
-        return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], _scores)
+    def zscore_each(self, places: Sequence[tuple[str, int]], read: Callable[[list[str | None]], T]) -> Reply[T]:
+        """Queue a ZSCORE for each sorted set with one of its ids. `read` gets the scores, in the same order."""
+        return self._queue_each([(("ZSCORE", key, member), AS_SENT) for key, member in places], read)
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
         return self._queue_each(question.about(uid), partial(question.read, uid))
 
     def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
-        return self._batch.add_each(queued, read)
+        reply: Reply[T] = Reply()
+        batch = self._batch
+        first = len(batch.queued)
+        batch.queued += queued
+        batch.handles += [UNREAD] * len(queued)
+        batch.parts.append((reply, slice(first, len(batch.queued)), read))
+        return reply
 
     def execute(self) -> None:
         """Send the queued commands, and set the values of their handles. One round trip; none for an empty queue.
@@ -277,22 +283,21 @@ class RoundTrip(_Failures):
     """Like `_Failures`, and the recorder gets the commands and the time."""
 
     def __init__(self, store: Store, commands: list[recorder.Command]) -> None:
-        super().__init__(store)
+        self._store = store
         self._commands = commands
-        self._noted: recorder.Noted | None = None
+        self._noted: Sequence[recorder.RoundTrip] = ()
 
     def __enter__(self) -> None:
-        super().__enter__()
+        self._store.refuse_while_hanging()
         self._noted = recorder.note(self._commands)
+        self._began = time.perf_counter()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if self._noted is not None:
-            self._noted.end()
-        super().__exit__(kind, error, traceback)
-
-
-def _scores(replies: Sequence[str | None]) -> list[float | None]:
-    return [None if reply is None else float(reply) for reply in replies]
+        seconds = time.perf_counter() - self._began
+        for noted in self._noted:
+            noted.seconds = seconds
+        if error is not None:
+            super().__exit__(kind, error, traceback)
 
 
 def _names(queued: Sequence[Queued]) -> Iterator[str]:

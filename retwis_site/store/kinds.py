@@ -322,7 +322,7 @@ class One(Kind):
     """A single key: `users()`."""
 
     def __call__(self) -> str:
-        return self.only_key
+        return PREFIX + self.word
 
 
 class OfId(Kind):

@@ -85,7 +85,7 @@ def scored(reply: Sequence[str]) -> list[tuple[str, float]]:
     return [*zip(reply[::2], map(float, reply[1::2]), strict=True)]
 
 
-_UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
+UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
 
 
 @dataclass(slots=True)
@@ -96,15 +96,6 @@ class Batch:
     handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
     # One handle for several commands, and what its value is made of.
     parts: list[tuple[Reply[Any], slice, Callable[[list[Any]], Any]]] = field(default_factory=list)
-
-    def add_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
-        """Queue commands whose replies are read together."""
-        result: Reply[T] = Reply()
-        first = len(self.queued)
-        self.queued += queued
-        self.handles += [_UNREAD] * len(queued)
-        self.parts.append((result, slice(first, len(self.queued)), read))
-        return result
 
     def fill(self, replies: list[Any]) -> None:
         for handle, reply in zip(self.handles, replies, strict=True):

@@ -84,16 +84,16 @@ class ObservedRequests:
             headers["x-request-id"] = HEADER, request_id
             # The server asks for the names and values. Django's own `items` takes three calls for each.
             response.items = headers.values  # type: ignore[method-assign]
-            if not response.streaming:
-                size = 0 if request.method == "HEAD" else len(response.content)
-            elif "content-length" in headers:
-                size = 0 if request.method == "HEAD" else int(headers["content-length"][1])
+            if "content-length" in headers:
+                size = int(headers["content-length"][1])
+            elif not response.streaming:
+                size = len(response.content)
             else:
                 streamed: Any = response
                 observe = partial(self._observe, request, response, request_id, recorded, began)
                 streamed.streaming_content = _Counted(streamed.streaming_content, request_id, observe)
                 return response
-            self._observe(request, response, request_id, recorded, began, size)
+            self._observe(request, response, request_id, recorded, began, 0 if request.method == "HEAD" else size)
         finally:
             end_answer(answering)
         return response

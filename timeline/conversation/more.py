@@ -17,7 +17,7 @@ from retwis_site.rendering.fragments import NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 from timeline.conversation.repository import NOTHING_MUTED
 from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.html.post_cards import about_post, beginning_of
@@ -154,7 +154,7 @@ def _back(request: RetwisRequest, own: str) -> str:
     return own if match_of(page).url_name in {"more", "more_person", "reposting", "login"} else page
 
 
-def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Result[Hiding]:
+def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Reply[Hiding] | Result[Hiding]:
     return Result(lambda: HIDES_NOTHING) if me is None or me == them else ask_hiding(pipe, me, them)
 
 

@@ -242,6 +242,8 @@ def _rank(author: int, followed: Collection[int]) -> Rank:
 class _AsksWhomTheViewerFollows:
     """A rule that hides nothing: the order of the replies depends on whom the viewer follows."""
 
+    asks = True
+
     def __init__(self, followed: FollowedPeople) -> None:
         self._followed = followed
 

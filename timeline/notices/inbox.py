@@ -5,7 +5,7 @@ trip counts the new ones, without knowing the score before: they stand above the
 """
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad, parse_id, stored_score, stored_time
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Question, Reply, Result
 
 # ---- What others did.
 
@@ -123,13 +123,18 @@ def rows_of(key: str, scored: Scored) -> list[Row]:
     return rows
 
 
-def ask_new(pipe: Pipe, owner: int) -> Result[int]:
-    """The number of notices that the user has not read. Two commands.
+def _new(owner: int, replies: Sequence[int | None]) -> int:
+    """Without the mark all are new: the user has never read any, or the mark is older than all that is kept."""
+    above, size = replies
+    return (size or 0) if above is None else above
 
-    Without the mark all are new: the user has never read any, or the mark is older than all that is kept."""
-    above = pipe.zrevrank(keys.notices(owner), MARK)
-    size = pipe.zcard(keys.notices(owner))
-    return Result(lambda: size.value if above.value is None else above.value)
+
+_NEW = Question(("ZREVRANK", keys.notices, MARK), ("ZCARD", keys.notices), read=_new)
+
+
+def ask_new(pipe: Pipe, owner: int) -> Reply[int]:
+    """The number of notices that the user has not read. Two commands."""
+    return pipe.ask(_NEW, owner)
 
 
 def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:

@@ -27,7 +27,7 @@ _join_dates: Memory[int, int] = Memory(size=5000, seconds=3600)  # by uid; 250 b
 def ask_join_dates(pipe: Pipe, people: Iterable[User]) -> Result[dict[int, int]]:
     """The join dates by uid, without users that have none. At most one command, for those that are not cached."""
     people = list(people)
-    dates = _join_dates.some(user.uid for user in people)
+    dates = _join_dates.some([user.uid for user in people])
     missing = [user for user in people if user.uid not in dates]
     if not missing:
         return Result(lambda: dates)

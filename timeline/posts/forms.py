@@ -2,8 +2,8 @@
 
 import base64
 import binascii
+import os
 import re
-import secrets
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -120,7 +120,7 @@ class PostForm(forms.Form):
 
 
 def new_token() -> str:
-    return secrets.token_urlsafe(12)
+    return os.urandom(12).hex()
 
 
 # ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.

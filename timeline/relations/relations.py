@@ -466,19 +466,40 @@ def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]
     return Result(lambda: blocked.value | muted.value)
 
 
-def ask_hiding(pipe: Pipe, me: int, them: int) -> Result[Hiding]:
+def _places(me: int, them: int) -> list[tuple[str, int]]:
+    return [(keys.blocked(me), them), (keys.blocked(them), me), (keys.muted(me), them), (keys.muted_reposts(me), them)]
+
+
+def _hiding(scores: Sequence[str | None]) -> Hiding:
+    if not any(scores):
+        return HIDES_NOTHING
+    blocks, blocked, *mutes = scores
+    muted, reposts = [until is not None and float(until) > time.time() for until in mutes]
+    return Hiding(Blocks(blocks is not None, blocked is not None), muted, reposts)
+
+
+def ask_hiding(pipe: Pipe, me: int, them: int) -> Reply[Hiding]:
     """What `me` does not see of `them`. Four commands."""
-    scores = pipe.zscore_each(
-        [(keys.blocked(me), them), (keys.blocked(them), me), (keys.muted(me), them), (keys.muted_reposts(me), them)]
-    )
+    return pipe.zscore_each(_places(me, them), _hiding)
 
-    def read() -> Hiding:
-        mine, theirs, *mutes = scores.value
-        now = time.time()
-        muted, reposts = [until is not None and until > now for until in mutes]
-        return Hiding(Blocks(mine is not None, theirs is not None), muted, reposts)
 
-    return Result(read)
+class Between(NamedTuple):
+    """What a viewer and another user are to each other."""
+
+    following: bool  # the viewer follows the user
+    follows_me: bool
+    hiding: Hiding
+
+
+def _between(scores: Sequence[str | None]) -> Between:
+    follows, followed, *hiding = scores
+    return Between(follows is not None, followed is not None, _hiding(hiding))
+
+
+def ask_between(pipe: Pipe, me: int, them: int) -> Reply[Between]:
+    """Six commands."""
+    follows = [(keys.following(me), them), (keys.following(them), me)]
+    return pipe.zscore_each([*follows, *_places(me, them)], _between)
 
 
 # ---- Likes: `likes:` is the truth, `liked_by:` its mirror. Both hold the unix second of each like.

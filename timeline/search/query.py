@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
 from timeline.posts.entities import Post
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
+from timeline.posts.reading.visibility import AsksNothing
 from timeline.search.index import HAS_LINK, IS_REPLY, from_user, tag, to_user
 
 # ---- What a search must know about a text. It follows from the text alone, so a process keeps it.
@@ -408,15 +408,12 @@ _OPERATORS: Mapping[str, Callable[[str], Part]] = {
 # ---- Matching
 
 
-class Matching:
+class Matching(AsksNothing):
     """The posts that fit a query. It is a rule of `PostReader`."""
 
     def __init__(self, query: Query, known: Known) -> None:
         self._query = query
         self._known = known
-
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        """Nothing to ask."""
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return [post for post in posts if self.fits(post)]

@@ -71,7 +71,7 @@ def listing(
 
 def _above_line(posts: Sequence[Post], me: int | None, last_read: int | None) -> int:
     """How many posts stand above the line; 0 without one. New posts by `me` alone need none."""
-    if last_read is None:
+    if last_read is None or not posts or posts[0].listed <= last_read:  # nothing is new, as on most pages
         return 0
     news = [post.listed for post in posts if post.listed_by.uid != me]
     if not snowflake.newest(news) > last_read >= posts[-1].listed:
@@ -229,7 +229,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         counts=numbers_of(owner, found.numbers, by),
         bio=html_of(bio, by.language),
         joined=join_date(found.about.joined, by.language),
-        next=quote(reverse("profile", args=[owner.username])),
+        next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,
         button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
         in_common=_in_common(found, by),

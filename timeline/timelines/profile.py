@@ -15,7 +15,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Question, Result, scored
+from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.cached_posts import cached, made_of
@@ -29,18 +29,17 @@ from timeline.posts.reading.post_reader import (
     ask_latest_acted,
 )
 from timeline.posts.reading.records import cached_records
-from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, NoReposts, PostsBy, Rule
+from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relations import (
     FOLLOW_COUNTS,
+    Between,
     BlocksViewer,
     Comparison,
     FollowCounts,
-    Hiding,
     InCommon,
     Shared,
-    ask_follow_counts,
-    ask_hiding,
+    ask_between,
     compare,
     follow_counts,
 )
@@ -88,13 +87,6 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 
 
 # ---- Profile
-
-
-def ask_numbers(pipe: Pipe, uid: int) -> Result[Numbers]:
-    """The numbers of a user. Six commands."""
-    follows = ask_follow_counts(pipe, uid)
-    posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
-    return Result(lambda: Numbers(follows.value, max(posts.value - reposts.value, 0)))
 
 
 SPARE = 10  # ids that are read besides a page, while it is not known which of them the tab leaves out
@@ -187,22 +179,23 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), numbers, mine, acted, foreseen) = viewer.ask_about(
+        person, (members, (numbers, bio, pin), mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
-                pipe.hmget(keys.user(them), ["bio", "pinned"]),
-                ask_numbers(pipe, them),
+                pipe.ask(_OWNER, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
                 _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
             ),
         )
-        if mine and mine.hiding.blocks.theirs:
+        if mine and mine.between.hiding.blocks.theirs:
             raise BlocksViewer
         pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
-        rules: list[Rule] = [PostsBy(person.uid), NoRepliesToOthers(pinned) if tab is Tab.POSTS else NoReposts()]
+        rules: list[Rule] = [PostsBy(person.uid), NoReposts()]
+        if tab is Tab.POSTS:
+            rules = [PostsToEveryone(person.uid, pinned)]
         pids, at_first = _of_tab(tab, person.uid, pids)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
@@ -218,7 +211,7 @@ class Profiles:
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio or "", read.joined)
+        about = About(bio, read.joined)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
         if not numbers.written and self._store.is_foreign:
@@ -256,9 +249,10 @@ class Profiles:
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
         found = rest(pipe, reading)
-        posts = found.posts
-        shown_first = next((post for post in posts if post.pid == pinned), None)
-        posts = [post for post in posts if post is not shown_first or pinned in first]
+        posts, shown_first = found.posts, None
+        if pinned is not None:
+            shown_first = next((post for post in posts if post.pid == pinned), None)
+            posts = [post for post in posts if post is not shown_first or pinned in first]
         shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
         further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
         more = rest(pipe, reader.reading(pipe, further)).posts if further else []
@@ -270,11 +264,11 @@ class Profiles:
     def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
         """How viewer and user are related. At most one round trip; none while the named users are cached."""
         return Relation(
-            following=mine.following,
-            hiding=mine.hiding,
+            following=mine.between.following,
+            hiding=mine.between.hiding,
             common_followers=common.followers.number,
             common_following=common.following.number,
-            follows_me=mine.follows_me,
+            follows_me=mine.between.follows_me,
             known=self._known(common.known, hides),
         )
 
@@ -298,9 +292,7 @@ class Mine:
     """The viewer's side of a profile."""
 
     uid: int
-    following: bool  # the viewer follows the user
-    hiding: Hiding
-    follows_me: bool
+    between: Between
     counts: FollowCounts  # of the viewer
     follows: "Follows"  # of the viewer
 
@@ -328,6 +320,27 @@ class _Read:
     common: "Common | None"
 
 
+def _numbers(uid: int, replies: Sequence[Any]) -> Numbers:
+    *sizes, posts, reposts = replies
+    return Numbers(follow_counts(uid, sizes), max(posts - reposts, 0))
+
+
+_NUMBERS = Question(*FOLLOW_COUNTS.commands, ("ZCARD", keys.updates), ("ZCARD", keys.reposts), read=_numbers)
+
+
+def ask_numbers(pipe: Pipe, uid: int) -> Reply[Numbers]:
+    """The numbers of a user. Six commands."""
+    return pipe.ask(_NUMBERS, uid)
+
+
+def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None]:
+    *numbers, (bio, pinned) = replies
+    return _numbers(uid, numbers), bio or "", pinned
+
+
+_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned"), read=_owner)
+
+
 def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:
     *sizes, newest = replies
     counts = follow_counts(me, sizes)
@@ -339,14 +352,8 @@ _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0,
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
     """Eleven commands."""
-    followed = pipe.zscore_each([(keys.following(me), them), (keys.following(them), me)])
-    hiding, own = ask_hiding(pipe, me, them), pipe.ask(_FOLLOWS, me)
-
-    def read() -> Mine:
-        mine, theirs = followed.value
-        return Mine(me, mine is not None, hiding.value, theirs is not None, *own.value)
-
-    return Result(read)
+    between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
+    return Result(lambda: Mine(me, between.value, *own.value))
 
 
 def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":

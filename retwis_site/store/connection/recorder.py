@@ -7,7 +7,6 @@ travelled: the inspector shows both at the end of every page, so they are noted 
 """
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -82,21 +81,23 @@ MOST_KEPT = 1000  # commands of a watch; a post for a million followers sends as
 class Watch(Recording):
     """A recording with what the inspector shows. Of very many commands it keeps the first, and counts the others."""
 
-    left_out: Counter[str] = field(default_factory=Counter)  # how many commands of each name are not kept
+    left_out: dict[str, int] = field(default_factory=dict)  # how many commands of each name are not kept
     kept: int = 0
 
     @property
     def number(self) -> int:
         """How many commands were sent."""
-        return self.kept + self.left_out.total()
+        return self.kept + sum(self.left_out.values())
 
     def add(self, commands: Sequence[Command]) -> RoundTrip:
         free = MOST_KEPT - self.kept
         if len(commands) > free:
-            self.left_out.update(str(command[0]) for command in commands[free:])
+            self.left_out = dict(Counter(self.left_out) + Counter(str(command[0]) for command in commands[free:]))
             commands = commands[:free]
         self.kept += len(commands)
-        return super().add(commands)
+        round_trip = RoundTrip(tuple(commands))
+        self.round_trips.append(round_trip)
+        return round_trip
 
 
 _of_this_thread: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_recordings", default=())
@@ -150,23 +151,11 @@ def recording_process() -> Iterator[Recording]:
         _of_the_process.remove(recorded)
 
 
-class Noted:
-    """A round trip in all recordings. The store says when its replies were read."""
-
-    def __init__(self, round_trips: Sequence[RoundTrip]) -> None:
-        self._round_trips = round_trips
-        self._began = time.perf_counter()
-
-    def end(self) -> None:
-        seconds = time.perf_counter() - self._began
-        for round_trip in self._round_trips:
-            round_trip.seconds = seconds
-
-
-def note(commands: Sequence[Command]) -> Noted | None:
-    """Record a round trip. The store calls it before it sends the commands. None without a recording."""
+def note(commands: Sequence[Command]) -> Sequence[RoundTrip]:
+    """Record a round trip: as it stands in each recording. The store calls it before it sends the commands, and says
+    how long it took."""
     recordings = (*_of_this_thread.get(), *_of_the_process)
-    return Noted([recorded.add(commands) for recorded in recordings]) if recordings else None
+    return [recorded.add(commands) for recorded in recordings]
 
 
 def add_bytes(sent: int = 0, received: int = 0) -> None:

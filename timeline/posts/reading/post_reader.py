@@ -32,6 +32,7 @@ from timeline.posts.reading.records import (
     cached_mentions,
     cached_named,
     cached_records,
+    posts_of,
     records_of,
     tombstone,
 )
@@ -90,8 +91,12 @@ def ask_acted(pipe: Pipe, me: int, pids: Sequence[int]) -> Result[dict[int, Acte
     asked = [pipe.zmscore(relation.truth(me), members) for relation in ACTED_ON]
 
     def read() -> dict[int, Acted]:
-        rows = zip(pids, *(scores.value for scores in asked), strict=True)
-        return {pid: Acted(*(score is not None for score in scores)) for pid, *scores in rows if any(scores)}
+        liked, reposted, bookmarked = [scores.value for scores in asked]
+        return {
+            pid: Acted(like is not None, repost is not None, bookmark is not None)
+            for pid, like, repost, bookmark in zip(pids, liked, reposted, bookmarked, strict=True)
+            if like is not None or repost is not None or bookmark is not None
+        }
 
     return Result(read)
 
@@ -237,6 +242,7 @@ class PostReader:
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
         self.rules_of_viewer = rules_of(self.me, acted.hidden, page_of)
+        self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
         self.page_of = page_of
         self.acted = acted
         self.fresh = fresh
@@ -298,7 +304,7 @@ class PostReader:
 
     def ask_rules(self, pipe: Pipe, people: set[int]) -> None:
         """Ask what the rules must know about people."""
-        for rule in (*self.rules_of_viewer, *self.rules):
+        for rule in self.asking:
             rule.ask(pipe, people)
 
     def hidden(self) -> set[int]:
@@ -312,8 +318,9 @@ class PostReader:
 
     def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
-        originals = [seen[of] for pid in pids if (of := seen[pid].links.repost_of) is not None and of in seen]
-        posts = (*originals, *(seen[pid] for pid in pids))
+        posts = [seen[pid] for pid in pids]
+        originals = [seen[of] for post in posts if (of := post.links.repost_of) is not None and of in seen]
+        posts += originals
         hidden = self.hidden()
         return {post.pid: post if post.links is NO_LINKS else made_whole(post, seen, people, hidden) for post in posts}
 
@@ -417,9 +424,10 @@ class _Parts:
         self._ask_fields(pipe, to_read)
         uids -= self._uids
         self._uids |= uids
-        known = {post.author.uid for post in self._whole.values()}
-        known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
-        self._reader.ask_rules(pipe, uids | known)
+        if self._reader.asking:
+            known = {post.author.uid for post in self._whole.values()}
+            known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
+            self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
         self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
@@ -473,8 +481,8 @@ class _Parts:
         people = self.people
         found: dict[int, Post] = {}
         if self._records:
-            known = [(pid, one) for pid, one in self._records.items() if one is not None and one.uid in people]
-            found = keep({pid: one.by(people[one.uid]) for pid, one in known})
+            known = {pid: one for pid, one in self._records.items() if one is not None and one.uid in people}
+            found = keep(posts_of(known, people))
         for pid, post in self._cached.items():
             author = people.get(post.author.uid)
             if author is not None:

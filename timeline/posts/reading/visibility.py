@@ -141,6 +141,7 @@ class HiddenPeople:
         """`latest`: what this request has read. It asks about others only where a user hides more than these."""
         self._me = me
         self._latest = latest
+        self.are_all_known = all(latest.are_all)
         self._asked = {me}
         self._answers: list[list[Result[set[int]]]] = [[] for _ in KINDS]
 
@@ -154,6 +155,8 @@ class HiddenPeople:
 
     def read(self) -> tuple[set[int], set[int], set[int]]:
         """The people with a block either way, those that are muted, and those whose reposts are."""
+        if self._latest is NOBODY_HIDDEN:
+            return set(), set(), set()
         blocked, by, muted, reposts = (
             set(latest).union(*(answer.value for answer in answers))
             for latest, answers in zip(self._latest.people, self._answers, strict=True)
@@ -200,6 +203,8 @@ def seen_by_all(store: Store, people: Collection[int]) -> set[int]:
 class Rule(Protocol):
     """One rule, for one page of one viewer. It may remember what it knows about people while the page is read."""
 
+    asks: bool  # whether it must know more about people than this request has read
+
     def ask(self, pipe: Pipe, people: set[int]) -> None:
         """Ask what the rule must know about these people, unless it knows already. At most one command,
         four for `NotHidden`."""
@@ -225,6 +230,7 @@ class NotHidden:
     one person, a mute of them hides nothing: the viewer has opened it to see them."""
 
     def __init__(self, me: int, people: HiddenPeople, words: MutedTexts, page_of: int | None) -> None:
+        self.asks = not people.are_all_known
         self._me = me
         self._people = people
         self._words = words
@@ -292,6 +298,7 @@ class PostsOfFollowed:
 
     def __init__(self, me: int, latest: LatestFollowed, tags: frozenset[str] = frozenset()) -> None:
         """`latest`, and the chosen `tags`: what this request has read."""
+        self.asks = not latest.are_all
         self._me = me
         self._followed = FollowedPeople(me, latest)
         self._tags = tags
@@ -317,42 +324,46 @@ class PostsOfFollowed:
         return bool(self._tags) and not self._tags.isdisjoint(_tags_of(post.body))
 
 
-class NoRepliesToOthers:
-    """What an author wrote to everyone: no replies to others. A thread of one's own is written to everyone."""
+class AsksNothing:
+    """A rule that decides by the post alone."""
 
-    def __init__(self, shown_anyway: int | None) -> None:
-        """`shown_anyway`: the id of the pinned post."""
-        self._shown_anyway = shown_anyway
+    asks = False
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
         """Nothing to ask."""
 
+
+class PostsToEveryone(AsksNothing):
+    """What one user wrote to everyone: no replies to others. A thread of one's own is written to everyone. A foreign
+    database may list other users' posts as theirs."""
+
+    def __init__(self, author: int, shown_anyway: int | None) -> None:
+        """`shown_anyway`: the id of the pinned post."""
+        self._author = author
+        self._to = (None, author)
+        self._shown_anyway = shown_anyway
+
     def visible(self, posts: list[Post]) -> list[Post]:
+        author, to, anyway = self._author, self._to, self._shown_anyway
         return [
             post
             for post in posts
-            if post.links.reply_to_user in (None, post.author.uid) or post.pid == self._shown_anyway
+            if post.author.uid == author and (post.links.reply_to_user in to or post.pid == anyway)
         ]
 
 
-class PostsBy:
-    """The posts of one user. A foreign database may list other users' posts as theirs."""
+class PostsBy(AsksNothing):
+    """The posts of one user, as `PostsToEveryone`, and their replies to others."""
 
     def __init__(self, author: int) -> None:
         self._author = author
-
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        """Nothing to ask."""
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return [post for post in posts if post.author.uid == self._author]
 
 
-class NoReposts:
+class NoReposts(AsksNothing):
     """Only what people wrote. Everyone's timeline has each post once already."""
-
-    def ask(self, pipe: Pipe, authors: set[int]) -> None:
-        """Nothing to ask."""
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return [post for post in posts if post.links.repost_of is None]

@@ -81,6 +81,8 @@ def test_the_rules_of_a_page_are_about_who_reposts(store, repost):
 class NothingOf:
     """Hides what one user wrote, as a block does."""
 
+    asks = True
+
     def __init__(self, uid):
         self.uid = uid
 
