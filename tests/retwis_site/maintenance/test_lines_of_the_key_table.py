@@ -15,6 +15,7 @@ BAD = {  # by type: what holds nothing but bad values
     "like": lambda raw: raw.zadd("likes:1", NOT_AN_ID),
     "follow": lambda raw: raw.zadd("following:1", NOT_AN_ID),
     "follow_tag": lambda raw: raw.zadd("tags_of:1", {"": 1}),
+    "home_tag": lambda raw: raw.zadd("home_tags:1", {"": 1}),
     "pin": lambda raw: raw.hset("user:1", "pinned", "x"),
     "invited": lambda raw: raw.hset("user:1", "invited_by", "-1"),
     "recovery_code": lambda raw: raw.hset("user:1", "recovery:XYZ", "17"),

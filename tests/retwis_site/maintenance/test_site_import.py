@@ -55,6 +55,8 @@ CONVERSATION = (
         "muted_threads",
         "muted_words",
         "tags_of",
+        "home_tags",
+        "homes_of_tag",
         "thread",
         "replies_to",
         "quotes_of",

@@ -55,6 +55,7 @@ class Stored:
             "blocked",
             "muted",
             "tags_of",
+            "home_tags",
             "invites",
         ):
             if self._raw.exists(f"{kind}:{uid}"):

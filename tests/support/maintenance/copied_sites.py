@@ -54,12 +54,12 @@ def make_site_with_every_key(raw, store):
     raw.zadd("likes:2", {"1": LONG_AGO})
     raw.zadd("liked_by:1", {"2": LONG_AGO})
     raw.hset("post:1", "likes", "1")
-    for kind in ("reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted_threads", "tags_of"):
+    for kind in ("reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted_threads", "tags_of", "home_tags"):
         raw.zadd(f"{kind}:1", {"2": LONG_AGO})
     for kind in ("muted", "muted_reposts"):
         raw.zadd(f"{kind}:1", {"3": "+inf"})
     raw.zadd("muted_words:1", {"home hide the finale": "+inf"})
-    for key in ("thread:1", "replies_to:1", "quotes_of:1", "tag:redis"):
+    for key in ("thread:1", "replies_to:1", "quotes_of:1", "tag:redis", "homes_of_tag:redis"):
         raw.zadd(key, {"3": 3})
     raw.zadd("unseen:liked_by:1", {"2": 0})
     raw.zadd("notices:1", {"like:1:2": LONG_AGO})

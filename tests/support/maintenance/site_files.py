@@ -65,7 +65,8 @@ def add_further_edges(raw):
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
     raw.zadd("muted_words:2", {"home fold the finale": "+inf"})
-    raw.zadd("tags_of:2", {"python": LONG_AGO})
+    for key, member in (("tags_of:2", "python"), ("home_tags:2", "python"), ("homes_of_tag:python", "2")):
+        raw.zadd(key, {member: LONG_AGO})
     add_community(raw)
     add_report(raw)
     add_joining(raw)

@@ -51,6 +51,7 @@ def site(store, raw, alice, bob, carol):
     raw.zadd("muted_reposts:1", {"2": 1_800_000_000})
     raw.zadd("muted_words:1", {"home fold the finale": "+inf"})
     raw.zadd("tags_of:1", {"python": LONG_AGO + 100})
+    raw.zadd("home_tags:1", {"python": LONG_AGO + 100})
     raw.zadd("likes:1", {"3": LONG_AGO + 200})
     raw.zadd("reposts:1", {"3": 9})
     raw.hset("post:9", mapping={"user_id": 1, "time": LONG_AGO + 205, "repost_of": 3})
@@ -114,6 +115,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         {"type": "mute_reposts", "id": 2, "username": "bob", "until": "2027-01-15T08:00:00Z"},
         {"type": "mute_words", "words": "home fold the finale", "until": None},
         {"type": "follow_tag", "tag": "python", "since": "2023-11-14T22:15:00Z"},
+        {"type": "home_tag", "tag": "python", "since": "2023-11-14T22:15:00Z"},
         {"type": "like", "id": 3, "since": "2023-11-14T22:16:40Z", "address": "http://testserver/@bob/3/"},
         {"type": "repost", "id": 3, "since": "2023-11-14T22:16:45Z", "address": "http://testserver/@bob/3/"},
         {"type": "bookmark", "id": 3, "since": "2023-11-14T22:16:50Z", "address": "http://testserver/@bob/3/"},
@@ -286,8 +288,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations; people, nine others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 3 * 2 + 1 + 9 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, sessions, acts, appeal, invitations; people, ten others; posts, pin, reports, notices, settings.
+    assert len(recorded.round_trips) == 2 + 2 + 2 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

@@ -25,6 +25,7 @@ from timeline.posts.checks import PostOrphans
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
+from timeline.relations.home_tags import HomeTags
 from timeline.relations.relations import FOREVER, BlockedPeople, Bookmarks, Follows, Likes, Mutes, TagFollows, in_days
 from timeline.timelines.profile import Pins
 
@@ -338,6 +339,7 @@ def path(store, raw, alice, bob, carol, tmp_path):
     MutedWords(store).mute(ALICE, MutedWord("the finale", Where.HOME, How.FOLD, FOREVER), ())
     TagFollows(store).follow(ALICE, "redis")
     TagFollows(store).follow(ALICE, "unheard")
+    HomeTags(store).add(ALICE, "redis")
     Pins(store).pin(ALICE, 6)
     found = tmp_path / "download.jsonl"
     address = "https://retwis.example/@{}/{}/"
@@ -409,6 +411,8 @@ def test_what_the_person_did_comes_back_with_its_dates(raw, elsewhere, path):
     assert raw.zscore(f"muted_reposts:{THERE}", "2") > time.time()
     assert raw.zrange(f"muted_words:{THERE}", 0, -1) == ["home fold the finale"]
     assert raw.zrange(f"tags_of:{THERE}", 0, -1) == ["redis"]
+    assert raw.zrange(f"home_tags:{THERE}", 0, -1) == ["redis"]
+    assert raw.zrange("homes_of_tag:redis", 0, -1) == [str(THERE)]
     assert raw.hget(f"user:{THERE}", "pinned") == "6"
     assert raw.zcard("outbox") == 0
 
