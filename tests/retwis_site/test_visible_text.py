@@ -7,7 +7,8 @@ import pytest
 from django.conf import settings
 
 from retwis_site.visible_text import SEEN, is_visible
-from tests.support.texts.unseen import EVERY, UNSEEN
+from tests.support.texts.characters import EVERY
+from tests.support.texts.unseen import UNSEEN
 
 
 def test_no_character_that_nobody_sees_makes_a_text_alone_or_with_all_others():

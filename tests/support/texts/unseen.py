@@ -1,7 +1,6 @@
 """The characters that nobody sees, as Unicode's own tables have them."""
 
-import sys
-import unicodedata
+from tests.support.texts.characters import of_categories
 
 # Default_Ignorable_Code_Point: what a font that lacks them does not draw.
 _IGNORED = [
@@ -10,9 +9,8 @@ _IGNORED = [
     *[(0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)],
 ]
 _EMPTY_BRAILLE = "\u2800"
-EVERY = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char) != "Cs"]
 UNSEEN = sorted(
-    {char for char in EVERY if unicodedata.category(char) in {"Cc", "Cf", "Zs", "Zl", "Zp"}}
+    {*of_categories("Cc", "Cf", "Z")}
     | {chr(code) for first, last in _IGNORED for code in range(first, last + 1)}
     | {_EMPTY_BRAILLE}
 )

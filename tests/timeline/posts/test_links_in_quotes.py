@@ -1,6 +1,5 @@
 """An address ends before the quotation mark, the bracket or the full stop of the sentence around it, in any script."""
 
-import sys
 import unicodedata
 
 import pytest
@@ -10,13 +9,13 @@ from hypothesis import strategies as st
 
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import publish
+from tests.support.texts.characters import EVERY, of_categories
 from timeline.posts.links import addresses
 
-EVERY = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char) != "Cs"]
 # Quotation marks in other categories: from keyboards, for vertical lines, of ornaments.
-MARKS = [char for char in EVERY if unicodedata.category(char) in {"Pi", "Pf", "Ps", "Pe"}] + [*'"＂＇❛❜❝❞❟❠🙶🙷🙸']
-OPENING = [char for char in EVERY if unicodedata.category(char) == "Ps"]
-CLOSING = [char for char in EVERY if unicodedata.category(char) == "Pe"]
+MARKS = [*of_categories("Pi", "Pf", "Ps", "Pe"), *'"＂＇❛❜❝❞❟❠🙶🙷🙸']
+OPENING = of_categories("Ps")
+CLOSING = of_categories("Pe")
 QUOTES = [
     "„“",
     "„”",

@@ -1,7 +1,6 @@
 """Usernames are ASCII: a letter of another script ends a mention, and may stand before it."""
 
 import re
-import sys
 import unicodedata
 from pathlib import Path
 
@@ -13,12 +12,13 @@ from hypothesis import strategies as st
 
 from tests.support.protocols.thoroughness import tries_all
 from tests.support.stored_keys import publish
+from tests.support.texts.characters import of_categories
 from timeline.posts.links import AT_SIGNS, names_in, segments
 
-LETTERS = [char for char in map(chr, range(0x80, sys.maxunicode + 1)) if unicodedata.category(char)[0] == "L"]
-LATIN = [char for char in LETTERS if regex.fullmatch(r"\p{Latin}", char)]
+LETTERS = [char for char in of_categories("L") if not char.isascii()]
+LATIN = regex.findall(r"\p{Latin}", "".join(LETTERS))
 OTHERS = sorted(set(LETTERS) - set(LATIN))
-MARKS = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(char)[0] == "M"]
+MARKS = of_categories("M")
 
 
 def test_a_letter_of_any_other_script_may_stand_on_either_side():
