@@ -179,7 +179,7 @@ class Threads:
             replies=branches(pid, shown, _rank(author.uid, followed.among(_authors(shown)))),
             after=direct[-1] if len(listed) > A_PAGE else None,
             is_muted=str(links.root or pid) in muted,
-            numbers=numbers,
+            numbers=numbers._replace(written=numbers.written or None),  # 0: the database was not adopted
             follows=author.uid in followed.among([author.uid]),
         )
         if isinstance(found, Unavailable) and found.deleted_by and not page.replies and page.after is None:

@@ -157,8 +157,8 @@ EVERYONE = Page("timeline/timelines/everyone.html", here="timeline", shape=SHAPE
 MOST_TAGS, MOST_RULES = 10, 5  # on the welcome page
 
 # The tags of the week, as typed, when this process has looked for them lately: explore does. The welcome page shows
-# them, and asks the store for nothing.
-rising: Memory[str, Sequence[str]] = Memory(size=1, seconds=300)
+# them, and asks the store for nothing. Some 500 bytes.
+rising: Memory[str, Sequence[str]] = Memory(size=2, seconds=300)
 
 RULE = Fragment("timeline/timelines/_rule.html")
 WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)

@@ -139,7 +139,7 @@ def test_a_changed_name_is_shown_on_posts_to_others_within_five_seconds(
     page(client, url)
     raw.hset("user:2", "username", "Robert")
     raw.hset("users", "robert", "2")
-    assert '<bdi class="me-name">Robert</bdi>' in page(browser(bob), url)
+    assert '<bdi class="me-name">@Robert</bdi>' in page(browser(bob), url)
     for _ in range(5):  # reading does not prolong its time
         publish(raw, store, bob, f"at {clock.now}")
         page(client, url)
