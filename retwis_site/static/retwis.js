@@ -65,7 +65,6 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
       sessionStorage.setItem(draft, text.value);
       sessionStorage.setItem(base, fromServer);
     });
-    text.addEventListener("focus", () => text.setSelectionRange(text.value.length, text.value.length), { once: true });
     text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
@@ -82,6 +81,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
     if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
       text.value = sessionStorage.getItem(draft) ?? text.value;
+    if (begins) text.setSelectionRange(text.value.length, text.value.length); // one types on after the name
     offerToDiscard();
     updateCounter(form.querySelector(".counter"), Number(form.dataset.longest));
   };

@@ -102,8 +102,10 @@ def test_alice_writes_to_bob_who_is_told_how_it_concerns_him(window, alice, bob,
     expect(text).to_have_value(f"@{bob.user.username} ")
     expect(page.get_by_role("button", name="Discard")).to_be_hidden()
     text.focus()
-    page.keyboard.press("End")
-    page.keyboard.type("how are you?")  # after the name, wherever the browser puts the caret
+    if not scripts:
+        page.keyboard.press("End")
+    page.keyboard.type("how are you?")
+    expect(text).to_have_value(f"@{bob.user.username} how are you?")
     page.get_by_role("main").get_by_role("button", name="Post", exact=True).click()
     said(page, "Posted.")
     page.goto(f"/@{bob.user.username}/{bobs}/")
