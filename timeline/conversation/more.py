@@ -20,9 +20,9 @@ from timeline.posts.entities import NoSuchPost
 from timeline.posts.html.post_cards import about_post, beginning_of
 from timeline.posts.reading.one_post import OnePost
 from timeline.relations.html import follow_button, person_menu
+from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import (
     HIDES_NOTHING,
-    BlocksViewer,
     Hiding,
     ask_followed,
     ask_hiding,

@@ -35,7 +35,8 @@ from timeline.people.lists import (
 )
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
-from timeline.relations.relations import COMPARED, BlocksViewer, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relation import BlocksViewer
+from timeline.relations.relations import COMPARED, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 

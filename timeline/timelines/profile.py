@@ -21,8 +21,8 @@ from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import HiddenPeople, NoRepliesToOthers, PostsBy, Rule
 from timeline.posts.repository import Posts
+from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import (
-    BlocksViewer,
     Comparison,
     FollowCounts,
     Hiding,
