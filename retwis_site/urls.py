@@ -6,10 +6,14 @@ from django.urls import path
 
 from retwis_site import health
 from retwis_site.features import features
+from retwis_site.rendering import installed
 
 _of_the_site = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    path("manifest.webmanifest", installed.manifest, name="manifest"),
+    path("offline/", installed.offline, name="offline"),
+    path("service-worker.js", installed.service_worker, name="service_worker"),
     path(".well-known/security.txt", health.security_txt, name="security_txt"),
 ]
 _of_features = [pattern for one in features() if one.urls for pattern in import_module(one.urls).urlpatterns]

@@ -35,7 +35,7 @@ security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
-_FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
+FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 
 # ---- Request bodies that the site refuses: without a length, too large, late, cut off, or not readable as a form.
 
@@ -167,7 +167,7 @@ def error_page(
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
     context |= {"request_id": current_request_id(), "undone_at": undone_at}
     frame = frame_of_errors(request)
-    answer = page(request, "retwis_site/error.html", {**_FRAME_OF_NOBODY, **frame, **context}, status=status)
+    answer = page(request, "retwis_site/error.html", {**FRAME_OF_NOBODY, **frame, **context}, status=status)
     if frame:
         patch_vary_headers(answer, ["Cookie"])
         answer["Cache-Control"] = "private, no-store"

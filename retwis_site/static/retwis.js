@@ -464,6 +464,9 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   });
 })();
 
+// While the device is offline, a service worker shows a page that says so. Browsers have none without HTTPS.
+addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}service-worker.js`).catch(() => {}));
+
 // ---- keys: the next post and what one does with it, as on GitHub and Mastodon. The appearance page turns them off.
 (() => {
   if (document.getElementById("said")?.dataset.shortcuts !== "on") return;

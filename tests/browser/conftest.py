@@ -79,7 +79,9 @@ def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[
     contexts = []
 
     def open_window(login: Login | None = None, **options: Any) -> Page:
-        context = chromium.new_context(**{"base_url": site.browser.origin, "viewport": WIDE, **options})
+        # A service worker would answer what a test answers itself.
+        usual = {"base_url": site.browser.origin, "viewport": WIDE, "service_workers": "block"}
+        context = chromium.new_context(**{**usual, **options})
         contexts.append(context)
         context.set_default_timeout(WITHIN)
         console.watch(context)

@@ -23,11 +23,10 @@ from timeline.posts.entities import NoSuchPost, Post
 from timeline.posts.html.post_cards import about_post, beginning_of
 from timeline.posts.reading.one_post import OnePost
 from timeline.relations.html import follow_button, person_menu
-from timeline.relations.relation import ask_standing
+from timeline.relations.relation import BlocksViewer, ask_standing
 from timeline.relations.relations import (
     HIDES_NOTHING,
     REPOST,
-    BlocksViewer,
     Hiding,
     ask_followed,
     ask_hiding,

@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
 
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import UNSEEN
 from accounts.users.repository import state_now
+from retwis_site.exceptions import NotShown
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -19,6 +21,20 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, OfText, mirror_of
 from retwis_site.store.replies import Reply, Result
+
+# ---- Why a block keeps a page from its viewer.
+
+
+class BlocksViewer(NotShown):
+    """Whom a person blocks is seen by nobody else. So it says what follows, which the viewer has just found."""
+
+    message = _("You cannot see this. This person does not show you their profile and posts, and does not see yours.")
+
+
+class BlockedByViewer(NotShown):
+    message = _("You cannot see this. You block this person, and can unblock them on their profile.")
+    undone_at = "profile"
+
 
 # ---- What edges lead to: people, posts, threads, tags and words.
 

@@ -11,10 +11,7 @@ from heapq import nsmallest
 from math import inf
 from typing import NamedTuple
 
-from django.utils.translation import gettext_lazy as _
-
 from accounts.community.sanctions import queue_recount
-from retwis_site.exceptions import NotShown
 from retwis_site.features import features
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -61,17 +58,6 @@ class Blocks(NamedTuple):
 
 
 NO_BLOCKS = Blocks(mine=False, theirs=False)
-
-
-class BlocksViewer(NotShown):
-    """Whom a person blocks is seen by nobody else. So it says what follows, which the viewer has just found."""
-
-    message = _("You cannot see this. This person does not show you their profile and posts, and does not see yours.")
-
-
-class BlockedByViewer(NotShown):
-    message = _("You cannot see this. You block this person, and can unblock them on their profile.")
-    undone_at = "profile"
 
 
 class Hiding(NamedTuple):

@@ -31,10 +31,10 @@ from timeline.posts.reading.post_reader import (
 from timeline.posts.reading.records import cached_records
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule
 from timeline.posts.repository import Posts
+from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import (
     FOLLOW_COUNTS,
     Between,
-    BlocksViewer,
     Comparison,
     FollowCounts,
     InCommon,

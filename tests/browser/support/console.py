@@ -6,6 +6,8 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Request
 
 HTMX = "/static/htmx.min."  # its file, up to its hash
 LEFT = "net::ERR_ABORTED"  # somebody went on to another page meanwhile
+CUT = "net::ERR_INTERNET_DISCONNECTED"
+BLOCKED = "Service Worker registration blocked by Playwright"  # most windows have none
 POLLS = ("/new/", "/notifications/number/")  # an open page asks every 15 seconds
 
 
@@ -16,6 +18,7 @@ class Console:
         self._origin = origin
         self._said: list[str] = []
         self._expected: list[str] = []
+        self._is_cut = False
 
     def watch(self, context: BrowserContext) -> None:
         context.on("console", self._hear)
@@ -28,6 +31,10 @@ class Console:
         part of the story."""
         self._expected.append(f"{path}: Failed to load resource: the server responded with a status of {status} (")
         self._expected.append(f"{HTMX}: Response Status Error Code {status} from {path}")
+
+    def expects_no_connection(self) -> None:
+        """From now on requests fail, since the test has cut the connection."""
+        self._is_cut = True
 
     def expects_an_outage(self, *paths: str) -> None:
         """These paths answer 503, and so may what an open page asks for by itself."""
@@ -44,7 +51,9 @@ class Console:
         return [line for line in self._said if not line.startswith(tuple(self._expected))]
 
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"}:
+        if message.type in {"error", "warning"} and message.text != BLOCKED:
+            if self._is_cut and CUT in message.text:
+                return
             path = urlsplit(message.location["url"]).path
             self._said.append(f"{HTMX if path.startswith(HTMX) else path}: {message.text}")
 
@@ -53,5 +62,5 @@ class Console:
             self._said.append(f"asked a stranger: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        if request.failure != LEFT:
+        if request.failure not in (LEFT, CUT if self._is_cut else LEFT):
             self._said.append(f"{urlsplit(request.url).path}: {request.failure}")

@@ -303,6 +303,7 @@ ADDRESSES = {
     "what staff has done": At("admin", "/moderation/log/"),
     "who wants to join": At("admin", "/moderation/joining/"),
     "the site, to staff": At("admin", "/moderation/site/"),
+    "offline": At("visitor", "/offline/"),
     "400": At("member", "/?before=nonsense", 400),
     "404": At("visitor", "/@nobody_at_all/", 404),
     "405": At("visitor", "/post/", 405),

@@ -19,9 +19,10 @@ from timeline.relations.relations import Follows
 
 HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
-PUBLIC = {*FEEDS, "robots", "sitemap", "sitemap_part", "book_picture"}
+PUBLIC = {*FEEDS, "manifest", "service_worker", "robots", "sitemap", "sitemap_part", "book_picture"}
 CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
 CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
+CONTENT_TYPES |= {"application/manifest+json"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -36,9 +37,11 @@ def site(alice, bob, store, raw):
 
 def pages(client):
     """The answer of every address that has a page for this client. A streamed answer is a file, not a page; `news` is
-    a part of one."""
+    a part of one, and the page for no connection is the same for everyone."""
     answers = {
-        url: client.get(url) for name, url in addresses().items() if name not in {*HEALTH_CHECKS, *PUBLIC, "news"}
+        url: client.get(url)
+        for name, url in addresses().items()
+        if name not in {*HEALTH_CHECKS, *PUBLIC, "news", "offline"}
     }
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
@@ -115,7 +118,7 @@ def test_no_cache_keeps_the_page_of_a_user(site, browser, alice):
     shown = pages(browser(alice))
     assert {"/", "/timeline/", "/@Alice/", "/settings/password/"} <= set(shown)
     for url, response in shown.items():
-        is_stored = not url.startswith(("/settings/", "/recover/", "/appeal/"))
+        is_stored = not url.startswith(("/settings/", "/recover/", "/appeal/", "/first-steps/"))
         expected = "private, no-cache" if is_stored else "private, no-store"
         assert response["Cache-Control"] == expected, url
         assert "Cookie" in response["Vary"], url
@@ -209,7 +212,13 @@ def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_p
         assert not forbidden & {tag for tag, _ in page.found}, url
         scripts = [script["src"] for script in page.all("script")]
         assert scripts == ["/static/htmx.min.js", "/static/retwis.js"], url
-        assert {link["rel"] for link in page.all("link")} <= {"icon", "stylesheet", "canonical", "alternate"}
+        assert {link["rel"] for link in page.all("link")} <= {
+            "icon",
+            "manifest",
+            "stylesheet",
+            "canonical",
+            "alternate",
+        }
         assert not any("http-equiv" in meta for meta in page.all("meta")), url
         for tag, attributes in page.found:
             assert not [name for name in attributes if name.startswith("on") or name in {"style", "ping"}], (url, tag)

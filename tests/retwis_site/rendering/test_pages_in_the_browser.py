@@ -16,6 +16,7 @@ LANGUAGES = [code for code, _ in settings.LANGUAGES]
 # What is read by programs, or by a script of a page.
 NO_PAGES = {"livez", "readyz", "robots", "security_txt", "sitemap", "sitemap_part"}
 NO_PAGES |= {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss", "tag_atom"}
+NO_PAGES |= {"manifest", "service_worker"}
 NO_PAGES |= {"arrivals", "news", "complete", "download", "book_picture"}
 WALKED = '@pytest.mark.gate\n@pytest.mark.parametrize("walk", WALKS'
 LOOKED_AT = "@pytest.mark.gate\ndef test_each_page_fits_in_one_of_the_looks"

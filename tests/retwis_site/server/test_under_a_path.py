@@ -118,6 +118,14 @@ def test_the_addresses_of_commands_have_the_path():
     assert in_a_process(code, **given) == "https://retwis.example/social/invited/code/"
 
 
+def test_an_installed_site_has_the_path():
+    names = ("service-worker.js", "manifest.webmanifest")
+    code = f"print(*(Client().get(f'/{{name}}').content.decode() for name in {names}))"
+    said = in_a_process(code, SCRIPT_NAME=TOP, ALLOWED_HOSTS="testserver")
+    for part in ('"scope": "/social/"', '"/social/offline/"', '"/social/static/retwis', '"start_url": "/social/"'):
+        assert part in said
+
+
 def test_cookies_of_two_sites_on_a_host_have_other_names():
     code = "print(settings.AUTH_COOKIE, settings.CSRF_COOKIE_NAME, settings.FORCE_SCRIPT_NAME)"
     of_top, of_path = (in_a_process(code, HTTPS="1", SCRIPT_NAME=name).split() for name in ("", "/our/social"))

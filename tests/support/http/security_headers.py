@@ -14,6 +14,8 @@ POLICY = {
     "connect-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

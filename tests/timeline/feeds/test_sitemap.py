@@ -162,6 +162,7 @@ READABLE = {"/", "/timeline/", "/people/", "/@Alice/", "/@Alice/1/", "/@Alice/fo
 READABLE |= {"/explore/", "/@Alice/replies/", "/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/reposts/"}
 READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/"}
 READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
+READABLE |= {"/manifest.webmanifest", "/service-worker.js"}
 READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}
 READABLE |= {"/about/", "/rules/", "/privacy/"}
 READABLE |= {"/book/", "/book/keys-and-hashes/", "/book/keys-and-hashes.svg"}

@@ -15,7 +15,8 @@ from timeline.posts.reading.records import (
     record_from,
     tombstone,
 )
-from timeline.relations.relations import BlockedByViewer, BlocksViewer, ask_blocks
+from timeline.relations.relation import BlockedByViewer, BlocksViewer
+from timeline.relations.relations import ask_blocks
 
 
 def one_post(viewer: Viewer, username: str, pid: int) -> Post:

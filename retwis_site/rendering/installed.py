@@ -1,0 +1,62 @@
+"""The site as an app on a device: its manifest, the page for when there is no connection, and the service worker that
+shows that page. The worker keeps this page and static files, and nothing else of the site. Without a script there is
+none."""
+
+import hashlib
+import json
+from functools import cache
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.templatetags.static import static
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from retwis_site.http.public_cache import publicly_cached
+from retwis_site.identity import Site, shown_site
+from retwis_site.rendering.error_pages import FRAME_OF_NOBODY
+from retwis_site.rendering.pages import page
+from retwis_site.store.client import connect
+from retwis_site.version import of_site
+
+FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js", "htmx.min.js")  # what the page while offline needs
+ICONS = (
+    ("icon-192.png", "192x192", "any"),
+    ("icon-512.png", "512x512", "any"),
+    ("mask-512.png", "512x512", "maskable"),
+)
+PAPER, PINE = "#f2f5f0", "#17604a"  # what a device shows around the app while it starts
+
+_version_of_code = cache(of_site)
+
+
+@publicly_cached(3600)
+def manifest(request: HttpRequest) -> HttpResponse:
+    """The web app manifest. No round trip while the site's name is cached, else one."""
+    name, home = shown_site(connect()).name, reverse("home")
+    icons = [{"src": static(file), "sizes": size, "type": "image/png", "purpose": use} for file, size, use in ICONS]
+    about = {"id": home, "name": name, "short_name": name, "start_url": home, "scope": home, "icons": icons}
+    look = {"display": "standalone", "background_color": PAPER, "theme_color": PINE}
+    return JsonResponse(about | look, content_type="application/manifest+json; charset=utf-8")
+
+
+@require_safe
+def offline(request: HttpRequest) -> HttpResponse:
+    """The page for when there is no connection, the same for every viewer. No round trip."""
+    return page(request, "retwis_site/offline.html", FRAME_OF_NOBODY)
+
+
+@publicly_cached(0)
+def service_worker(request: HttpRequest) -> HttpResponse:
+    """The script. A browser that has it asks for it again after a page was opened, and takes one that differs: a new
+    version of the site, and other words of its own, make it differ. Round trips as for `manifest`."""
+    files = [static(file) for file in FILES]
+    told = {"scope": reverse("home"), "page": reverse("offline"), "files": files}
+    told["version"] = _version(shown_site(connect()), files)
+    script = loader.render_to_string("retwis_site/service-worker.js", {"told": json.dumps(told)})
+    return HttpResponse(script, content_type="text/javascript; charset=utf-8")
+
+
+def _version(site: Site, files: list[str]) -> str:
+    made_of = repr((_version_of_code(), files, site.name, site.colour, site.tagline))
+    return hashlib.sha256(made_of.encode()).hexdigest()[:16]

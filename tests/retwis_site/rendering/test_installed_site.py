@@ -1,0 +1,64 @@
+"""The site as an app: the manifest, the icons, the service worker, and the page for when there is no connection."""
+
+import json
+import re
+
+from django.templatetags.static import static
+
+from retwis_site.rendering.installed import FILES
+from retwis_site.store.local_cache import Memory
+
+WORKER = "/service-worker.js"
+
+
+def told(script):
+    """What the server tells the script: `scope`, `page`, `files`, `version`."""
+    return json.loads(re.search(r"^const \{.*\} = (\{.*\});$", script, re.MULTILINE)[1])
+
+
+def test_the_manifest_has_the_sites_name_and_icons_of_their_sizes(browser, raw, alice):
+    raw.hset("site", "name", 'The "Harbour"')
+    answer = browser(alice).get("/manifest.webmanifest")
+    assert answer["Content-Type"] == "application/manifest+json; charset=utf-8"
+    assert answer["Cache-Control"] == "public, max-age=3600"
+    assert "Cookie" not in answer.get("Vary", "")
+    about = answer.json()
+    assert about["name"] == about["short_name"] == 'The "Harbour"'
+    assert about["start_url"] == about["scope"] == "/"
+    assert '<link rel="manifest" href="/manifest.webmanifest">' in browser().get("/login/").content.decode()
+    for icon in about["icons"]:
+        width, height = map(int, icon["sizes"].split("x"))
+        png = b"".join(browser().get(icon["src"]).streaming_content)
+        assert png.startswith(b"\x89PNG")
+        assert (int.from_bytes(png[16:20]), int.from_bytes(png[20:24])) == (width, height)
+    assert {icon["purpose"] for icon in about["icons"]} == {"any", "maskable"}
+
+
+def test_the_worker_keeps_static_files_and_the_page_for_no_connection(browser, raw, alice):
+    answer = browser(alice).get(WORKER)
+    assert answer["Content-Type"] == "text/javascript; charset=utf-8"
+    assert answer["Cache-Control"] == "public, max-age=0"
+    knows = told(answer.content.decode())
+    assert (knows["scope"], knows["page"]) == ("/", "/offline/")
+    assert knows["files"] == [static(file) for file in FILES]
+    assert browser().get(WORKER, headers={"if-none-match": answer["ETag"]}).status_code == 304
+
+
+def test_other_words_of_the_site_make_another_worker(browser, raw):
+    before = told(browser().get(WORKER).content.decode())["version"]
+    raw.hset("site", "name", "Harbour")
+    Memory.clear_all()
+    assert told(browser().get(WORKER).content.decode())["version"] != before
+
+
+def test_the_page_for_no_connection_knows_nobody(browser, alice, round_trips):
+    client = browser(alice)
+    client.get("/")
+    answers = []
+    assert round_trips(lambda: answers.append(client.get("/offline/"))).round_trips == []
+    page = answers[0].content.decode()
+    assert "You are offline" in page
+    assert "Alice" not in page
+    assert "csrf" not in page
+    assert page == browser().get("/offline/").content.decode()
+    assert not answers[0].cookies
