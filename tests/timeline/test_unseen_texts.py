@@ -86,6 +86,8 @@ PLACES = [
     ("ReasonForm.reason", "carol", PERSON, {"act": "lift"}),
     ("ReasonForm.reason", "carol", PERSON, {"act": "link"}),
     ("SanctionForm.reason", "carol", PERSON, {"act": "sanction", "action": "frozen", "days": "1"}),
+    ("DeletionForm.reason", "carol", "/moderation/people/Alice/", {"act": "delete", "post": ["1"]}),
+    ("NoteForm.note", "carol", PERSON, {"act": "note"}),
     ("DecisionForm.reason", "carol", REPORTED, {"action": "frozen", "days": "7"}),
     (
         "ApplicationForm.why",

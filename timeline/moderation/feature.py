@@ -23,6 +23,7 @@ REPORTS = Limit(
 # ---- What it declares
 
 
+_REASON = FormField("reason", "textarea", _("Reason"))
 _REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
 
 FEATURE = Feature(
@@ -31,7 +32,17 @@ FEATURE = Feature(
     limits=(REPORTS,),
     waiting={"moderation": ask_open},
     staff_menu=staff_menu,
-    form_fields={"report_person": _REPORT, "report_post": _REPORT},
+    form_fields={
+        "report_person": _REPORT,
+        "report_post": _REPORT,
+        "moderation_report": (_REASON, FormField("told", "textarea", _("Message to those who reported it"))),
+        "moderation_person": (
+            _REASON,
+            FormField("note", "textarea", _("Note")),
+            *(FormField(name, "hidden") for name in ("act", "action", "days")),
+        ),
+        "moderation_post": (_REASON, FormField("next", "hidden")),
+    },
     inconsistencies=lambda store: ReportChecks(store).inconsistencies(),
     orphans=lambda store: ReportChecks(store).orphans(),
     account_lines=account_lines,

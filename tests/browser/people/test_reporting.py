@@ -43,7 +43,7 @@ def report_the_ad(page, author, fits):
     page.goto(f"/@{author}/")
     ad = post(page, AD)
     more(ad).click()
-    ad.get_by_role("link", name="Report").click()
+    page.get_by_role("link", name="Report", exact=True).click()
     expect(page.get_by_role("heading", name=f"Report a post by @{author}")).to_be_visible()
     fits()
     page.get_by_role("radio", name="It is spam or fraud").check()

@@ -1,16 +1,24 @@
 """The pages of staff: reports are decided, appeals are answered, and for all others they do not exist."""
 
+import json
 import re
 
 import pytest
 
+from accounts.community.log import Log
+from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Appeal, Sanctions
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
+from retwis_site.jobs.worker import drain
 from tests.support.people import NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
+from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
+from timeline.moderation.reports import Action, Reports
+from timeline.posts.repository import Posts
 
 
 @pytest.fixture
@@ -37,7 +45,68 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "Appeal granted" in staff.get("/moderation/log/").content.decode()
 
 
-@pytest.mark.parametrize("address", ["", "reports/1/", "people/", "people/bob/", "log/"])
+def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, site, carol, store, raw, bob):
+    publish(raw, store, bob, "Buy <more>!")
+    report(store, CAROL, BOB, 1, body="Buy!")
+    report(store, ALICE, BOB, 2, body="Buy <more>!", note="Again")
+    page = browser(carol).get("/moderation/").content.decode()
+    [newer, older] = re.findall(r'<li class="sheet"><p><a href="/moderation/reports/.*?</li>', page, re.S)
+    assert re.search(r"Buy &lt;more&gt;!.*spam or fraud: .*Again.*Reported by @Alice ·\s+1 report ", newer, re.S)
+    assert re.search(
+        r"Buy!.*Reported by @carol, @Alice · 2 reports · <time datetime=.*20\d\d, \d\d:\d\d UTC", older, re.S
+    )
+    assert 'href="/@bob/2/">See it in its thread' in newer
+    assert "?all=1" in newer
+    assert "Decide all 3 reports about @bob together" in older
+
+
+def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, site, alice, bob, carol, store, raw):
+    publish(raw, store, bob, "Buy more!")
+    report(store, CAROL, BOB)
+    last = report(store, ALICE, BOB, 2, body="Buy more!")
+    staff, address = browser(carol), f"/moderation/reports/{last.rid}/"
+    assert re.findall(r'name="also" value="(\d+)" checked', staff.get(f"{address}?all=1").content.decode()) == [
+        "0",
+        "1",
+    ]
+    assert "checked" not in staff.get(address).content.decode()
+    form = {"action": "frozen", "days": "7", "delete": "on", "also": ["1", "0", "99"]}
+    refused = staff.post(address, form)
+    assert refused.status_code == 422
+    assert re.findall(r'name="also" value="(\d+)" checked', refused.content.decode()) == ["0", "1"]
+    staff.post(address, {**form, "reason": "Ads", "told": "Well seen, thank you."})
+    assert raw.zcard("reports") == 0
+    assert [raw.hexists(f"post:{pid}", "deleted") for pid in (1, 2)] == [True, True]
+    assert Sanctions(store).of(BOB).state is State.FROZEN
+    told = browser(alice).get("/notifications/").content.decode()
+    assert "The moderators have acted. Thank you." in told
+    assert "Well seen, thank you." in told
+    told = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators have deleted 2 posts of yours." in told
+    assert "The moderators have decided about your account." in told
+    assert "Well seen" not in told
+    decided = staff.get(address).content.decode()
+    assert "Post deleted, Account frozen" in decided
+    assert "Well seen" in decided
+
+
+def test_the_former_name_of_a_deletion_still_deletes(browser, site, bob, carol, store, raw):
+    browser(carol).post(f"/moderation/reports/{site.rid}/", {"action": "post_deleted", "reason": "Ads"})
+    assert raw.hexists("post:1", "deleted")
+    assert Reports(store).read(site.rid).actions == (Action.DELETE,)
+    assert "The moderators have deleted a post of yours." in browser(bob).get("/notifications/").content.decode()
+
+
+def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
+    address, staff = f"/moderation/reports/{site.rid}/", browser(carol)
+    page = staff.get(address).content.decode()
+    assert (page.count("Buy!"), "As it is now" in page) == (1, False)
+    Posts(store).edit(BOB, 1, "Hello!")
+    page = staff.get(address).content.decode()
+    assert (page.count("Buy!"), page.count("Hello!"), "As it is now" in page) == (1, 1, True)
+
+
+@pytest.mark.parametrize("address", ["", "reports/1/", "people/", "people/bob/", "people/bob/1/", "new/", "log/"])
 def test_for_others_the_pages_do_not_exist(browser, site, alice, address):
     assert browser(alice).get(f"/moderation/{address}").status_code == 404
     assert browser().get(f"/moderation/{address}").status_code == 404
@@ -122,11 +191,83 @@ def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, c
     assert "Password reset link created" in staff.get("/moderation/log/").content.decode()
 
 
-@pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link"])
+def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, carol, store, raw):
+    write_posts(raw, BOB, range(2, 5))
+    write_posts(raw, ALICE, [5])
+    staff, address = browser(carol), "/moderation/people/bob/"
+    for wrong in ({"post": ["2"]}, {"reason": "Ads"}, {"post": ["5"], "reason": "Ads"}):
+        answer = staff.post(address, {"act": "delete", **wrong})
+        assert answer.status_code == 422
+        assert ('value="2" checked' in answer.content.decode()) == ("2" in wrong.get("post", ()))
+    staff.post(address, {"act": "delete", "post": ["2", "4", "5"], "reason": "Ads"})
+    assert [pid for pid in range(1, 6) if raw.hexists(f"post:{pid}", "deleted")] == [2, 4]
+    assert {(act.what, act.post) for act in Log(store).about(BOB).acts} == {("post:deleted", 4), ("post:deleted", 2)}
+
+
+def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
+    staff = browser(carol)
+    more = staff.get("/@bob/1/more/").content.decode()
+    assert 'formaction="/moderation/people/bob/1/"' in more
+    assert '<a href="/moderation/people/bob/1/">1 report</a>' in more
+    assert '<a href="/moderation/people/bob/#reports">1 report</a>' in staff.get("/@bob/more/").content.decode()
+    answer = staff.post("/moderation/people/bob/1/", {"next": "/timeline/"})
+    assert answer.status_code == 422
+    assert '<input type="hidden" name="next" value="/timeline/">' in answer.content.decode()
+    answer = staff.post("/moderation/people/bob/1/", {"next": "/timeline/", "reason": "Ads"})
+    assert answer["Location"] == "/timeline/"
+    assert raw.hget("post:1", "deleted").endswith(":staff")
+    page = staff.get("/moderation/people/bob/1/").content.decode()
+    assert "The post is deleted." in page
+    assert f"/moderation/reports/{site.rid}/" in page
+    assert staff.get("/moderation/people/bob/2/").status_code == 404
+
+
+def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, site, carol, store, raw):
+    for number in range(25):
+        register(store, f"person{number}")
+    names = [f"person{number}" for number in range(25)]
+    raw.zadd(
+        "users_by_time", dict.fromkeys(["bob", *names[:3]], 2000) | {n: 2001 + i for i, n in enumerate(names[3:21])}
+    )
+    raw.zadd("users_by_time", {"Alice": 1, "carol": 1} | dict.fromkeys(names[21:], 1))
+    staff = browser(carol)
+    pages = [staff.get("/moderation/new/").content.decode(), staff.get("/moderation/new/?before=2000").content.decode()]
+    found = [re.findall(r'href="/moderation/people/(\w+)/"><bdi>', page) for page in pages]
+    assert (len(found[0]), {*found[0]}) == (22, {"bob", *names[:21]})
+    assert {*found[1]} == {"Alice", "carol", *names[21:]}
+    assert 'href="?before=2000"' in pages[0]
+    assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/@bob/1/", pages[0], re.S)
+
+
+def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
+    browser, site, bob, carol, store, raw, capsys
+):
+    staff, address = browser(carol), "/moderation/people/bob/"
+    assert staff.post(address, {"act": "note", "note": ""}).status_code == 422
+    staff.post(address, {"act": "note", "note": "Was <warned> before."})
+    [(line, score)] = raw.zrange("staff_notes:2", 0, -1, withscores=True)
+    note = json.loads(line)
+    assert (note["what"], note["by"], note["reason"], note["at"]) == ("note", CAROL, "Was <warned> before.", score)
+    assert re.search(r"Was &lt;warned&gt; before.*by @carol", staff.get(address).content.decode(), re.S)
+    assert "warned" in staff.get(f"/moderation/reports/{site.rid}/").content.decode()
+    assert [act.what for act in Log(store).page().acts] == ["role:moderator"]  # a note is no act
+    assert b"warned" not in b"".join(browser(bob).get("/settings/download/").streaming_content)
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    drain(store, "worker")
+    assert not raw.exists("staff_notes:2")
+    StaffNotes(store).add(BOB, CAROL, "Too late")
+    assert not raw.exists("staff_notes:2")
+    assert not any(doctor_findings(capsys)[0].values())
+
+
+@pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])
 def test_a_moderator_does_nothing_about_an_admin(browser, site, alice, carol, store, raw, act):
     Roles(store).give(ALICE, Role.ADMIN)
     before = raw.hgetall("user:1")
-    form = {"act": act, "action": "frozen", "reason": "No"}
+    write_posts(raw, ALICE, [7])
+    form = {"act": act, "action": "frozen", "reason": "No", "note": "No", "post": ["7"]}
     assert browser(carol).post("/moderation/people/alice/", form).status_code == 422
+    assert browser(carol).post("/moderation/people/alice/7/", form).status_code == 422
+    assert (raw.hexists("post:7", "deleted"), raw.exists("staff_notes:1")) == (False, 0)
     assert raw.hgetall("user:1") == before
     assert raw.keys("reset:*") == []
