@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 COSTS = {
     ("/", "alice"): ((1, 28), (7, 56)),  # cold, it also looks for people to follow
     ("/?before=121", "alice"): ((2, 28), (4, 49)),
-    ("/@Alice/", "alice"): ((2, 50), (4, 54)),
+    ("/@Alice/", "alice"): ((1, 41), (4, 54)),
     ("/@bob/", "alice"): ((1, 31), (6, 73)),
     ("/@bob/", "a visitor"): ((1, 8), (3, 41)),
     ("/timeline/", "alice"): ((2, 20), (4, 42)),

@@ -13,7 +13,8 @@ from tests.support.maintenance.site_files import empty, export, import_, make_fu
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows, compare
+from timeline.relations.relations import Follows
+from timeline.timelines.profile import compare
 
 POST = re.compile(r'id="post-(\d+)"')
 
