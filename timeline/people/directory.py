@@ -35,7 +35,7 @@ from timeline.people.lists import (
 from timeline.posts.links import AT_SIGNS
 from timeline.posts.reading.visibility import hidden_among
 from timeline.relations.relation import BlocksViewer, ask_standing
-from timeline.relations.relations import COMPARED, MUTE, BlocksViewer, ask_blocked, ask_blocks, ask_hidden
+from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks, ask_hidden
 
 # ---- Pages of a user's followers and following: all rows, the mutual ones, or those that are not followed back.
 

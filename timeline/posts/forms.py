@@ -119,8 +119,12 @@ class PostForm(forms.Form):
         self.add_error("reply_to" if self.cleaned_data["reply_to"] else "quote", forms.ValidationError(why.message))
 
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
 def new_token() -> str:
-    return os.urandom(12).hex()
+    """Like `secrets.token_urlsafe(12)`, which takes five calls more: 16 characters."""
+    return binascii.b2a_base64(os.urandom(12), newline=False).translate(_URL_SAFE).decode()
 
 
 # ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.

@@ -7,7 +7,6 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from heapq import nsmallest
 from math import inf
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from retwis_site.features import features
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import integer, stored_ids, stored_time
+from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
@@ -163,7 +162,6 @@ def notice_of(kind: Kind) -> Effect:
 
 COMPARED = 10_000  # members of the smaller set that a comparison looks up
 LATEST = 100  # users that `LatestFollowed` has at most: 2 KB
-FIRST_SHARED = 4  # uids that a comparison returns
 
 
 def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
@@ -280,55 +278,6 @@ class FollowedPeople:
         members = self._latest.members
         latest = {uid for uid in uids if str(uid) in members}
         return latest.union(*[answer.value for answer in self._answers])
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
-    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
-
-    smaller: str  # key
-    larger: str  # key
-    smaller_size: int
-
-    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
-        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
-        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
-
-        def read() -> list[str]:
-            left_out = set(unseen.value)
-            return [member for member in members.value if member not in left_out] if left_out else members.value
-
-        return Result(read)
-
-    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
-        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
-        scores = pipe.zmscore(self.larger, members) if members else None
-
-        def read() -> Shared:
-            pairs = zip(members, scores.value if scores else (), strict=True)
-            found = [member for member, score in pairs if score is not None]
-            uids = stored_ids(self.smaller, found)
-            return Shared(
-                InCommon(len(uids), exact=self.smaller_size <= len(members)), tuple(nsmallest(FIRST_SHARED, uids))
-            )
-
-        return Result(read)
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """The result of a comparison."""
-
-    number: InCommon
-    first: tuple[int, ...]  # at most FIRST_SHARED shared uids, lowest first: the oldest accounts
-
-
-def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
-    """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
-    if one_size <= other_size:
-        return Comparison(one, other, one_size)
-    return Comparison(other, one, other_size)
 
 
 # ---- Blocks: `blocked:` is the truth, `blocked_by:` its mirror. Both hold the unix second of each block.

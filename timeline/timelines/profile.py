@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from accounts.signing_in.viewer import Viewer
@@ -28,19 +29,17 @@ from timeline.posts.reading.post_reader import (
     ask_foreseen,
     ask_latest_acted,
 )
-from timeline.posts.reading.records import cached_records
+from timeline.posts.reading.records import Record, cached_records
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import (
+    COMPARED,
     FOLLOW_COUNTS,
     Between,
-    Comparison,
     FollowCounts,
     InCommon,
-    Shared,
     ask_between,
-    compare,
     follow_counts,
 )
 from timeline.timelines.entities import Numbers, ProfilePage, Tab
@@ -90,6 +89,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 
 
 SPARE = 10  # ids that are read besides a page, while it is not known which of them the tab leaves out
+FIRST_SHARED = 4  # uids that a comparison returns
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
@@ -146,14 +146,22 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
 def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
     read at first: one more than a page has tells that there are older ones."""
-    known = cached_records(pids)
+    left = pids
+    for looked_at in (pids[: POSTS_A_PAGE + 1], pids):  # the first are enough where all of them are posts of the tab
+        known = cached_records(looked_at)
+        others = {pid for pid, one in known.items() if not _belongs(tab, uid, one)}
+        left = [pid for pid in pids if pid not in others] if others else pids
+        page = left[: POSTS_A_PAGE + 1]
+        if known.keys() >= {*page}:
+            return left, len(page)
+    return left, POSTS_A_PAGE + SPARE
+
+
+def _belongs(tab: Tab, uid: int, post: Record) -> bool:
+    """Whether a post that stands in `updates:<uid>` is one of the tab."""
     if tab is Tab.POSTS:
-        others = {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
-    else:
-        others = {pid for pid, one in known.items() if one.links.repost_of is not None}
-    left = [pid for pid in pids if pid not in others] if others else pids
-    page = left[: POSTS_A_PAGE + 1]
-    return left, len(page) if known.keys() >= {*page} else POSTS_A_PAGE + SPARE
+        return post.links.reply_to_user in (None, uid)
+    return post.links.repost_of is None
 
 
 class Profiles:
@@ -272,7 +280,7 @@ class Profiles:
             known=self._known(common.known, hides),
         )
 
-    def _known(self, known: Shared, hides: HiddenPeople) -> KnownFollowers | None:
+    def _known(self, known: "Shared", hides: HiddenPeople) -> KnownFollowers | None:
         """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted."""
         pipe = self._store.pipeline()
         people = ask_people(pipe, known.first)
@@ -359,6 +367,58 @@ def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
 def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":
     cached = _compared.get((mine.uid, owner.uid))
     return cached[1] if cached is not None and cached[0] == mine.follows else None
+
+
+# ---- Whom viewer and owner have in common.
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Finds the members that two sorted sets of uids share: reads the smaller set and looks its members up in the
+    larger. Two round trips: `ask_smaller`, then `ask_shared` with the members."""
+
+    smaller: str  # key
+    larger: str  # key
+    smaller_size: int
+
+    def ask_smaller(self, pipe: Pipe) -> Result[list[str]]:
+        """Ask for the first COMPARED members of the smaller set, without those that no number counts. Two commands."""
+        members, unseen = (pipe.zrange(key, 0, COMPARED - 1) for key in (self.smaller, keys.unseen(self.smaller)))
+
+        def read() -> list[str]:
+            left_out = set(unseen.value)
+            return [member for member in members.value if member not in left_out] if left_out else members.value
+
+        return Result(read)
+
+    def ask_shared(self, pipe: Pipe, members: Sequence[str]) -> "Result[Shared]":
+        """Ask which members of the smaller set are also in the larger one. One command; none without members."""
+        scores = pipe.zmscore(self.larger, members) if members else None
+
+        def read() -> Shared:
+            pairs = zip(members, scores.value if scores else (), strict=True)
+            found = [member for member, score in pairs if score is not None]
+            uids = stored_ids(self.smaller, found)
+            return Shared(
+                InCommon(len(uids), exact=self.smaller_size <= len(members)), tuple(nsmallest(FIRST_SHARED, uids))
+            )
+
+        return Result(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The result of a comparison."""
+
+    number: InCommon
+    first: tuple[int, ...]  # at most FIRST_SHARED shared uids, lowest first: the oldest accounts
+
+
+def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
+    """A comparison of two sorted sets of uids, by their keys and sizes. No round trip."""
+    if one_size <= other_size:
+        return Comparison(one, other, one_size)
+    return Comparison(other, one, other_size)
 
 
 class Comparisons(NamedTuple):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("clock")
 COSTS = {
     ("/", "alice"): ((1, 28), (7, 56)),  # cold, it also looks for people to follow
     ("/?before=121", "alice"): ((2, 28), (4, 49)),
-    ("/@Alice/", "alice"): ((2, 52), (4, 56)),
+    ("/@Alice/", "alice"): ((1, 43), (4, 56)),
     ("/@bob/", "alice"): ((1, 33), (6, 75)),
     ("/@bob/", "a visitor"): ((1, 10), (3, 43)),
     ("/timeline/", "alice"): ((2, 20), (4, 42)),

@@ -14,7 +14,8 @@ from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows, compare
+from timeline.relations.relations import Follows
+from timeline.timelines.profile import compare
 
 POST = re.compile(r'id="post-(\d+)"')
 
