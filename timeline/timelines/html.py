@@ -1,5 +1,6 @@
 """The pages with timelines: home, the global timeline, the welcome page, profiles."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -7,10 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.facts.facts import Fact
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.html import person, titled
 from accounts.users.names import isolated
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
@@ -135,6 +138,7 @@ def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
 
 EVERYONE = Page("timeline/timelines/everyone.html", here="timeline", shape=SHAPE)
 WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
+FACT = Fragment("timeline/timelines/_fact.html")
 PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
 
 
@@ -176,6 +180,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         is_me=relation.is_me,
         follows_me=relation.follows_me,
         has_bio=bool(bio),
+        has_facts=bool(found.about.facts),
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards([found.pinned], by) if found.pinned else NOTHING,
@@ -188,6 +193,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
         counts=counts_of(owner, found.counts.following, found.counts.followers, by),
         bio=html_of(bio, by.language),
+        facts=_facts(found.about.facts, by.language),
         joined=join_date(found.about.joined, by.language),
         next=quote(reverse("profile", args=[owner.username])),
         is_blocked=is_blocked,
@@ -195,6 +201,20 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         in_common=_in_common(found, by),
         composer=composer(request, by),
         **{**shown, "is_empty": shown["is_empty"] and not pinned},
+    )
+
+
+def _facts(facts: Sequence[Fact], language: str) -> Html:
+    return joined(
+        FACT.fill(
+            language,
+            is_link=fact.is_link,
+            is_verified=fact.is_link and fact.verified is not None,
+            label=fact.label,
+            value=fact.value,
+            exact=moment(fact.verified, language)[1] if fact.verified else NOTHING,
+        )
+        for fact in facts
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from accounts.facts.facts import FIELDS, facts_of
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, ask_people
@@ -112,11 +113,11 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (bio, pin), counts, mine, acted) = viewer.ask_about(
+        person, (members, (bio, pin, *facts), counts, mine, acted) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
-                pipe.hmget(keys.user(them), ["bio", "pinned"]),
+                pipe.hmget(keys.user(them), ["bio", "pinned", *FIELDS]),
                 ask_follow_counts(pipe, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
                 ask_latest_acted(pipe, me),
@@ -141,7 +142,7 @@ class Profiles:
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio or "", read.joined)
+        about = About(bio or "", read.joined, tuple(facts_of(uid, *facts)))
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
         return ProfilePage(person, about, counts, relation, page, read.pinned, tab)

@@ -54,7 +54,16 @@ def make_site_with_every_key(raw, store):
     raw.zadd("likes:2", {"1": LONG_AGO})
     raw.zadd("liked_by:1", {"2": LONG_AGO})
     raw.hset("post:1", "likes", "1")
-    for kind in ("reposts", "reposted_by", "bookmarks", "blocked", "blocked_by", "muted_threads", "tags_of", "home_tags"):
+    for kind in (
+        "reposts",
+        "reposted_by",
+        "bookmarks",
+        "blocked",
+        "blocked_by",
+        "muted_threads",
+        "tags_of",
+        "home_tags",
+    ):
         raw.zadd(f"{kind}:1", {"2": LONG_AGO})
     for kind in ("muted", "muted_reposts"):
         raw.zadd(f"{kind}:1", {"3": "+inf"})

@@ -24,8 +24,8 @@ from timeline.account_data.restoring import Named, named
 from timeline.posts.checks import PostOrphans
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.home_tags import HomeTags
+from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.relations import FOREVER, BlockedPeople, Bookmarks, Follows, Likes, Mutes, TagFollows, in_days
 from timeline.timelines.profile import Pins
 
