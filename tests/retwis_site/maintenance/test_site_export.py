@@ -23,7 +23,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
     types = [line["type"] for line in lines]
     assert types == [
         *("site", *["user"] * 4, "recovery_code", "staff", "sanction", *["act"] * 2, "site_words"),
-        *("invited", "invitation", "application", "blocked_name", *["follow"] * 2),
+        *("invited", "invitation", "application", "blocked_name", "facts", "verified_links", *["follow"] * 2),
         *("block", "mute", "mute_reposts", "mute_words", "follow_tag", "home_tag"),
         *(*["post"] * 4, "deleted_post", *["like"] * 2, "repost", "bookmark", "mute_thread", "pin", "report"),
         *(*["notice"] * 3, *["notice_of_follow"] * 2, "notice_of_report", "notice_settings", "end"),
