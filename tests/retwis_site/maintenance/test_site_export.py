@@ -147,7 +147,7 @@ def test_the_ending_compresses_the_file(full_site, tmp_path, name, open_):
     packed = export(tmp_path / name)
     content = open_(packed)
     content = content if isinstance(content, bytes) else content.read()
-    assert [line["type"] for line in parsed(content)][::41] == ["site", "end"]
+    assert [line["type"] for line in parsed(content)][::44] == ["site", "end"]
 
 
 def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch):
@@ -155,7 +155,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 42)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 45)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

@@ -139,7 +139,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 24},
+        {"type": "end", "lines": 26},
     ]
 
 
