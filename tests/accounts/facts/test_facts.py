@@ -64,8 +64,8 @@ def test_facts_and_links_stand_on_the_profile(browser, raw, alice, asked):
         (("Web", ""), "Fill in both the label and the text, or neither."),
         (("", SITE), "Fill in both the label and the text, or neither."),
         (("\u200b", SITE), "Fill in both the label and the text, or neither."),
-        (("a" * 31, SITE), "too long"),
-        (("Web", "a" * 201), "too long"),
+        (("a" * 31, SITE), "1 character too many."),
+        (("Web", "a" * 201), "1 character too many."),
     ],
 )
 def test_a_form_with_errors_keeps_what_was_typed(browser, raw, alice, pair, said):
