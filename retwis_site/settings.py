@@ -87,6 +87,9 @@ CONTACT = r"mailto:[!-?A-~]+@[!-?A-~]+|https://[!-~]+"
 # Who hears of weaknesses; empty: no security.txt.
 SECURITY_CONTACT = env("SECURITY_CONTACT", matching(CONTACT, "an address, such as mailto:security@retwis.example"))
 
+LINK_CHECKS = env(
+    "LINK_CHECKS", switch, "1"
+)  # whether a worker asks the pages that profiles link to: do they link back?
 EXPLORE = env("EXPLORE", switch, "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
 INSPECT = env("INSPECT", switch, "0" if PUBLIC or REDIS_URL else "1")
@@ -110,6 +113,7 @@ FEATURES = [
     "accounts.signing_in",
     "accounts.recovery",
     "accounts.community",
+    "accounts.facts",
     "accounts.inspector",
     "accounts.settings",
     "timeline.relations",

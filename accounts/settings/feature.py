@@ -32,6 +32,10 @@ FEATURE = Feature(
     slow_views={("POST", "password"): HASHING, ("POST", "delete_account"): HASHING},
     limits=(EDITS, PASSWORD_FORMS, SESSIONS),
     form_fields={
-        "settings": (FormField("name", "text", _("Display name")), FormField("bio", "textarea", _("About you"))),
+        "settings": (
+            FormField("name", "text", _("Display name")),
+            FormField("bio", "textarea", _("About you")),
+            *(FormField(f"{part}_{number}", "hidden") for number in (1, 2, 3, 4) for part in ("label", "value")),
+        ),
     },
 )

@@ -1,19 +1,20 @@
 """The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import path, reverse
 from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.community.roles import LastAdmin, Roles
+from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
 from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
@@ -35,13 +36,13 @@ from accounts.signing_in.sessions.entities import Device, Session, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
-from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, shortcuts_of, theme_of
+from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -63,6 +64,40 @@ class ProfileForm(forms.Form):
         help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
+
+
+class SettingsForm(ProfileForm):
+    """The profile, and pairs of a label and a text or link."""
+
+    def __init__(self, data: QueryDict | None, before: Sequence[Fact], **kwargs: Any) -> None:
+        """`before`: the facts as they are."""
+        super().__init__(data, **kwargs)
+        for number in range(MOST_FACTS):
+            fact = before[number] if number < len(before) else Fact("", "")
+            label = gettext_lazy("Label %(number)d") % {"number": number + 1}
+            value = gettext_lazy("Text or link %(number)d") % {"number": number + 1}
+            self.fields[f"label_{number + 1}"] = ShortTextField(LONGEST_LABEL, label=label, initial=fact.label)
+            self.fields[f"value_{number + 1}"] = ShortTextField(LONGEST_VALUE, label=value, initial=fact.value)
+            for name in (f"label_{number + 1}", f"value_{number + 1}"):
+                self.fields[name].widget.attrs["dir"] = "auto"
+
+    def rows(self) -> list[tuple[forms.BoundField, forms.BoundField]]:
+        """The fields of the facts."""
+        return [(self[f"label_{number}"], self[f"value_{number}"]) for number in range(1, MOST_FACTS + 1)]
+
+    def clean(self) -> None:
+        for label, value in self.rows():
+            texts = [self.cleaned_data.get(field.name) for field in (label, value)]
+            if "" in texts and any(texts):
+                empty = label if texts[0] == "" else value
+                self.add_error(empty.name, _("Fill in both the label and the text, or neither."))
+
+    def facts(self) -> list[Fact] | None:
+        """The facts that were typed; None when the form does not have them at all."""
+        if self.data.keys().isdisjoint(field.name for row in self.rows() for field in row):
+            return None
+        found = [Fact(*(self.cleaned_data[field.name] for field in row)) for row in self.rows()]
+        return [fact for fact in found if fact.label]
 
 
 class PasswordForm(PresentPasswordForm, NewPasswordForm):
@@ -113,7 +148,7 @@ class LanguageForm(forms.Form):
 @for_forms
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """The form for the display name and the bio, with links to the other settings."""
+    """The form for the display name, the bio and the facts, with links to the other settings."""
     try:
         me, stored = stored_of(request.viewer)
     except NotSignedIn:
@@ -121,11 +156,13 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
             raise
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
-    form = ProfileForm(typed(request), initial={"name": me.name, "bio": stored.get("bio", "")})
+    before = facts_of(me.uid, *map(stored.get, FIELDS))
+    form = SettingsForm(typed(request), before, initial={"name": me.name, "bio": stored.get("bio", "")})
     if not form.is_valid():
         return form_page(request, "accounts/settings/settings.html", {"form": form})
     RateLimits(connect()).count(EDITS, str(me.uid))
-    NameIndex(connect()).edit(me, form.cleaned_data["name"], form.cleaned_data["bio"])
+    profile = origin_of(request) + reverse("profile", args=[me.username])
+    Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
     return done(request, _("Saved."), "settings")
 
 

@@ -162,21 +162,22 @@ class NameIndex:
         self._store = store
         self._outbox = Outbox(store)
 
-    def edit(self, me: User, name: str, bio: str) -> None:
-        """Change a user's display name and bio; `me` as just read. Commit: the HSET. Six round trips; two more each
-        time that another change comes between. One when the name stays the same.
+    def edit(self, me: User, name: str, bio: str, facts: str | None = None) -> None:
+        """Change a user's display name and bio, and the facts (None: they stay); `me` as just read. Commit: the HSET.
+        Six round trips; two more each time that another change comes between. One when the name stays the same.
 
         The same round trip reads the name that the HSET replaces: another device may have changed it after `me` was
         read. A change that still comes between leaves an extra entry, which `cleanup` removes.
         """
+        fields = {"bio": bio} if facts is None else {"bio": bio, "facts": facts}
         if name == me.name:
             # The name is not written: another device may have changed it, and its entries would not match.
-            Users(self._store).write(me.uid, {"bio": bio})
+            Users(self._store).write(me.uid, fields)
             return
         job = self._outbox.add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
         pipe = job.store.pipeline()
         replaced = pipe.hget(keys.user(me.uid), "name")
-        pipe.hset(keys.user(me.uid), {"name": name, "bio": bio})
+        pipe.hset(keys.user(me.uid), {"name": name, **fields})
         pipe.execute()
         with suppress(LeaseEnded):
             NameIndex(job.store).finish_edit(job.name, me.uid, {me.name, replaced.value or ""})
@@ -184,7 +185,7 @@ class NameIndex:
     def finish_edit(self, job: str, uid: int, old: Collection[str]) -> None:
         """What follows the commit; `old`: the names before it. Four round trips; two more as above."""
         if not self.refile(uid, old):  # the account was deleted meanwhile
-            Users(self._store).take_back(uid, ("name", "bio"))
+            Users(self._store).take_back(uid, ("name", "bio", "facts"))
         self._outbox.done(job)
 
     # ---- the entries

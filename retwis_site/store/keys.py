@@ -58,6 +58,14 @@ user = OfId(
         ),
         Field("name", says="display name", shown=EVERYONE),
         Field("bio", shown=EVERYONE),
+        Field(
+            "facts", TEXT, "of the profile: JSON, a list of pairs of a label and a text or link", EVERYONE,
+            line="facts user facts",
+        ),
+        Field(
+            "verified_links", TEXT, "those of its links that link back: JSON, address -> since when (unix s)", EVERYONE,
+            line="verified_links user links",
+        ),
         Field("language", says="a code, such as `de`", shown=COMMANDS),
         Field("seen", POST, "the highest post id that home has shown", COMMANDS),
         Field("noticed", TIME, "notices are read up to here, unix s", COMMANDS),
@@ -78,7 +86,8 @@ user = OfId(
         LINE_OF_LOG,
     )),
     grows=BY_LOGINS, each=_("One key for each user"), truth=True, official=True, shown=EVERYONE,
-    jobs="user:{owner} auth:{owner} name:{owner} role:{owner} sanction:{owner} appeal:{owner} answer:{owner}",
+    jobs="user:{owner} auth:{owner} name:{owner} role:{owner} sanction:{owner} appeal:{owner} answer:{owner} "
+         "links:{owner}",
 )
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",

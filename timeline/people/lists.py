@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from accounts.facts.facts import Fact
 from accounts.users.entities import State, User
 from accounts.users.repository import PERSON, person
 from retwis_site.exceptions import BadCursor
@@ -73,6 +74,7 @@ class About:
 
     bio: str  # empty without one
     joined: int | None  # unix seconds; None when the store has no date
+    facts: tuple[Fact, ...] = ()
 
 
 class Show(StrEnum):

@@ -10,11 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.facts.facts import Fact
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from accounts.users.html import at, person, titled
 from accounts.users.names import isolated
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
@@ -163,6 +165,7 @@ rising: Memory[str, Sequence[str]] = Memory(size=2, seconds=300)
 RULE = Fragment("timeline/timelines/_rule.html")
 WELCOME = Page("timeline/timelines/welcome.html", here="home", shape=SHAPE)
 WRITTEN = Fragment("timeline/timelines/_written.html")
+FACT = Fragment("timeline/timelines/_fact.html")
 PROFILE = Page("timeline/timelines/profile.html", here="profile", shape={"tab": [tab.value for tab in Tab], **SHAPE})
 
 
@@ -216,6 +219,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         has_name=bool(owner.name),
         follows_me=relation.follows_me,
         has_bio=bool(bio),
+        has_facts=bool(found.about.facts),
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards([found.pinned], by) if found.pinned else NOTHING,
@@ -228,6 +232,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
         counts=numbers_of(owner, found.numbers, by),
         bio=html_of(bio, by.language),
+        facts=_facts(found.about.facts, by.language),
         joined=join_date(found.about.joined, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,
@@ -251,6 +256,20 @@ def numbers_of(owner: User, numbers: Numbers, by: Rendering) -> Html:
     if numbers.written is not None:
         posts = WRITTEN.fill(by.language, at=at(owner.username), number=numbers.written)
     return counts_of(owner, numbers.follows, by, posts)
+
+
+def _facts(facts: Sequence[Fact], language: str) -> Html:
+    return joined(
+        FACT.fill(
+            language,
+            is_link=fact.is_link,
+            is_verified=fact.is_link and fact.verified is not None,
+            label=fact.label,
+            value=fact.value,
+            exact=moment(fact.verified, language)[1] if fact.verified else NOTHING,
+        )
+        for fact in facts
+    )
 
 
 def _in_common(found: ProfilePage, by: Rendering) -> Html:

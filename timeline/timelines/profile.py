@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
+from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, ask_people
@@ -187,7 +188,7 @@ class Profiles:
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (numbers, bio, pin), mine, acted, foreseen) = viewer.ask_about(
+        person, (members, (numbers, bio, pin, facts), mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
@@ -219,7 +220,7 @@ class Profiles:
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio, read.joined)
+        about = About(bio, read.joined, facts)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
         if not numbers.written and self._store.is_foreign:
@@ -341,12 +342,12 @@ def ask_numbers(pipe: Pipe, uid: int) -> Reply[Numbers]:
     return pipe.ask(_NUMBERS, uid)
 
 
-def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None]:
-    *numbers, (bio, pinned) = replies
-    return _numbers(uid, numbers), bio or "", pinned
+def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, tuple[Fact, ...]]:
+    *numbers, (bio, pinned, *facts) = replies
+    return _numbers(uid, numbers), bio or "", pinned, tuple(facts_of(uid, *facts))
 
 
-_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned"), read=_owner)
+_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", *FIELDS), read=_owner)
 
 
 def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:

@@ -64,6 +64,9 @@ def add_further_edges(raw):
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
+    raw.hset(
+        "user:2", mapping={"facts": '[["Web", "https://b.example/"]]', "verified_links": '{"https://b.example/": 7}'}
+    )
     raw.zadd("muted_words:2", {"home fold the finale": "+inf"})
     for key, member in (("tags_of:2", "python"), ("home_tags:2", "python"), ("homes_of_tag:python", "2")):
         raw.zadd(key, {member: LONG_AGO})

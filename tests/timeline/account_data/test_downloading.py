@@ -43,6 +43,8 @@ def site(store, raw, alice, bob, carol):
     Posts(store).delete(1, deleted)
     publish(raw, store, bob, "By bob")
     raw.hset("user:1", mapping={"name": "Alice L.", "bio": 'I fell. \u2028 <b>"', "language": "en"})
+    raw.hset("user:1", "facts", '[["Web", "https://alice.example/"]]')
+    raw.hset("user:1", "verified_links", f'{{"https://alice.example/": {LONG_AGO}}}')
     raw.zadd("users_by_time", {"Alice": LONG_AGO})
     raw.zadd("following:1", {"2": LONG_AGO + 100})
     raw.zadd("followers:1", {"3": LONG_AGO + 200})
@@ -108,6 +110,12 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "system": "Linux",
         },
         *downloads.COMMUNITY,
+        {
+            "type": "fact",
+            "label": "Web",
+            "value": "https://alice.example/",
+            "verified": "2023-11-14T22:13:20Z",
+        },
         {"type": "following", "id": 2, "username": "bob", "since": "2023-11-14T22:15:00Z"},
         {"type": "follower", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
         {"type": "block", "id": 3, "username": "carol", "since": "2023-11-14T22:16:40Z"},
@@ -131,7 +139,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 24},
+        {"type": "end", "lines": 26},
     ]
 
 
@@ -288,8 +296,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations; people, ten others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
+    assert len(recorded.round_trips) == 2 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

@@ -230,7 +230,7 @@ alice follows bob: 12 round trips, 54 commands
    8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
       ZREM unseen:followers:2 •••                                               O(M*log(N))  relation.queue_counted
       ZREM unseen:following:1 •••                                               O(M*log(N))  relation.queue_counted
-      UNLINK posts:1                                                            O(1)         relations._drop_home
+      UNLINK posts:1                                                            O(1)         relation._drop_home
       ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
       ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
    9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__

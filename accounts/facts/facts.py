@@ -1,0 +1,141 @@
+"""What a person tells on their profile beside the bio: up to four facts or links, each with a label.
+
+`facts` in `user:<uid>` has them. A link that leads to a page which links back to the profile with `rel=me` is verified:
+the page belongs to the same person. A worker looks at the pages when the profile was saved, and writes
+`verified_links`.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from django.conf import settings
+
+from accounts.facts.fetching import linking_back
+from accounts.users.entities import User
+from accounts.users.names import NameIndex
+from accounts.users.repository import Users
+from retwis_site.exceptions import LeaseEnded
+from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.rendering.dates import iso
+from retwis_site.store import keys
+from retwis_site.store.client import Store
+from retwis_site.store.ids import nonce, note_bad
+
+MOST_FACTS = 4
+LONGEST_LABEL = 30  # characters
+LONGEST_VALUE = 200  # characters
+FIELDS = ("facts", "verified_links")  # of `user:<uid>`
+
+
+class Fact(NamedTuple):
+    """One fact, such as "Pronouns: she/her" or "Website: https://ann.example/"."""
+
+    label: str
+    value: str
+    verified: int | None = None  # unix seconds; None: the link was not verified
+
+    @property
+    def is_link(self) -> bool:
+        return is_link(self.value)
+
+
+def is_link(value: str) -> bool:
+    """Whether a value is a whole web address, without a username and password."""
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port  # a bad port raises ValueError
+    except ValueError:
+        return False
+    is_whole = not any(char.isspace() or char in '<>"\\' for char in value)
+    return parts.scheme in ("http", "https") and bool(host) and "@" not in parts.netloc and is_whole
+
+
+# ---- As they are stored
+
+
+def stored(facts: Sequence[Fact]) -> str:
+    """The text of the field `facts`."""
+    return json.dumps([[fact.label, fact.value] for fact in facts], ensure_ascii=False)
+
+
+def facts_of(uid: int, text: str | None, verified: str | None) -> list[Fact]:
+    """The facts of a user, from FIELDS. A bad value is skipped."""
+    since, pairs = _verified_of(uid, verified), _parsed(uid, text)
+    good = [
+        pair
+        for pair in (pairs if isinstance(pairs, list) else ())
+        if isinstance(pair, list) and [*map(type, pair)] == [str, str]
+    ]
+    return [Fact(label, value, since.get(value)) for label, value in good[:MOST_FACTS]]
+
+
+def _verified_of(uid: int, text: str | None) -> dict[str, int]:
+    """Since when links are verified, in unix seconds, by their addresses."""
+    links = _parsed(uid, text)
+    return {link: when for link, when in links.items() if type(when) is int} if isinstance(links, dict) else {}
+
+
+def _parsed(uid: int, text: str | None) -> object:
+    try:
+        return json.loads(text or "null")
+    except (ValueError, RecursionError):
+        note_bad(keys.user(uid), text or "")
+        return None
+
+
+# ---- Saving
+
+
+class Facts:
+    """The facts of all users."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def save(self, me: User, name: str, bio: str, facts: Sequence[Fact] | None, profile: str) -> None:
+        """Change a user's display name, bio and facts (None: they stay); `me` as just read, `profile`: its address. A
+        worker then looks at the links. Round trips as for `NameIndex.edit`, and two more with links.
+
+        The job comes before the commit, and is due after it: a worker that looked sooner would see the old links."""
+        text = None if facts is None else stored(facts)
+        if not settings.LINK_CHECKS or not any(fact.is_link for fact in facts or ()):
+            NameIndex(self._store).edit(me, name, bio, text)
+            return
+        job = Outbox(self._store).add(f"links:{me.uid}:{quote(profile, safe='')}:{nonce()}")
+        NameIndex(job.store).edit(me, name, bio, text)
+        with suppress(LeaseEnded):
+            job.hand_over()
+
+
+def check_links(store: Store, claim: Claim) -> bool:
+    """The job `links:<uid>:<address of the profile, quoted>:<nonce>`: look which pages link back. Returns False when
+    the links have changed meanwhile: then it comes again. Three round trips, and a request for each link, five seconds
+    for all at most."""
+    uid, profile = job_id(claim.name, 1), unquote(claim.name.split(":")[2])
+    text, verified = store.hmget(keys.user(uid), FIELDS)
+    links = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}
+    since, now = _verified_of(uid, verified), int(time.time())
+    found = linking_back(links, profile) if settings.LINK_CHECKS else set()
+    right = {link: since.get(link, now) for link in sorted(found)}
+    if right != since:
+        Users(store).write(uid, {"verified_links": json.dumps(right)})
+    if store.hget(keys.user(uid), "facts") != text:
+        return False
+    claim.outbox.done(claim.name)
+    return True
+
+
+# ---- The personal download
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """A line for each fact. One round trip."""
+    text, verified = store.hmget(keys.user(owner.uid), FIELDS)
+    for fact in facts_of(owner.uid, text, verified):
+        when = None if fact.verified is None else iso(fact.verified)
+        yield [{"type": "fact", "label": fact.label, "value": fact.value, "verified": when}]

@@ -1,0 +1,166 @@
+"""A profile has up to four facts and links with labels; a worker marks the links that link back as verified."""
+
+import json
+
+import pytest
+
+from accounts.facts import facts
+from accounts.facts.facts import MOST_FACTS, is_link
+from retwis_site.jobs.worker import drain
+from tests.support.http.page_text import text_of
+from tests.support.removed_accounts import delete_and_remove
+from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import killed_before_round_trip
+
+SITE = "https://alice.example/"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What was asked about each link, and which of them link back: `asked.back`."""
+
+    class Asked(list):
+        back: set[str] = set()
+
+    found = Asked()
+
+    def linking_back(links, profile):
+        found.append((set(links), profile))
+        return found.back & set(links)
+
+    monkeypatch.setattr(facts, "linking_back", linking_back)
+    return found
+
+
+def fill_in(client, *pairs, **more):
+    fields = {"name": "", "bio": ""}
+    for number in range(MOST_FACTS):
+        label, value = pairs[number] if number < len(pairs) else ("", "")
+        fields |= {f"label_{number + 1}": label, f"value_{number + 1}": value}
+    return client.post("/settings/", fields | more)
+
+
+def test_facts_and_links_stand_on_the_profile(browser, raw, alice, asked):
+    client = browser(alice)
+    assert fill_in(client, ("Pronouns", "she/her"), ("Web", SITE), ("<b>", "<i>")).status_code == 302
+    assert json.loads(raw.hget("user:1", "facts")) == [["Pronouns", "she/her"], ["Web", SITE], ["<b>", "<i>"]]
+    page = browser().get("/@alice/").content.decode()
+    assert "<bdi>Pronouns</bdi>" in page
+    assert f'<a href="{SITE}" rel="nofollow me">{SITE}</a>' in page
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
+    form = client.get("/settings/").content.decode()
+    assert 'value="she/her"' in form
+    client.post("/settings/", {"name": "Alice L.", "bio": "x"})  # a form without these fields
+    assert "she/her" in text_of(client.get("/@alice/"))
+    fill_in(client)
+    assert "Pronouns" not in text_of(client.get("/@alice/"))
+    assert raw.hget("user:1", "facts") == "[]"
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        (("Web", ""), "Fill in both the label and the text, or neither."),
+        (("", SITE), "Fill in both the label and the text, or neither."),
+        (("\u200b", SITE), "Fill in both the label and the text, or neither."),
+        (("a" * 31, SITE), "1 character too many."),
+        (("Web", "a" * 201), "1 character too many."),
+    ],
+)
+def test_a_form_with_errors_keeps_what_was_typed(browser, raw, alice, pair, said):
+    answer = fill_in(browser(alice), pair, bio="about me")
+    assert answer.status_code == 422
+    assert said in text_of(answer)
+    assert "about me" in answer.content.decode()
+    assert not raw.hexists("user:1", "facts")
+
+
+@pytest.mark.parametrize("value", ["https://ann.example", "http://ann.example:8000/a?b#c", "https://\u00fc.example/"])
+def test_a_whole_web_address_is_a_link(value):
+    assert is_link(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("javascript:alert(1)", "ann.example", "https://", "https://a b.example/", "https://a:b@c.example/"),
+        *("https://[", "https://a.example:x/", "HTTPS//a.example", 'https://a.example/"', "data:text/html,x"),
+    ],
+)
+def test_nothing_else_is_a_link(value):
+    assert not is_link(value)
+
+
+def test_a_link_that_links_back_is_verified_until_it_is_changed(browser, raw, store, alice, asked):
+    client, asked.back = browser(alice), {SITE}
+    fill_in(client, ("Web", SITE), ("Other", "https://other.example/"))
+    assert "Verified" not in text_of(client.get("/@alice/"))
+    assert drain(store, "worker") == 1
+    assert asked == [({SITE, "https://other.example/"}, "http://testserver/@Alice/")]
+    assert json.loads(raw.hget("user:1", "verified_links")).keys() == {SITE}
+    page = client.get("/@alice/").content.decode()
+    assert f'<a href="{SITE}" rel="me">' in page
+    assert page.count('class="tag verified"') == 1
+    raw.hset("user:1", "verified_links", json.dumps({SITE: 1_700_000_000}))
+    fill_in(client, ("Web", SITE))
+    drain(store, "worker")
+    assert json.loads(raw.hget("user:1", "verified_links")) == {SITE: 1_700_000_000}  # since when
+    fill_in(client, ("Web", f"{SITE}new"))
+    assert "Verified" not in text_of(client.get("/@alice/"))
+    drain(store, "worker")
+    assert raw.hget("user:1", "verified_links") == "{}"
+    assert noted(raw) == []
+
+
+def test_links_that_change_meanwhile_are_looked_at_again(browser, raw, store, alice, asked, monkeypatch):
+    client, other = browser(alice), "https://other.example/"
+    fill_in(client, ("Web", SITE))
+
+    def change_meanwhile(links, profile):
+        if SITE in links:
+            raw.hset("user:1", "facts", json.dumps([["Web", other]]))
+        return set(links)
+
+    monkeypatch.setattr(facts, "linking_back", change_meanwhile)
+    drain(store, "worker")
+    assert json.loads(raw.hget("user:1", "verified_links")).keys() == {other}
+    assert noted(raw) == []
+
+
+def test_a_save_that_is_killed_is_finished_by_a_worker(browser, raw, store, alice, asked):
+    asked.back = {SITE}
+    for step in range(10):
+        raw.hdel("user:1", "facts", "verified_links")
+        killed = killed_before_round_trip(
+            step,
+            lambda: facts.Facts(store).save(alice.user, "New name", "", [facts.Fact("Web", SITE)], "https://x/@Alice/"),
+        )
+        for job in noted(raw):
+            raw.zadd("outbox", {job: 1})
+        drain(store, "worker")
+        assert raw.hexists("user:1", "facts") == raw.hexists("user:1", "verified_links"), step
+        assert noted(raw) == [], step
+        if not killed:
+            break
+    assert not killed
+
+
+def test_no_one_is_asked_where_the_site_says_so(browser, raw, store, alice, asked, settings):
+    settings.LINK_CHECKS = False
+    fill_in(browser(alice), ("Web", SITE))
+    drain(store, "worker")
+    assert asked == []
+
+
+@pytest.mark.parametrize("bad", ["x", "{}", '[["a"]]', "[[1, 2]]", "[" * 100_000, '[["a", "b", "c"]]'])
+def test_a_bad_value_in_the_store_is_skipped(browser, raw, alice, bad):
+    raw.hset("user:1", mapping={"facts": bad, "verified_links": bad})
+    assert browser().get("/@alice/").status_code == browser(alice).get("/settings/").status_code == 200
+
+
+def test_they_go_with_the_account(raw, store, alice, browser, asked):
+    fill_in(browser(alice), ("Web", SITE))
+    drain(store, "worker")
+    delete_and_remove(store, alice)
+    assert raw.hgetall("user:1").keys() <= {"username", "deleted"}
