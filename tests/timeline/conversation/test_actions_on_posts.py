@@ -77,7 +77,8 @@ def test_a_repost_and_its_undoing(browser, posts, alice, raw):
 def test_the_menu_of_a_card_mutes_and_blocks_its_author(browser, posts, alice, bob):
     assert 'href="/@bob/3/more/"' in browser(alice).get("/@bob/").content.decode()
     page = browser(alice).get("/@bob/3/more/").content.decode()
-    assert '<button formaction="/@bob/mute/" name="what" value="all">Mute bob</button>' in page
+    assert '<input type="hidden" name="what" value="all">' in page
+    assert '<button formaction="/@bob/mute/" name="days" value="" aria-describedby="mute-3">Until I unmute<' in page
     assert 'formaction="/@bob/block/"' in page
     own = browser(bob).get("/@bob/3/more/").content.decode()
     assert "/@bob/mute/" not in own
