@@ -46,7 +46,7 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases"}
+DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases", "data-shortcuts", "data-copies"}
 META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}
 WITHOUT_TEXT = {"script", "style"}
@@ -91,8 +91,8 @@ class Words(HTMLParser):
         for name in read if "" not in self._open[1:] else ():
             self._look(has[name], f"{tag} {name}", 0)
         if tag not in VOID:
-            # text with a `lang` attribute is not translated, and code neither
-            self._open.append("" if has.get("lang") or tag == "code" else tag)
+            # text with a `lang` attribute is not translated, and code and keys neither
+            self._open.append("" if has.get("lang") or tag in {"code", "kbd"} else tag)
 
     def handle_endtag(self, tag):
         if tag not in VOID and self._open:
