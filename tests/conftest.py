@@ -4,7 +4,7 @@ import contextlib
 import gc
 import io
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -20,7 +20,7 @@ from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
+from retwis_site.store.connection.recorder import Command, Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
@@ -35,7 +35,7 @@ from tests.support.stores import acl_users, topologies
 from tests.support.stores.key_layouts import SHARDS, Counted, Split
 from tests.support.stores.scattering import scattered
 from timeline.account_data import restoring
-from timeline.posts import delivery, repository
+from timeline.posts import delivery, repository, settling
 from timeline.timelines import checks as timeline_checks
 
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
@@ -45,6 +45,11 @@ static_files.look_once()
 __all__ = ["pytest_runtest_makereport", "pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 
 NEED_A_SERVER = {"real_server", "faults", "cluster", "sentinel", "twemproxy"}
+# What pytest-django does around every test for databases, mails and other things that this site has not. Nine thousand
+# tests would spend fifteen seconds on it.
+NOT_NEEDED = {"_django_db_marker", "_django_setup_unittest", "_dj_autoclear_mailbox", "_django_set_urlconf"}
+NOT_NEEDED |= {"_django_isolate_apps", "_template_string_if_invalid_marker", "_django_clear_site_cache"}
+NOT_NEEDED |= {"_live_server_helper"}
 
 
 def _uses_a_store(item: pytest.Item) -> bool:
@@ -57,6 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark the tests that use no store, and deselect them on several servers. Deselect those too that need another
     topology, or a real server on a run without one, or that a sample leaves out."""
     for item in items:
+        item.fixturenames[:] = [name for name in item.fixturenames if name not in NOT_NEEDED]
         if not _uses_a_store(item):
             item.add_marker("storeless")
     topology = settings.REDIS_TOPOLOGY
@@ -132,20 +138,46 @@ def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
     a test that sends something has a store: it runs on each kind of store then."""
     Memory.clear_all()
     ids.logged.clear()
-    with recording_process() as recorded:
+    with _in_parts(request.node), _with_index_jobs(request.node), recording_process() as recorded:
         yield recorded
-    for command in recorded.commands:
+    for command in _one_of_each(recorded.commands):
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
     assert not recorded.commands or _uses_a_store(request.node), 'mark it with pytest.mark.usefixtures("raw")'
 
 
-@pytest.fixture(autouse=True)
-def scattered_round_trips(request: pytest.FixtureRequest) -> Iterator[None]:
+def _one_of_each(commands: list[Command]) -> Iterable[Command]:
+    """Of commands with the same name and length one. How many keys they name depends on nothing else."""
+    return {(command[0], len(command)): command for command in commands}.values()
+
+
+def _in_parts(item: pytest.Item) -> contextlib.AbstractContextManager[object]:
     """The commands of one round trip have no order among themselves. So they arrive in a random one, in every test."""
-    if settings.REDIS_TOPOLOGY != "server" or request.node.get_closest_marker("in_order"):
+    if settings.REDIS_TOPOLOGY != "server" or item.get_closest_marker("in_order"):
+        return contextlib.nullcontext()
+    return scattered(item.nodeid)
+
+
+def _with_index_jobs(item: pytest.Item) -> contextlib.AbstractContextManager[object]:
+    """Each published post leaves a job to the search: in the tests that are marked `indexed`, and in those with a
+    `scene`, where other processes publish. Elsewhere it would stand in each outbox."""
+    if "scene" in item.fixturenames or item.get_closest_marker("indexed"):
+        return _index_jobs(settling.leave_to_the_index)
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _index_jobs(leave: Callable[..., None]) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for module in (delivery, repository, restoring):
+            stack.enter_context(mock.patch.object(module, "leave_to_the_index", leave))
         yield
-        return
-    with scattered(request.node.nodeid):
+
+
+@pytest.fixture(scope="session", autouse=True)
+def usual_jobs() -> Iterator[None]:
+    """No job to the search, and a long job goes on to its end, however slow the machine is. A test of turns sets TURN
+    itself."""
+    with _index_jobs(lambda pipe, pid: None), mock.patch.object(outbox, "TURN", 3600.0):
         yield
 
 
@@ -251,21 +283,6 @@ def _connect_again() -> None:
     """Without the gate: it would ask each empty store what it is, and a test counts round trips."""
     connect.cache_clear()
     connect().gate = None
-
-
-@pytest.fixture(autouse=True)
-def index_jobs_only_where_they_are_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each published post leaves a job to the search. It would stand in the outbox of each test that publishes. Tests
-    of these jobs are marked `indexed`. Those with a `scene` have them too: there, other processes publish."""
-    if "scene" not in request.fixturenames and request.node.get_closest_marker("indexed") is None:
-        for module in (delivery, repository, restoring):
-            monkeypatch.setattr(module, "leave_to_the_index", lambda pipe, pid: None)
-
-
-@pytest.fixture(autouse=True)
-def no_turn_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long job goes on to its end, however slow the machine is. A test of turns sets TURN itself."""
-    monkeypatch.setattr(outbox, "TURN", 3600.0)
 
 
 @pytest.fixture
