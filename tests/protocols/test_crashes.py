@@ -42,16 +42,24 @@ def home(store, login):
     return [post.body for post in Homes(store).page(Viewer(store, login.secret), None).page.posts]
 
 
-STEPS = range(1, 12)
+STEPS = range(1, 9)
 
 
-@pytest.mark.parametrize("step", STEPS)
+def killed_at(step, work):
+    """Whether the work was killed before this round trip. None of these works makes as many as there are steps."""
+    killed = killed_before_round_trip(step, work)
+    assert not killed or step < STEPS[-1]
+    return killed
+
+
+@pytest.mark.parametrize("step", range(1, 11))
 def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     layout.begin_at(1)
     Follows(store).follow(2, 1)
     home(store, bob)
     home(store, alice)
     killed = killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("Hello"), "t"))
+    assert not killed or step < 10
     committed = noted(raw) != [] or not killed
     finish_jobs(store, raw)
     expected = ["Hello"] if committed else []
@@ -71,7 +79,7 @@ def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_registration(store, layout, raw, monkeypatch, step):
-    killed_before_round_trip(step, lambda: register(store, "Dora"))
+    killed_at(step, lambda: register(store, "Dora"))
     finish_jobs(store, raw)
     if raw.hlen("users"):
         assert raw.hgetall("users") == {"dora": "1"}
@@ -93,7 +101,7 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     if verb == "unfollow":
         Follows(store).follow(1, 2)
     home(store, alice)
-    killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
+    killed_at(step, lambda: getattr(Follows(store), verb)(1, 2))
     finish_jobs(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
@@ -110,7 +118,7 @@ def test_a_follow_or_unfollow_of_a_user_with_other_followers(
     Follows(store).follow(3, 2)
     if verb == "unfollow":
         Follows(store).follow(1, 2)
-    killed_before_round_trip(step, lambda: getattr(Follows(store), verb)(1, 2))
+    killed_at(step, lambda: getattr(Follows(store), verb)(1, 2))
     Follows(store).unfollow(3, 2)
     finish_jobs(store, raw)
     assert ranking(raw) == follower_counts(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
@@ -122,7 +130,7 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(2, 1)
     Posts(store).publish(1, NewPost("Hello"), "t")
     home(store, bob)
-    killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
+    killed_at(step, lambda: Posts(store).delete(1, 1))
     finish_jobs(store, raw)
     deleted = raw.hexists("post:1", "deleted")
     assert raw.zcard("updates:1") == (0 if deleted else 1)
@@ -159,13 +167,13 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     call_command("doctor", stdout=io.StringIO())
 
 
-@pytest.mark.parametrize("step", range(14))
+@pytest.mark.parametrize("step", STEPS)
 def test_a_login_with_an_old_hash(store, alice, raw, monkeypatch, step):
     """It replaces the hash of another Retwis."""
     from django.contrib.auth import authenticate
 
     old = give_old_password(raw, 1)
-    killed = killed_before_round_trip(step, lambda: authenticate(None, username="alice", password=PASSWORD))
+    killed = killed_at(step, lambda: authenticate(None, username="alice", password=PASSWORD))
     finish_jobs(store, raw)
     password, left = raw.hmget("user:1", "password", "old_password")
     assert (password is None) == (left == old)
@@ -182,7 +190,7 @@ def test_a_password_change_of_an_account_with_an_old_hash(store, alice, raw, mon
     from django.contrib.auth.hashers import make_password
 
     give_old_password(raw, 1)
-    killed_before_round_trip(step, lambda: Sessions(store).change_password(1, make_password("another one")))
+    killed_at(step, lambda: Sessions(store).change_password(1, make_password("another one")))
     finish_jobs(store, raw)
     changed = raw.hexists("user:1", "password")
     assert raw.hexists("user:1", "old_password") != changed
@@ -196,7 +204,7 @@ def test_a_new_display_name(store, layout, alice, raw, monkeypatch, step, before
     """With and without a display name before."""
     index = NameIndex(store)
     index.edit(alice.user, before, "old")
-    killed = killed_before_round_trip(step, lambda: index.edit(User(1, "Alice", before), "Ann", "new"))
+    killed = killed_at(step, lambda: index.edit(User(1, "Alice", before), "Ann", "new"))
     name, bio = raw.hmget("user:1", "name", "bio")
     assert (name or "", bio) == (("Ann", "new") if not killed or name == "Ann" else (before, "old"))
     finish_jobs(store, raw)
@@ -208,7 +216,7 @@ def test_a_new_display_name(store, layout, alice, raw, monkeypatch, step, before
 def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, step):
     """The killed change may leave an index entry, which `cleanup` removes."""
     index = NameIndex(store)
-    killed_before_round_trip(step, lambda: index.edit(alice.user, "Ann", ""))
+    killed_at(step, lambda: index.edit(alice.user, "Ann", ""))
     index.edit(User(1, "Alice", raw.hget("user:1", "name") or ""), "Bea", "")
     finish_jobs(store, raw)
     assert expected_name_entries(raw).items() <= name_entries(raw).items()
@@ -220,7 +228,7 @@ def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, s
 def test_a_rebuild(store, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(1, 2)
     Posts(store).publish(2, NewPost("Hello"), "t")
-    killed_before_round_trip(step, lambda: home(store, alice))
+    killed_at(step, lambda: home(store, alice))
     Posts(store).publish(2, NewPost("again"), "u")
     assert home(store, alice) == ["again", "Hello"]
     assert raw.ttl(keys.home(1)) > 0 or step == 1
@@ -262,7 +270,7 @@ def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, m
 # ---- Logins, logouts and password changes that are killed between any two round trips.
 
 
-SESSION_STEPS = range(10)
+SESSION_STEPS = range(9)
 
 
 def signed_in(store, login):
@@ -300,7 +308,7 @@ def test_the_end_of_all_sessions(store, alice, raw, step, verb):
     assert (log_in(store, password=NEW_PASSWORD) is not None) == (new == NEW_PASSWORD)
 
 
-@pytest.mark.parametrize("step", SESSION_STEPS)
+@pytest.mark.parametrize("step", range(3))
 def test_the_end_of_one_session(store, alice, raw, step):
     phone, desktop = log_in(store), log_in(store)
     raw.hset("user:1", f"used:{phone.secret}", "3600")
@@ -323,7 +331,7 @@ def test_a_logout_with_the_official_secret(store, alice, raw, step):
     check_the_keys(raw)
 
 
-@pytest.mark.parametrize("step", SESSION_STEPS)
+@pytest.mark.parametrize("step", range(5))
 def test_a_login(store, alice, raw, step):
     for _ in range(MOST_SESSIONS):
         log_in(store)

@@ -252,22 +252,23 @@ def test_of_two_moderators_who_decide_at_once_one_decides(sanctions, store, raw,
     assert jobs_but_recounts(raw) == []
 
 
-@pytest.mark.parametrize("step", range(12))
+@pytest.mark.parametrize("step", range(7))
 def test_an_appeal_that_dies_before_any_round_trip_waits_or_never_was(sanctions, store, raw, step):
     sanctions.impose(BOB, State.FROZEN, "insults")
-    killed_before_round_trip(step, lambda: sanctions.appeal(BOB, "I am sorry."))
+    assert killed_before_round_trip(step, lambda: sanctions.appeal(BOB, "I am sorry.")) == (step < 6)
     make_due(raw)
     drain(store, "worker")
     assert noted(raw) == []
     assert raw.zcard("appeals") == raw.hexists("user:2", "appeal")
 
 
-@pytest.mark.parametrize("step", range(14))
+@pytest.mark.parametrize("step", range(10))
 @pytest.mark.parametrize("granted", [True, False])
 def test_a_decision_that_dies_before_any_round_trip_is_finished_or_never_was(sanctions, store, raw, step, granted):
     sanctions.impose(BOB, State.FROZEN, "insults")
     sanctions.appeal(BOB, "I am sorry.")
-    killed_before_round_trip(step, lambda: sanctions.decide_appeal(BOB, granted, ALICE, "so"))
+    killed = killed_before_round_trip(step, lambda: sanctions.decide_appeal(BOB, granted, ALICE, "so"))
+    assert not killed or step < 9
     make_due(raw)
     drain(store, "worker")
     was_decided = raw.zcard("appeals") == 0

@@ -18,7 +18,7 @@ from timeline.moderation import reports
 from timeline.moderation.reports import Action, DecidedAlready, Deciding, NoPost, NotYours, Reports
 
 DAN = 4
-MOST_STEPS = 44  # round trips of a decision about two reports
+MOST_STEPS = 28  # round trips of a decision about two reports
 
 
 @pytest.fixture
