@@ -11,11 +11,17 @@ HOUR, DAY = 3600, 24 * 3600
 def write_posts(raw, uid, pids):
     """Write posts and list them at their author, without a fan-out. The text of post 7 is "post 7"."""
     pipe = raw.pipeline(transaction=False)
+    queue_posts(pipe, uid, pids)
+    pipe.get("next_post_id")
+    newest = pipe.execute()[-1]
+    raw.set("next_post_id", max([*pids, int(newest or 0)]))
+
+
+def queue_posts(pipe, uid, pids):
+    """Queue what `write_posts` writes, but for the number of the newest post."""
     for pid in pids:
         pipe.hset(f"post:{pid}", mapping={"user_id": uid, "time": 1_700_000_000 + pid, "body": f"post {pid}"})
         pipe.zadd(f"updates:{uid}", {pid: pid})
-    pipe.execute()
-    raw.set("next_post_id", max([*pids, int(raw.get("next_post_id") or 0)]))
 
 
 def write_answer(raw, uid, pid, parent, **fields):

@@ -6,7 +6,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import write_posts
+from tests.support.stored_posts import queue_posts
 from tests.support.stores.key_layouts import Counted, make_due, noted
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
@@ -35,9 +35,10 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
     pipe.zadd("followers:3", {ALICE: 1})
     pipe.zadd("users_by_followers", {CAROL: 1})
     pipe.zadd("recent", {"1": 1, "2": 2})  # read only when ids are made from the time
+    queue_posts(pipe, BOB, [1])
+    queue_posts(pipe, CAROL, [2])
+    pipe.set("next_post_id", 2)
     pipe.execute()
-    write_posts(raw, BOB, [1])
-    write_posts(raw, CAROL, [2])
 
 
 def home(store):
