@@ -4,7 +4,7 @@ import contextlib
 import gc
 import io
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -20,7 +20,7 @@ from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection.recorder import Recording, keys_of, recording, recording_process
+from retwis_site.store.connection.recorder import Command, Recording, keys_of, recording, recording_process
 from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
@@ -140,9 +140,14 @@ def sent(request: pytest.FixtureRequest) -> Iterator[Recording]:
     ids.logged.clear()
     with _in_parts(request.node), _with_index_jobs(request.node), recording_process() as recorded:
         yield recorded
-    for command in {(command[0], len(command)): command for command in recorded.commands}.values():
+    for command in _one_of_each(recorded.commands):
         assert len(keys_of(command)) <= 1, f"{command} names more than one key"
     assert not recorded.commands or _uses_a_store(request.node), 'mark it with pytest.mark.usefixtures("raw")'
+
+
+def _one_of_each(commands: list[Command]) -> Iterable[Command]:
+    """Of commands with the same name and length one. How many keys they name depends on nothing else."""
+    return {(command[0], len(command)): command for command in commands}.values()
 
 
 def _in_parts(item: pytest.Item) -> contextlib.AbstractContextManager[object]:

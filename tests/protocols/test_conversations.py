@@ -4,8 +4,6 @@ import itertools
 
 import pytest
 
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User
 from retwis_site.jobs.worker import drain
 from tests.support.protocols.conversations import (
     BOBS_POST,
@@ -18,7 +16,7 @@ from tests.support.protocols.conversations import (
     tagged,
 )
 from tests.support.protocols.interleaving import Schedule
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, finish_jobs, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete_account, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, killed_before_round_trip
@@ -26,11 +24,6 @@ from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
-NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
-
-
-def delete_account(store, uid):
-    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
 def worker(store):

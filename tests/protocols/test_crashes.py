@@ -109,21 +109,6 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     assert home(store, alice) == (["Hello"] if follows else [])
 
 
-@pytest.mark.parametrize("verb", ["follow", "unfollow"])
-@pytest.mark.parametrize("step", STEPS)
-def test_a_follow_or_unfollow_of_a_user_with_other_followers(
-    store, layout, alice, bob, carol, raw, monkeypatch, step, verb
-):
-    """Another follower unfollows between the crash and its repair."""
-    Follows(store).follow(3, 2)
-    if verb == "unfollow":
-        Follows(store).follow(1, 2)
-    killed_at(step, lambda: getattr(Follows(store), verb)(1, 2))
-    Follows(store).unfollow(3, 2)
-    finish_jobs(store, raw)
-    assert ranking(raw) == follower_counts(raw) == ({"2": 1} if raw.zscore("following:1", "2") else {})
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     layout.begin_at(1)

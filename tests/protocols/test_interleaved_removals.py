@@ -14,7 +14,6 @@ from accounts.community.sanctions import Sanctions
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User, Verified
 from accounts.users.names import NameIndex
 from accounts.users.repository import Users
@@ -30,7 +29,9 @@ from tests.support.protocols.small_site import (
     ALICE,
     BOB,
     CAROL,
+    NAMES,
     delete,
+    delete_account,
     everyone,
     existing_posts,
     finish_jobs,
@@ -51,11 +52,6 @@ from timeline.relations.relations import Follows
 from timeline.timelines.profile import Pins
 
 RUNS = 5  # seeds for each scenario
-NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
-
-
-def delete_account(store, uid):
-    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
 def worker(store, name):
@@ -280,7 +276,7 @@ def begin(store, raw, change):
 @pytest.mark.parametrize("change", CHANGES)
 def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(store, raw, change):
     def leave():
-        AccountDeletion(store).delete(User(CAROL, "carol"), "secret3")
+        delete_account(store, CAROL)()
         drain(store, "worker")
 
     for _ in range(examples(ROUNDS)):

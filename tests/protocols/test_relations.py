@@ -10,8 +10,6 @@ import itertools
 import pytest
 from django.core.management import call_command
 
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
 from tests.support.protocols.interleaving import Schedule, carry_out, take_all_over
@@ -25,7 +23,7 @@ from tests.support.protocols.relations import (
     WITH_MIRRORS,
     assert_relations_agree,
 )
-from tests.support.protocols.small_site import delete, finish_jobs, make_small_site
+from tests.support.protocols.small_site import delete, delete_account, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
@@ -33,7 +31,6 @@ from timeline.relations.relations import REPOST
 
 RUNS = 10  # seeds for each scenario and layout
 ROUNDS = 5  # each takes the round trips apart in its own way
-NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 
 # One of each shape; tests that take long need no more.
 EACH_SHAPE = {**WITH_MIRRORS, "bookmark": CASES["bookmark"], "mute": CASES["mute"], "tag at home": CASES["tag at home"]}
@@ -41,10 +38,6 @@ each_shape = pytest.mark.parametrize("case", EACH_SHAPE.values(), ids=EACH_SHAPE
 each_relation = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 each_with_mirror = pytest.mark.parametrize("case", WITH_MIRRORS.values(), ids=WITH_MIRRORS)
 each_verb = pytest.mark.parametrize("verb", ["set", "unset"])
-
-
-def delete_account(store, uid):
-    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
 def remove_account(store, uid):

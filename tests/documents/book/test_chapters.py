@@ -63,13 +63,14 @@ def source_of(path, where):
     return [line.strip() for line in text.splitlines()[first:last] if line.strip()]
 
 
-@pytest.mark.parametrize("excerpt", [one for name in pages.names() for one in pages.excerpts(name)], ids=str)
-def test_an_excerpt_stands_in_the_code(excerpt):
-    source = source_of(excerpt.path, excerpt.where)
-    for run in excerpt.runs:
-        places = [start for start in range(len(source)) if source[start : start + len(run)] == run]
-        assert places, f"{excerpt.path}: {excerpt.where} has not these lines:\n" + "\n".join(run)
-        source = source[places[0] + len(run) :]
+@pytest.mark.parametrize("name", pages.names())
+def test_each_excerpt_stands_in_the_code(name):
+    for excerpt in pages.excerpts(name):
+        source = source_of(excerpt.path, excerpt.where)
+        for run in excerpt.runs:
+            places = [start for start in range(len(source)) if source[start : start + len(run)] == run]
+            assert places, f"{excerpt.path}: {excerpt.where} has not these lines:\n" + "\n".join(run)
+            source = source[places[0] + len(run) :]
 
 
 @pytest.mark.parametrize("name", ["README", *pages.names()])

@@ -112,9 +112,8 @@ def _sent_names():
             yield from re.findall(r'\.send\(\s*"([A-Z]+)"', path.read_text())
 
 
-@pytest.mark.parametrize("name", sorted(set(_sent_names())))
-def test_each_command_that_the_site_sends_has_its_complexity(name):
-    assert FACTS[name].complexity.startswith("O(")
+def test_each_command_that_the_site_sends_has_its_complexity():
+    assert [name for name in _sent_names() if not FACTS[name].complexity.startswith("O(")] == []
 
 
 def test_a_command_whose_key_comes_second_names_its_key():

@@ -3,6 +3,8 @@
 import contextlib
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import User
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
@@ -14,6 +16,7 @@ from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 ALICE, BOB, CAROL = 1, 2, 3
+NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 DEFAULT_KEYS = Counted()
 
 
@@ -24,7 +27,7 @@ def make_small_site(raw, layout=DEFAULT_KEYS):
     layout.begin_at(3)
     pipe = raw.pipeline(transaction=False)
     pipe.set("next_user_id", 3)
-    for uid, name in ((ALICE, "alice"), (BOB, "bob"), (CAROL, "carol")):
+    for uid, name in NAMES.items():
         pipe.hset(f"user:{uid}", mapping={"username": name, "password": "hash", "auth": f"secret{uid}"})
         pipe.hset("users", name, uid)
         pipe.hset("auths", f"secret{uid}", uid)
@@ -53,6 +56,10 @@ def everyone(store):
 def delete(store, uid, pid):
     with contextlib.suppress(NoSuchPost, PostDeleted):  # an interleaved action may not have made it, or have deleted it
         Posts(store).delete(uid, pid)
+
+
+def delete_account(store, uid):
+    return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
 def post(store, uid, token="t"):  # noqa: S107

@@ -130,17 +130,17 @@ def by_name(lines):
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
 @pytest.mark.parametrize(("unit", "seconds"), [("minute", 60), ("hour", 3600), ("day", 86400)])
-@pytest.mark.parametrize("number", [1, 2, 3, 10, 11, 20])
-def test_each_age_is_that_of_the_server(language, unit, seconds, number):
+def test_each_age_is_that_of_the_server(language, unit, seconds):
     found = by_name(phrases(language))
-    category = CATEGORIES[language].get(number, "other")
-    if language == "ar" and number == 20:
-        category = "many"  # 11 to 99
-    says = found.get(f"{unit}.{category}", found[f"{unit}.other"])
-    words = says.replace("#", str(number)).split("|")
-    shown = age(TODAY - number * seconds, TODAY, language)
-    assert words == [html.unescape(text) for text in (shown.words, shown.short)[: len(words)]]
-    assert len(words) == (1 if unit == "day" else 2)
+    for number in (1, 2, 3, 10, 11, 20):
+        category = CATEGORIES[language].get(number, "other")
+        if language == "ar" and number == 20:
+            category = "many"  # 11 to 99
+        says = found.get(f"{unit}.{category}", found[f"{unit}.other"])
+        words = says.replace("#", str(number)).split("|")
+        shown = age(TODAY - number * seconds, TODAY, language)
+        assert words == [html.unescape(text) for text in (shown.words, shown.short)[: len(words)]]
+        assert len(words) == (1 if unit == "day" else 2)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])

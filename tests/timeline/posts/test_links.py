@@ -213,12 +213,12 @@ HOSTS_IN_TEXTS = st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize("char", NEVER_AFTER_A_HOST, ids=lambda char: f"U+{ord(char):04X}")
 @pytest.mark.parametrize("scheme", ["https://", "HTTP://", ""])
-def test_nothing_that_looks_like_a_part_of_an_address_follows_or_joins_a_host(char, scheme):
-    for shown in (f"{scheme}paypal.com{char}signin.evil.example", f"{scheme}paypal.com{char}signin.evil.example/x"):
-        assert Shown(shown).links == []
-        assert Shown(f"(see {shown})").links == []
+def test_nothing_that_looks_like_a_part_of_an_address_follows_or_joins_a_host(scheme):
+    hosts = [f"{scheme}paypal.com{char}signin.evil.example" for char in NEVER_AFTER_A_HOST]
+    for shown in (*hosts, *(f"{host}/x" for host in hosts)):
+        assert (shown, Shown(shown).links) == (shown, [])
+        assert (shown, Shown(f"(see {shown})").links) == (shown, [])
 
 
 def test_a_slash_that_is_none_does_not_hide_the_host():
