@@ -65,6 +65,8 @@ def stored(facts: Sequence[Fact]) -> str:
 
 def facts_of(uid: int, text: str | None, verified: str | None) -> list[Fact]:
     """The facts of a user, from FIELDS. A bad value is skipped."""
+    if text is None:  # as of most people
+        return []
     since, pairs = _verified_of(uid, verified), _parsed(uid, text)
     good = [
         pair

@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOB_FIRST}",
         "timeline/posts/delivery.py",
-        "        look = self._list(uid, pid, {pid: now})\n",
-        "        job.done()\n        look = self._list(uid, pid, {pid: now})\n",
+        "        look, by_tags = self._list(uid, pid, {pid: now})\n",
+        "        job.done()\n        look, by_tags = self._list(uid, pid, {pid: now})\n",
         ("tests/protocols/test_crashes.py::test_a_post",),
     ),
     Mutant(

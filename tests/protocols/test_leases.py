@@ -16,6 +16,7 @@ from accounts.community.answers import Answers
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.community.site_words import SiteWords
+from accounts.facts.facts import Fact, Facts
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
@@ -140,6 +141,12 @@ def answer_under_a_tombstone(store, raw):
     return lambda: Posts(store).delete(CAROL, second)
 
 
+def linked(store, raw):
+    """The address is for examples alone, so no worker asks it."""
+    facts = [Fact("Web", "https://192.0.2.1/")]
+    return lambda: Facts(store).save(User(ALICE, "alice"), "", "", facts, "https://retwis.example/@alice/")
+
+
 def for_many(work):
     """What a worker brings to the followers."""
 
@@ -170,6 +177,7 @@ WRITES = {
     "an approval": answered(lambda answers, at: answers.approve("dora", at, CAROL)),
     "a refusal": answered(lambda answers, at: answers.refuse("dora", at, CAROL, "No")),
     "a name": lambda s, raw: lambda: NameIndex(s).edit(User(ALICE, "alice"), "Ann", "Me"),
+    "links on a profile": linked,
     "a password": lambda s, raw: lambda: Sessions(s).change_password(ALICE, "another hash"),
     "a logout everywhere": lambda s, raw: lambda: Sessions(s).end_all(ALICE),
     "an old password": logged_in_with_an_old_hash,

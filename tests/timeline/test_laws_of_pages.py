@@ -54,6 +54,8 @@ def may_name(state, viewer, name, path):
         return "a feed is what a visitor sees; the others tell sid whom they hide, and what they have kept"
     if state == "sid mutes zed" and (own_page or name in ("compose", "followers", "following")):
         return "sid has asked for it, or can unfollow there"
+    if state == "sid blocks zed" and own_page:
+        return "the address names zed; the page says that sid blocks them, and leads to where sid can unblock"
     if state in BLOCKS and own_page and not name.startswith(("post", "quotes", "history", "likes", "reposts")):
         return "sid can unblock and report there"
     return None

@@ -53,7 +53,7 @@ class FirstStepsForm(ProfileForm):
         help_text=format_lazy(gettext_lazy("Up to {number} characters"), number=LONGEST_POST),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
-    token = forms.CharField(required=False, validators=[valid_token])
+    token = forms.CharField(required=False, widget=forms.HiddenInput, validators=[valid_token])
 
     def clean_follow(self) -> Chosen:
         """Without what is no name or tag, and at most as many as the page offers."""

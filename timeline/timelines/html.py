@@ -232,7 +232,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
         counts=numbers_of(owner, found.numbers, by),
         bio=html_of(bio, by.language),
-        facts=_facts(found.about.facts, by.language),
+        facts=_facts(found.about.facts, by.language) if found.about.facts else NOTHING,
         joined=join_date(found.about.joined, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,

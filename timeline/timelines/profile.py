@@ -30,7 +30,7 @@ from timeline.posts.reading.post_reader import (
     ask_foreseen,
     ask_latest_acted,
 )
-from timeline.posts.reading.records import Record, cached_records
+from timeline.posts.reading.records import cached_records
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer
@@ -147,22 +147,18 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
 def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
     read at first: one more than a page has tells that there are older ones."""
-    left = pids
+    left, to_everyone = pids, (None, uid)
     for looked_at in (pids[: POSTS_A_PAGE + 1], pids):  # the first are enough where all of them are posts of the tab
         known = cached_records(looked_at)
-        others = {pid for pid, one in known.items() if not _belongs(tab, uid, one)}
+        if tab is Tab.POSTS:
+            others = {pid for pid, one in known.items() if one.links.reply_to_user not in to_everyone}
+        else:
+            others = {pid for pid, one in known.items() if one.links.repost_of is not None}
         left = [pid for pid in pids if pid not in others] if others else pids
         page = left[: POSTS_A_PAGE + 1]
         if known.keys() >= {*page}:
             return left, len(page)
     return left, POSTS_A_PAGE + SPARE
-
-
-def _belongs(tab: Tab, uid: int, post: Record) -> bool:
-    """Whether a post that stands in `updates:<uid>` is one of the tab."""
-    if tab is Tab.POSTS:
-        return post.links.reply_to_user in (None, uid)
-    return post.links.repost_of is None
 
 
 class Profiles:

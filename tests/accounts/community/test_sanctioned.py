@@ -83,7 +83,7 @@ def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
 
 
 def test_the_banner_says_until_when(frozen, store):
-    assert "It ends on 2096-10-02." in frozen.get("/").content.decode()
+    assert "It ends on 2 October 2096." in frozen.get("/").content.decode()
     Sanctions(store).impose(BOB, State.FROZEN, "insults")
     assert "It lasts until the moderators end it." in frozen.get("/").content.decode()
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.facts.facts import Fact, Facts
 from accounts.joining.invitations import Invitations
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
@@ -25,7 +27,8 @@ from timeline.moderation.reports import Action, Deciding, Decision
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Bookmarks, Follows, Likes
+from timeline.relations.home_tags import HomeTags
+from timeline.relations.relations import Bookmarks, Follows, Likes, TagFollows
 from timeline.search.index import Indexing
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
@@ -124,6 +127,11 @@ def opened_world(chromium, site, real_server):
     for login in [rapunzel, other, crowd[0]]:
         viewer = Viewer(store, login.secret).require_user()
         NameIndex(store).edit(viewer, LONG_DISPLAY_NAME, f"{BODIES[2][:120]} אבג")
+    facts = [Fact("Web", f"https://192.0.2.1/{LONGEST_WORD[:150]}"), Fact("Pronouns", "she/her")]
+    Facts(store).save(Viewer(store, rapunzel.secret).require_user(), LONG_DISPLAY_NAME, BODIES[0], facts, "")
+    TagFollows(store).follow(admin.user.uid, "bread")
+    HomeTags(store).add(admin.user.uid, "bread")
+    StaffNotes(store).add(rapunzel.user.uid, admin.user.uid, LONGEST_WORD)
     left = register(store, "Leaver")
     AccountDeletion(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")

@@ -43,6 +43,7 @@ def add_orphans(raw):
     raw.hset("skeletons", "ghost", 98)
     refused = Application("erik", "argon2$hash", "why", LONG_AGO, refused=LONG_AGO)
     raw.hset("applications", "erik", stored_application(refused))
+    raw.zadd("applicants", {"frida": LONG_AGO})
     raw.hset("invites:1", f"1-{LONG_AGO}-abc", 1)
     raw.hset("invites:99", "99-4000000000-abc", 1)
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
@@ -85,6 +86,7 @@ invitations by users who are gone: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
+entries about applications that do not wait: 1 found, {1}
 refusals that are over: 1 found, {1}
 invitations that have ended: 1 found, {1}
 likes of posts that do not exist: 1 found, {1}

@@ -96,7 +96,7 @@ COSTS_BEHIND_A_PROXY = {
 
 # The same where staff has something to do, and something is imposed on alice and carol.
 COSTS_OF_STAFF = {
-    ("/", "a moderator"): ((3, 38), (5, 40)),  # an empty home, which looks for people to follow
+    ("/", "a moderator"): ((3, 39), (5, 41)),  # an empty home, which looks for people to follow
     ("/moderation/", "a moderator"): ((7, 14), (9, 16)),
     ("/moderation/?before=9", "a moderator"): ((4, 11), (6, 13)),
     ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 10), (6, 12)),

@@ -79,8 +79,8 @@ def test_a_line_says_how_a_post_concerns_the_viewer_and_new_ones_stand_out(brows
     raw.hset("user:2", "noticed", LONG_AGO)
     lines = re.findall(r'<div class="(by-post[^"]*)">\s*<p class="deed">(.*?)</p>', page(browser(bob)), re.DOTALL)
     assert [(looks, re.sub("<[^>]*>", "", says).strip()) for looks, says in lines] == [
-        ("by-post new", "Alice replied to you"),
-        ("by-post", "Alice mentioned you"),
+        ("by-post new", "@Alice replied to you"),
+        ("by-post", "@Alice mentioned you"),
     ]
     raw.zadd("notices:2", {f"quote:{quote}:1": LONG_AGO + 2})
     raw.zrem("notices:2", f"reply:{quote}:1")

@@ -70,6 +70,7 @@ page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
 views.Threads.page = lambda self, viewer, name, pid, after: page
 request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
 request.viewer = Viewer(None, "")
+request.LANGUAGE_CODE = "en"
 request.viewer._site = DEFAULT
 print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
 """

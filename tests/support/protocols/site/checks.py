@@ -210,7 +210,7 @@ class SiteChecks(RuleBasedStateMachine):
         expected = self.model.profile(viewer, person.uid, before, with_replies)
         self._check_listing(viewer, pages, pagination.POSTS_A_PAGE, expected, page_of=person.uid)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
-        assert {(page.person, page.counts, page.relation) for page in pages} == {about}
+        assert {(page.person, page.numbers.follows, page.relation) for page in pages} == {about}
 
     def missing_user_error(self, name):
         """The error for a name that no account has."""
