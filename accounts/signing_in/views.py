@@ -86,7 +86,7 @@ def _add_error_of_name(form: RegisterForm, joining: Joining) -> None:
 def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
     if login is None:
         return done(request, _("Thank you. Log in later to see whether you can join."), "login")
-    text = _("Welcome, %(name)s! Write your first post, or find people to follow.")
+    text = _("Welcome, %(name)s!")
     messages.success(request, text % {"name": login.user.username})
     log_account_event(request, "registered", login.user)
     return begin_session(request, Verified(login.user), reverse(first_page()))

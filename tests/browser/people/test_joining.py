@@ -45,7 +45,7 @@ def answer(page, name, button):
     form = page.get_by_role("main").locator("form").filter(has_text=f"@{name}")
     expect(form.get_by_text(WHY)).to_be_visible()
     if button == "Refuse":
-        form.get_by_label("Reason of a refusal").fill("We know no bob")
+        form.get_by_label("Reason for a refusal").fill("We know no bob")
     form.get_by_role("button", name=button).click()
 
 
