@@ -27,6 +27,7 @@ WRONG = {
     "EXPLORE": ("nope",),
     "HTTPS": ("ja", "https"),
     "INSPECT": ("all",),
+    "LINK_CHECKS": ("maybe",),
     "LOG_FORMAT": ("xml",),
     "LOG_LEVEL": ("info",),
     "METRICS_HOST": ("http://127.0.0.1", "a b"),

@@ -56,7 +56,7 @@ class _Forms(HTMLParser):
                 self.buttons[attributes["formaction"]] = attributes["form"]
             else:
                 self.found[attributes["formaction"]] = self._fields
-        elif tag == "input":
+        elif tag == "input" and "name" in attributes:
             self._fields[attributes["name"]] = attributes.get("value", "")
         elif tag == "textarea":
             self._textarea = attributes["name"]
