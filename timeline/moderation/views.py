@@ -26,7 +26,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
-from retwis_site.rendering.dates import moment
+from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
@@ -318,8 +318,11 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             if not link:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
-    state = in_words(record.standing.imposed.state) if record.standing is not None else ""
-    context: dict[str, Any] = {"record": record, "state": state, "link": link, "before": before}
+    imposed = record.standing.imposed if record.standing is not None else None
+    state = in_words(imposed.state) if imposed is not None else ""
+    until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
+    context: dict[str, Any] = {"record": record, "state": state, "until": until}
+    context |= {"link": link, "before": before}
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)

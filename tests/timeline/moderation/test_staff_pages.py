@@ -175,6 +175,7 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     staff.post(address, {"act": "sanction", "action": "hidden", "days": "1", "reason": "Ads"})
     assert raw.hget("user:2", "state") == "hidden"
     assert int(raw.hget("user:2", "state_until")) > 0
+    assert "It ends on " in staff.get(address).content.decode()
     staff.post(address, {"act": "lift", "reason": "Enough"})
     assert Sanctions(store).of(BOB) is None
     assert "Sanction lifted" in staff.get(address).content.decode()
