@@ -133,7 +133,7 @@ def test_on_a_narrow_screen_all_ways_are_there_and_nothing_is_cut(window, alice,
     page.goto("/search/")
     nothing_scrolls_sideways(page)
     links = page.get_by_role("navigation", name="Main").get_by_role("link")
-    assert links.count() == 5
+    assert links.count() == 6
     sizes = links.evaluate_all(
         "links => links.map((link) => link.getBoundingClientRect()).map((it) => [it.width, it.height])"
     )
