@@ -80,7 +80,7 @@ class Records:
 
 
 NOTE = "note"  # what a note is called as an act
-LONGEST_NOTE = 1000  # characters
+LONGEST_STAFF_NOTE = 1000  # characters
 NOTES_SHOWN = 50
 
 

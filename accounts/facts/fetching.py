@@ -31,7 +31,7 @@ PORT = 443
 _TRANSLATED = [*map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96"))]
 
 
-class Refused(Exception):
+class NotFetched(Exception):
     """The site does not ask this address, or has no answer from it."""
 
 
@@ -86,21 +86,21 @@ def links_back(link: str, profile: str) -> bool:
     """Whether the page behind a link links to the profile. False also where it cannot be read."""
     try:
         page = fetched(link, time.monotonic() + DEADLINE, resolved, connected)
-    except (Refused, OSError, ValueError, HTTPException):
+    except (NotFetched, OSError, ValueError, HTTPException):
         return False
     return any(same_page(address, profile) for address in addresses_of_me(page, link))
 
 
 def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
-    """The first LONGEST_ANSWER bytes of a page, as text. `until`: monotonic seconds. Raises Refused, OSError,
+    """The first LONGEST_ANSWER bytes of a page, as text. `until`: monotonic seconds. Raises NotFetched, OSError,
     ValueError and HTTPException."""
     parts = urlsplit(link)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.port not in (None, PORT):
-        raise Refused(link)
+        raise NotFetched(link)
     host = parts.hostname.encode("idna").decode()
     addresses = list(resolve(host))
     if not addresses or not all(map(is_public, addresses)):
-        raise Refused(host)
+        raise NotFetched(host)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
     lines = (
         f"GET {quote(target, safe=_IN_TARGET)} HTTP/1.1",
@@ -142,7 +142,7 @@ def resolved(host: str) -> list[str]:
 
 
 def connected(address: str, host: str, until: float) -> Connection:
-    """A connection to an address whose certificate is that of the name. Raises OSError, Refused."""
+    """A connection to an address whose certificate is that of the name. Raises OSError, NotFetched."""
     plain = socket.create_connection((address, PORT), timeout=_left(until))
     try:
         plain.setblocking(False)
@@ -159,15 +159,15 @@ def connected(address: str, host: str, until: float) -> Connection:
 
 
 def _left(until: float) -> float:
-    """Seconds. Raises Refused."""
+    """Seconds. Raises NotFetched."""
     left = until - time.monotonic()
     if left <= 0:
-        raise Refused("too slow")
+        raise NotFetched("too slow")
     return left
 
 
 def _wait(connection: Connection, until: float, act: Callable[[], T]) -> T:
-    """What `act` returns as soon as it need not wait. Raises Refused when that is too late."""
+    """What `act` returns as soon as it need not wait. Raises NotFetched when that is too late."""
     while True:
         _left(until)
         try:
@@ -209,11 +209,11 @@ class _Received:
 
 
 def _text_of(answer: bytes) -> str:
-    """The body of an answer of status 200, as far as it came. Raises Refused, HTTPException, ValueError."""
+    """The body of an answer of status 200, as far as it came. Raises NotFetched, HTTPException, ValueError."""
     response = HTTPResponse(cast(socket.socket, _Received(answer)))
     response.begin()
     if response.status != 200:
-        raise Refused(response.status)
+        raise NotFetched(response.status)
     try:
         body = response.read()
     except IncompleteRead as error:

@@ -199,20 +199,9 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     choices.querySelector("li:has(> .shares)").hidden = !("share" in navigator);
   };
   offerAddress(document.getElementById("more"));
-  document.addEventListener("click", async ({ target }) => {
-    const button = target.closest(".copies, .shares");
-    if (!button) return;
-    const field = button.closest("ul").querySelector(".address");
-    const url = field.querySelector("input").value;
-    if (button.matches(".shares")) return navigator.share({ url }).catch(() => {}); // the user has thought better of it
-    try {
-      await navigator.clipboard.writeText(url);
-      button.textContent = button.dataset.done;
-      announce(button.dataset.done);
-    } catch {
-      field.hidden = false; // the browser does not allow it: the user copies it by hand
-      field.querySelector("input").select();
-    }
+  document.addEventListener("click", ({ target }) => {
+    const url = target.closest(".shares")?.closest("ul").querySelector(".address input").value;
+    if (url) navigator.share({ url }).catch(() => {}); // the user has thought better of it
   });
 
   // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
@@ -444,6 +433,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
       await navigator.clipboard.writeText(textOf(element));
       return true;
     } catch {
+      element.closest("[hidden]")?.removeAttribute("hidden"); // the user sees what is selected
       if (element.select) element.select();
       else getSelection().selectAllChildren(element);
       return document.execCommand("copy");

@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.records import LONGEST_NOTE as NOTE_LENGTH
-from accounts.community.records import Records, StaffNotes
+from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.recovery.codes import ResetLinks
@@ -239,7 +238,7 @@ class DeletionForm(ReasonForm):
 
 class NoteForm(forms.Form):
     note = TextField(
-        NOTE_LENGTH,
+        LONGEST_STAFF_NOTE,
         label=gettext_lazy("Note"),
         help_text=gettext_lazy("Only staff reads it. The person is not told."),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
@@ -321,8 +320,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     imposed = record.standing.imposed if record.standing is not None else None
     state = in_words(imposed.state) if imposed is not None else ""
     until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
-    context: dict[str, Any] = {"record": record, "state": state, "until": until}
-    context |= {"link": link, "before": before}
+    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link, "before": before}
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
@@ -330,7 +328,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
-    """The forms of the page of a person, with the one that was sent."""
+    """The forms of a person's page: the form that was sent, and the others empty."""
     place = {"delete": "deletion", "note": "note"}.get(act, "form")
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from accounts.facts import fetching
-from accounts.facts.fetching import Refused, addresses_of_me, fetched, is_public, linking_back, same_page
+from accounts.facts.fetching import NotFetched, addresses_of_me, fetched, is_public, linking_back, same_page
 
 PROFILE = "https://retwis.example/@Alice/"
 PUBLIC = "93.184.215.14"
@@ -81,7 +81,7 @@ def test_one_request_goes_to_the_address_that_was_checked():
     ],
 )
 def test_other_addresses_are_not_asked(link):
-    with pytest.raises((Refused, ValueError)):
+    with pytest.raises((NotFetched, ValueError)):
         fetch(link, never)
 
 
@@ -98,19 +98,19 @@ INNER = [
 def test_no_request_reaches_the_machine_or_its_network(address):
     assert not is_public(address)
     for addresses in ((address,), (PUBLIC, address), (address, PUBLIC)):
-        with pytest.raises(Refused):
+        with pytest.raises(NotFetched):
             fetch("https://ann.example/", never, addresses=addresses)
 
 
 def test_public_addresses_are_asked():
     assert all(map(is_public, [PUBLIC, "8.8.8.8", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:8.8.8.8"]))
-    with pytest.raises(Refused):
+    with pytest.raises(NotFetched):
         fetch("https://ann.example/", never, addresses=())
 
 
 @pytest.mark.parametrize("status", ["301 Moved\r\nLocation: https://other.example/", "404 Not Found", "500 Error"])
 def test_no_redirect_is_followed_and_no_error_page_read(status):
-    with server(page(b"hello", f"HTTP/1.1 {status}")) as (connect, got), pytest.raises(Refused):
+    with server(page(b"hello", f"HTTP/1.1 {status}")) as (connect, got), pytest.raises(NotFetched):
         fetch("https://ann.example/", connect)
     assert len(got) == 2
 
@@ -123,7 +123,7 @@ def test_no_more_than_the_first_64_kilobytes_are_read():
 
 
 def test_a_body_that_drips_ends_at_the_deadline():
-    with server(page(b""), *[b"a"] * 1000, pause=0.02) as (connect, _), pytest.raises(Refused):
+    with server(page(b""), *[b"a"] * 1000, pause=0.02) as (connect, _), pytest.raises(NotFetched):
         fetch("https://ann.example/", connect, seconds=0.3)
 
 

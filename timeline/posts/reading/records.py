@@ -139,7 +139,7 @@ _made_of: Memory[int, tuple[Record, Post]] = Memory(size=5000, seconds=3600)
 
 
 def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict[int, Post]:
-    """Posts by id. One that has changed as little as its author is the same object as before."""
+    """Posts by id. A post is the same object as before while neither it nor its author has changed."""
     before, new = _made_of.some(records), {}
     found: dict[int, Post] = {}
     for pid, record in records.items():
