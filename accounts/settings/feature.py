@@ -35,6 +35,7 @@ FEATURE = Feature(
         "settings": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
+            FormField("colour", "hidden"),
             *(FormField(f"{part}_{number}", "hidden") for number in (1, 2, 3, 4) for part in ("label", "value")),
         ),
     },

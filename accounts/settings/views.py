@@ -36,12 +36,13 @@ from accounts.signing_in.sessions.entities import Device, Session, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
+from accounts.users.html import avatar
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -49,8 +50,36 @@ from retwis_site.store.rate_limits import RateLimits
 # ---- Forms
 
 
+# The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
+AUTOMATIC = "automatic"
+COLOUR_NAMES = {
+    AUTOMATIC: gettext_lazy("Automatic"),
+    "red": gettext_lazy("Red"),
+    "brown": gettext_lazy("Brown"),
+    "gold": gettext_lazy("Gold"),
+    "olive": gettext_lazy("Olive"),
+    "green": gettext_lazy("Green"),
+    "teal": gettext_lazy("Teal"),
+    "cyan": gettext_lazy("Cyan"),
+    "blue": gettext_lazy("Blue"),
+    "indigo": gettext_lazy("Indigo"),
+    "violet": gettext_lazy("Violet"),
+    "magenta": gettext_lazy("Magenta"),
+    "pink": gettext_lazy("Pink"),
+}
+
+
+class Swatch(NamedTuple):
+    """One of the colours, as the user's picture would look."""
+
+    value: str
+    name: str
+    picture: Html
+    is_chosen: bool
+
+
 class ProfileForm(forms.Form):
-    """The display name and the bio."""
+    """The display name, the bio, and the colour of the picture."""
 
     name = ShortTextField(
         LONGEST_DISPLAY_NAME,
@@ -64,6 +93,31 @@ class ProfileForm(forms.Form):
         help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
+    # Empty: a form that does not know of it leaves the choice as it is.
+    colour = forms.ChoiceField(
+        choices=COLOUR_NAMES.items(),
+        required=False,
+        label=gettext_lazy("Colour of your picture"),
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
+    )
+
+    def swatches(self, me: User) -> list[Swatch]:
+        """What the field `colour` offers to a user."""
+        chosen = self["colour"].value() or me.colour or AUTOMATIC
+        pictures = {value: avatar(me._replace(colour="" if value == AUTOMATIC else value)) for value in COLOUR_NAMES}
+        return [Swatch(value, str(COLOUR_NAMES[value]), pictures[value], value == chosen) for value in COLOUR_NAMES]
+
+    def new_colour(self, me: User) -> str | None:
+        """The colour that was chosen, as `User.colour`; None when it stays the same."""
+        chosen: str = self.cleaned_data["colour"] or me.colour
+        chosen = "" if chosen == AUTOMATIC else chosen
+        return None if chosen == me.colour else chosen
+
+    def save_colour(self, me: User) -> None:
+        """Keep the colour that was chosen; `me` as just read. One round trip; none when it stays the same."""
+        colour = self.new_colour(me)
+        if colour is not None:
+            Users(connect()).choose_colour(me.uid, colour)
 
 
 class SettingsForm(ProfileForm):
@@ -148,7 +202,7 @@ class LanguageForm(forms.Form):
 @for_forms
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """The form for the display name, the bio and the facts, with links to the other settings."""
+    """The form for the display name, the bio, the colour and the facts, with links to the other settings."""
     try:
         me, stored = stored_of(request.viewer)
     except NotSignedIn:
@@ -159,10 +213,11 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     before = facts_of(me.uid, *map(stored.get, FIELDS))
     form = SettingsForm(typed(request), before, initial={"name": me.name, "bio": stored.get("bio", "")})
     if not form.is_valid():
-        return form_page(request, "accounts/settings/settings.html", {"form": form})
+        return form_page(request, "accounts/settings/settings.html", {"form": form, "swatches": form.swatches(me)})
     RateLimits(connect()).count(EDITS, str(me.uid))
     profile = origin_of(request) + reverse("profile", args=[me.username])
     Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
+    form.save_colour(me)
     return done(request, _("Saved."), "settings")
 
 

@@ -189,7 +189,7 @@ def session(viewer: Checked, here: str, language: str) -> Html:
         staff=("waited for" if waiting else "idle") if viewer.is_staff else "",
         waiting=shown_number(waiting),
         at=at(user.username),
-        avatar=avatar(user.uid, user.shown_name),
+        avatar=avatar(user),
         shown_name=user.shown_name,
         isolated_name=isolated(user),
     )

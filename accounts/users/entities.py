@@ -47,6 +47,7 @@ class User(NamedTuple):
     username: str  # as typed at registration
     name: str = ""  # the display name; empty when none is set
     state: State = State.NONE  # never SUSPENDED: such a user is not found
+    colour: str = ""  # one of COLOURS; empty: it follows from the uid
 
     @property
     def is_authenticated(self) -> bool:

@@ -9,14 +9,16 @@ from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import Fragment, Html, escaped
+from retwis_site.store.kinds import COLOURS
 
-# ---- A picture for each user: a shape in two hues, which follow from the uid, and the initials of the shown name.
+# ---- A picture for each user: a shape in two hues, and the initials of the shown name. The shape and the hues follow
+# from the uid, but for a ground that the user has chosen.
 #
 # Some 60 bytes of HTML that name the hues and the shape; `retwis.css` draws them. It takes nothing else from users than
 # letters and digits, which need no escaping.
 
 
-GROUNDS = SHADES = SHAPES = 12  # how many the stylesheet has: `.g0` to `.g11`, `.s0` to `.s11`, `.f0` to `.f11`
+GROUNDS = SHADES = SHAPES = len(COLOURS)  # the stylesheet has as many: `.g0` to `.g11`, `.s0` on, `.f0` on
 
 NUMBER = GROUNDS * (SHADES - 1) * SHAPES  # a shade has another hue than its ground
 _STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
@@ -26,13 +28,16 @@ _INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 
 @lru_cache(maxsize=5000)
-def avatar(uid: int, name: str) -> Html:
-    """The user's picture, `<span class="avatar ...">`. `name`: as it is shown. The shape and the hues of two users are
+def avatar(user: User) -> Html:
+    """The user's picture, `<span class="avatar ...">`. Of two users without a chosen colour, the shape and the hues are
     the same only when their uids differ by a multiple of NUMBER."""
-    rest, ground = divmod(uid * _STRIDE % NUMBER, GROUNDS)
+    rest, ground = divmod(user.uid * _STRIDE % NUMBER, GROUNDS)
+    if user.colour:
+        ground = COLOURS.index(user.colour)
     shape, hue = divmod(rest, SHADES - 1)
     shade = (ground + 1 + hue) % SHADES
-    return Html(f'<span class="avatar g{ground} s{shade} f{shape}" aria-hidden="true">{initials(name)}</span>')
+    letters = initials(user.shown_name)
+    return Html(f'<span class="avatar g{ground} s{shade} f{shape}" aria-hidden="true">{letters}</span>')
 
 
 def initials(name: str) -> str:
@@ -63,7 +68,7 @@ def name_of(person: User, language: str) -> Html:
 
 def person(user: User, language: str) -> dict[str, Any]:
     """The slots of a person: the picture, the username in addresses, and the name."""
-    return {"avatar": avatar(user.uid, user.shown_name), "at": at(user.username), "name": name_of(user, language)}
+    return {"avatar": avatar(user), "at": at(user.username), "name": name_of(user, language)}
 
 
 def titled(user: User) -> dict[str, Any]:

@@ -59,6 +59,10 @@ user = OfId(
         Field("name", says="display name", shown=EVERYONE),
         Field("bio", shown=EVERYONE),
         Field(
+            "colour", COLOUR, "of the picture, such as `red`; without it, it follows from the uid", EVERYONE,
+            line="colour user colour",
+        ),
+        Field(
             "facts", TEXT, "of the profile: JSON, a list of pairs of a label and a text or link", EVERYONE,
             line="facts user facts",
         ),

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
-from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
 from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
@@ -76,7 +76,7 @@ def _encoded(lines: Iterable[Line]) -> bytes:
 AT_ONCE = 500  # posts of a chunk
 
 FIELDS = {
-    "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
+    "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT, "colour": OPTIONAL_TEXT},
     "following": {"username": NAME},
     "follower": {},
     "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},

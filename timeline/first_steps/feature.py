@@ -12,6 +12,7 @@ FEATURE = Feature(
         "first_steps": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
+            FormField("colour", "hidden"),
             FormField("follow", "hidden"),
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),

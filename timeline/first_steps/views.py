@@ -75,17 +75,19 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     if form.is_valid() and _taken(me, stored.get("bio", ""), form):
         return done(request, _("Saved."), "recovery")
     offer = offered_to(connect(), me.uid)
-    people = [(one, avatar(one.user.uid, one.user.shown_name)) for one in offer.people]
-    context = {"form": form, "tags": offer.tags, "people": people, "chosen": form["follow"].value() or ()}
-    return form_page(request, "timeline/first_steps/first_steps.html", {**context, "token": new_token()})
+    people = [(one, avatar(one.user)) for one in offer.people]
+    context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
+    context |= {"chosen": form["follow"].value() or (), "token": new_token()}
+    return form_page(request, "timeline/first_steps/first_steps.html", context)
 
 
 def _taken(me: User, bio: str, form: FirstStepsForm) -> bool:
     """Whether all steps are taken; else the form has an error."""
     given, limits, who = form.cleaned_data, RateLimits(connect()), str(me.uid)
-    if (given["name"], given["bio"]) != (me.name, bio):
+    if (given["name"], given["bio"]) != (me.name, bio) or form.new_colour(me) is not None:
         limits.count(EDITS, who)
         NameIndex(connect()).edit(me, given["name"], given["bio"])
+        form.save_colour(me)
     chosen: Chosen = given["follow"]
     for _one in (*chosen.names, *chosen.tags):
         limits.count(FOLLOWS, who)

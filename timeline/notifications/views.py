@@ -101,7 +101,7 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         by.language,
         kind=item.group.kind,
         is_new=item.group.place.score > read,
-        avatars=joined(avatar(user.uid, user.shown_name) for user in item.people),
+        avatars=joined(map(avatar, item.people)),
         sentence=_sentence(item, by.language),
         own_at=at(item.post.author.username) if item.post is not None else "",
         pid=item.group.what,

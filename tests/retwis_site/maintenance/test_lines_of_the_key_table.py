@@ -16,6 +16,7 @@ BAD = {  # by type: what holds nothing but bad values
     "follow": lambda raw: raw.zadd("following:1", NOT_AN_ID),
     "follow_tag": lambda raw: raw.zadd("tags_of:1", {"": 1}),
     "home_tag": lambda raw: raw.zadd("home_tags:1", {"": 1}),
+    "colour": lambda raw: raw.hset("user:1", "colour", "x"),
     "facts": lambda raw: raw.hset("user:1", "facts", ""),
     "verified_links": lambda raw: raw.hset("user:1", "verified_links", ""),
     "pin": lambda raw: raw.hset("user:1", "pinned", "x"),

@@ -42,7 +42,7 @@ def site(store, raw, alice, bob, carol):
     deleted = publish(raw, store, alice, "Not for long")
     Posts(store).delete(1, deleted)
     publish(raw, store, bob, "By bob")
-    raw.hset("user:1", mapping={"name": "Alice L.", "bio": 'I fell. \u2028 <b>"', "language": "en"})
+    raw.hset("user:1", mapping={"name": "Alice L.", "bio": 'I fell. \u2028 <b>"', "language": "en", "colour": "red"})
     raw.hset("user:1", "facts", '[["Web", "https://alice.example/"]]')
     raw.hset("user:1", "verified_links", f'{{"https://alice.example/": {LONG_AGO}}}')
     raw.zadd("users_by_time", {"Alice": LONG_AGO})
@@ -99,6 +99,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "name": "Alice L.",
             "bio": 'I fell. \u2028 <b>"',
             "language": "en",
+            "colour": "red",
             "registered": "2023-11-14T22:13:20Z",
             "address": "http://testserver/@Alice/",
         },

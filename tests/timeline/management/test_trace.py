@@ -141,7 +141,7 @@ alice posts 'hello': 13 round trips, 32 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
-      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      HMGET user:1 username name deleted colour state state_until role state_…  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
       ZCARD notices:1                                                           O(1)         inbox.ask_new
    3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
@@ -199,12 +199,12 @@ alice follows bob: 12 round trips, 54 commands
    1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         Viewer.ask
-      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      HMGET user:1 username name deleted colour state state_until role state_…  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
       ZCARD notices:1                                                           O(1)         inbox.ask_new
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
-      HMGET user:2 username name deleted state state_until                      O(N)         viewer._about
+      HMGET user:2 username name deleted colour state state_until               O(N)         viewer._about
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
    5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow
