@@ -160,8 +160,8 @@ def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 ACTIONS = {
     Action.DISMISS: gettext_lazy("Nothing"),
     Action.WARN: gettext_lazy("Warn them"),
-    Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
-    Action.HIDE: gettext_lazy("Hide: only their followers see them"),
+    Action.FREEZE: gettext_lazy("Freeze: they can only read"),
+    Action.HIDE: gettext_lazy("Hide: only followers see them"),
     Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
 }
 FOR_DAYS = (

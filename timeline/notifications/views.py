@@ -36,7 +36,6 @@ from timeline.notifications.repository import (
 from timeline.people.lists import Cursor, choice, cursor
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
-from timeline.timelines.html import STOPPED
 
 Told = Literal["reporter", "reported"]
 
@@ -58,6 +57,7 @@ SENTENCE = Fragment(
     "timeline/notifications/_sentence.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2)}
 )
 BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
+STOPPED = Fragment("timeline/notifications/_stopped.html")
 DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
 
 

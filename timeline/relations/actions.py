@@ -34,6 +34,7 @@ class MuteForm(forms.Form):
     what = forms.ChoiceField(
         choices=((ALL, gettext_lazy("everything")), (REPOSTS, gettext_lazy("only reposts"))), initial=ALL
     )
+    hours = forms.ChoiceField(choices=[("1", "1")], required=False)
     days = forms.ChoiceField(choices=FOR_DAYS, required=False)
 
     @property
@@ -41,9 +42,12 @@ class MuteForm(forms.Form):
         return bool(self.cleaned_data["what"] == REPOSTS)
 
     @property
-    def number_of_days(self) -> int | None:
-        """None: for ever."""
-        return int(self.cleaned_data["days"]) if self.cleaned_data["days"] else None
+    def until(self) -> float:
+        """In unix seconds; FOREVER without an end."""
+        hours, days = self.cleaned_data["hours"], self.cleaned_data["days"]
+        if hours:
+            return in_days(int(hours) / 24)
+        return in_days(int(days)) if days else FOREVER
 
 
 # ---- Views
@@ -115,12 +119,11 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         messages.error(request, _("You cannot mute yourself."))
         return HttpResponseRedirect(page_of_form(request))
     _count(BLOCKS, me)
-    until = FOREVER if form.number_of_days is None else in_days(form.number_of_days)
     if form.only_reposts:
-        Mutes(connect()).mute_reposts(me.uid, person.uid, until)
+        Mutes(connect()).mute_reposts(me.uid, person.uid, form.until)
         text = _("You no longer see reposts by %(name)s.")
     else:
-        Mutes(connect()).mute(me.uid, person.uid, until)
+        Mutes(connect()).mute(me.uid, person.uid, form.until)
         text = _("You no longer see posts by %(name)s. They are not told.")
     messages.success(request, text % {"name": person.username})
     return HttpResponseRedirect(page_of_form(request))

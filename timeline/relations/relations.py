@@ -343,7 +343,7 @@ MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, scores=Score
 MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD)
 
 
-def in_days(days: int) -> float:
+def in_days(days: float) -> float:
     """The unix second in which a mute of so many days ends."""
     return time.time() // 1 + days * A_DAY
 
