@@ -244,8 +244,9 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
 
 
 def _composer_of_profile(request: RetwisRequest, found: ProfilePage, by: Rendering) -> Html:
-    """On the profile of another, a post is written to them; to no one whom the viewer blocks."""
-    if found.relation.hiding.blocks.mine:
+    """On the profile of another, a post is written to them; to no one whom the viewer blocks or mutes."""
+    hiding = found.relation.hiding
+    if hiding.blocks.mine or hiding.muted:
         return NOTHING
     return composer(request, by, begins="" if found.relation.is_me else f"@{found.person.username}")
 
