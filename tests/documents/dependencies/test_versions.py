@@ -39,7 +39,7 @@ def commands_of(script):
 
 
 def test_ci_runs_the_oldest_and_the_newest_and_the_nightly_run_all():
-    assert {"make lint", "make test", "make test-topologies", "make sbom", "make audit"} <= commands_of("run")
+    assert {"lint", "test", "test-topologies", "sbom", "audit"} <= set(" ".join(commands_of("run")).split())
     assert {"make test-servers", "make test-cluster", "make test-python EXAMPLES=all"} <= commands_of("nightly")
     [some] = [command for command in commands_of("run") if command.startswith("make test-servers")]
     by_age = sorted(name for name in other_servers() if name.startswith("redis"))
