@@ -1,7 +1,7 @@
 """Home timelines: the posts of a user, of the people they follow, and with the tags they have chosen, from a cached
 list."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
@@ -42,17 +42,18 @@ class Homes:
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit;
-        else two. One more while the author of a post is not cached, one when the page shows something new, and one a
-        day to renew the list. At most seven more where ids are dead, or where the list ends and its sources are
-        merged, however long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
+        One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit,
+        and so are the authors for a viewer who follows many; else two. One more while the author of a post is not
+        cached, one when the page shows something new, and one a day to renew the list. At most seven more where ids
+        are dead, or where the list ends and its sources are merged, however long the history. A missing list costs
+        three to six to rebuild. Raises NotSignedIn.
         """
         owner, (head, counts, shown, chosen, acted, foreseen) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 self.list_of(me).ask_page(pipe, before),
                 ask_follow_counts(pipe, me),
                 pipe.hget(keys.user(me), "seen"),
-                _ask_chosen(pipe, me),
+                _ask_chosen(pipe, me, _needed(me, before).followed),
                 ask_latest_acted(pipe, me, Where.HOME),
                 ask_foreseen(pipe, me, _needed(me, before)),
             )
@@ -61,17 +62,17 @@ class Homes:
         sources, timeline = HomeSources(self._store, me, chosen), self.list_of(me)
         content = timeline.page(head, before, sources.newest)
         listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        rules = [PostsOfFollowed(me, *sources.chosen)]
+        rule = PostsOfFollowed(me, *sources.chosen)
         at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
         reader = PostReader(
-            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
+            self._store, owner, [rule], acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
         )
         filled = fill(listed, POSTS_A_PAGE, reader.read, SPARE)
         timeline.remove_dead(filled.dead)
         page = _page(sources, filled, content.complete_down_to, before, reader.read)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None:
-            _last_needed.put(me, reader.needed)
+            _last_needed.put(me, reader.needed._replace(followed=(*rule.followed.others,)))
             if newest:
                 self._write_seen(me, newest, seen)
         hidden = acted.hidden.blocked_or_muted
@@ -164,8 +165,9 @@ class Chosen(NamedTuple):
 NOTHING_READ = Chosen(NO_FOLLOWED_READ, frozenset())
 
 
-def _ask_chosen(pipe: Pipe, me: int) -> Result[Chosen]:
-    followed, tags = ask_latest_followed(pipe, me), ask_home_tags(pipe, me)
+def _ask_chosen(pipe: Pipe, me: int, others: Collection[int] = ()) -> Result[Chosen]:
+    """`others`: as for `ask_latest_followed`."""
+    followed, tags = ask_latest_followed(pipe, me, others), ask_home_tags(pipe, me)
     return Result(lambda: Chosen(followed.value, tags.value))
 
 

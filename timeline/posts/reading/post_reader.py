@@ -182,6 +182,7 @@ class Needed(NamedTuple):
     posts: tuple[int, ...] = ()  # the viewer's own, which are never cached, and others that are not cached now
     acted: tuple[int, ...] = ()  # posts of which the latest likes and reposts did not say all
     people: tuple[int, ...] = ()  # whom the posts name
+    followed: tuple[int, ...] = ()  # of whom the latest follows did not say whether the viewer follows them
 
 
 class Foreseen(NamedTuple):
@@ -198,8 +199,8 @@ NOTHING_FORESEEN = Foreseen({}, frozenset(), {}, {})
 
 def ask_foreseen(pipe: Pipe, me: int | None, needed: Needed) -> Result[Foreseen]:
     """A command for each post, for each person who is not cached, and three for what the viewer has done."""
-    posts, acted, people = needed
-    if not any(needed):
+    posts, acted, people, _ = needed
+    if not (posts or acted or people):
         return Result(lambda: NOTHING_FORESEEN)
     asked_fields, asked_people = ask_fields(pipe, posts), ask_people(pipe, people)
     asked_acted = ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
@@ -458,7 +459,7 @@ class _Parts:
             new = records_of({pid: self.fields[pid] for pid in unread})
             self._records |= new
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-            me, (own, acted, _) = self._reader.me, self._reader.needed
+            me, (own, acted, *_) = self._reader.me, self._reader.needed
             mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
             self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
         if self._asked_people is not None:

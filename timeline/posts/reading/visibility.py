@@ -300,17 +300,17 @@ class PostsOfFollowed:
         """`latest`, and the chosen `tags`: what this request has read."""
         self.asks = not latest.are_all
         self._me = me
-        self._followed = FollowedPeople(me, latest)
+        self.followed = FollowedPeople(me, latest)
         self._tags = tags
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self._followed.ask(pipe, people - {self._me})
+        self.followed.ask(pipe, people - {self._me})
 
     def visible(self, posts: list[Post]) -> list[Post]:
         authors = [post.author.uid for post in posts]
         answered = [post.links.reply_to_user for post in posts]
         people = {*authors, *filter(None, answered)}
-        read = {None, self._me, *self._followed.among(people)}
+        read = {None, self._me, *self.followed.among(people)}
         if people <= read:
             return posts
         return [
