@@ -60,7 +60,7 @@ def made_whole(post: Post, seen: Mapping[int, Post], people: Mapping[int, User],
     links = post.links
     answered = None if links.reply_to_user in hidden else people.get(links.reply_to_user or 0)
     quoted = _as_quoted(seen.get(links.quote) if links.quote else None, people)
-    return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
+    return post.within(Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
 
 
 def _as_quoted(post: Post | None, people: Mapping[int, User]) -> Post | None:
@@ -69,7 +69,7 @@ def _as_quoted(post: Post | None, people: Mapping[int, User]) -> Post | None:
         return None
     if post.links.mentions is None and post.context is NO_CONTEXT:
         return post
-    return post._replace(context=Context(mentioned=_names_of(post.links.mentions, people)))
+    return post.within(Context(mentioned=_names_of(post.links.mentions, people)))
 
 
 def _names_of(mentions: tuple[int, ...] | None, people: Mapping[int, User]) -> frozenset[str] | None:
@@ -357,7 +357,7 @@ class PostReader:
 def _in_list(post: Post, entry: int, acted: Acted, reposted_by: Iterable[User]) -> Post:
     """A post with what the viewer has done, and with those who repost it. `entry`: its id in the list."""
     listed = None if entry == post.pid else entry
-    return post._replace(context=post.context._replace(acted=acted, listed=listed, reposted_by=tuple(reposted_by)))
+    return post.within(Context(acted, listed, tuple(reposted_by), *post.context[3:]))
 
 
 class Found(NamedTuple):

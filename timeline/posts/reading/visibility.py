@@ -262,7 +262,7 @@ class NotHidden:
         muted = self._words.folded_for(post.body)
         if muted is None and quoted is not None and not self._is_exempt(quoted):
             muted = self._words.folded_for(quoted.body)
-        return post if muted is None else post._replace(context=post.context._replace(muted=muted))
+        return post if muted is None else post.within(post.context._replace(muted=muted))
 
     def _is_exempt(self, post: Post) -> bool:
         """Whether no words are muted in a post."""
