@@ -24,14 +24,14 @@ from retwis_site.store.replies import Question, Reply, Result
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
-    FIELDS,
-    Fields,
     Record,
+    Stored,
     cached_answered,
     cached_author,
     cached_mentions,
     cached_named,
     cached_records,
+    fields_of,
     posts_of,
     records_of,
     tombstone,
@@ -188,7 +188,7 @@ class Needed(NamedTuple):
 class Foreseen(NamedTuple):
     """What `Needed` says, read in the first round trip of a page."""
 
-    fields: Mapping[int, Fields]  # FIELDS of the posts, by id
+    stored: Mapping[int, Stored]  # the hashes of the posts, by id
     asked: frozenset[int]  # the posts of which all is known that the viewer has done
     acted: Mapping[int, Acted]  # by id, what that is
     people: Mapping[int, User]
@@ -202,14 +202,14 @@ def ask_foreseen(pipe: Pipe, me: int | None, needed: Needed) -> Result[Foreseen]
     posts, acted, people, _ = needed
     if not (posts or acted or people):
         return Result(lambda: NOTHING_FORESEEN)
-    asked_fields, asked_people = ask_fields(pipe, posts), ask_people(pipe, people)
+    asked_posts, asked_people = ask_stored(pipe, posts), ask_people(pipe, people)
     asked_acted = ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
-    return Result(lambda: Foreseen(asked_fields.value, frozenset(acted), asked_acted.value, asked_people.value))
+    return Result(lambda: Foreseen(asked_posts.value, frozenset(acted), asked_acted.value, asked_people.value))
 
 
-def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
-    """By id, the FIELDS of posts. A command each."""
-    asked = pipe.hmget_each(keys.post.of_each(pids), FIELDS)
+def ask_stored(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Stored]]:
+    """By id, the hashes of posts. A command each."""
+    asked = pipe.hgetall_each(keys.post.of_each(pids))
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
@@ -373,7 +373,7 @@ class Found(NamedTuple):
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
         hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
-        deleted = [tombstone(pid, self.parts.fields[pid]) for pid in self.dead]
+        deleted = [tombstone(pid, fields_of(self.parts.stored[pid])) for pid in self.dead]
         return hidden + self.parts.without_author(self.pids) + [one for one in deleted if one is not None]
 
 
@@ -384,8 +384,8 @@ class _Parts:
         self._reader = reader
         self._whole = whole
         self._cached: dict[int, Post] = {}
-        self.fields: dict[int, Fields] = {}  # of posts that are not cached
-        self._asked_fields: Result[dict[int, Fields]] | None = None
+        self.stored: dict[int, Stored] = {}  # of posts that are not cached
+        self._asked_posts: Result[dict[int, Stored]] | None = None
         self._records: dict[int, Record | None] = {}
         self._read_before: dict[int, Record] = {}  # posts that are not cached, as this process has read them last
         self.has_news = False  # whether one of the records is another than that
@@ -398,7 +398,7 @@ class _Parts:
         me, fresh = self._reader.me, self._reader.fresh
         uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
-            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.fields]
+            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
             if not pids:
                 break
             asked.update(pids)
@@ -422,7 +422,7 @@ class _Parts:
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
-        self._ask_fields(pipe, to_read)
+        self._ask_posts(pipe, to_read)
         uids -= self._uids
         self._uids |= uids
         if self._reader.asking:
@@ -433,12 +433,12 @@ class _Parts:
         self._asked_people = ask_people(pipe, unknown) if unknown else None
         self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
 
-    def _ask_fields(self, pipe: Pipe, pids: Sequence[int]) -> None:
-        foreseen = self._reader.foreseen.fields
+    def _ask_posts(self, pipe: Pipe, pids: Sequence[int]) -> None:
+        foreseen = self._reader.foreseen.stored
         if foreseen:
-            self.fields |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
+            self.stored |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
             pids = [pid for pid in pids if pid not in foreseen]
-        self._asked_fields = ask_fields(pipe, pids) if pids else None
+        self._asked_posts = ask_stored(pipe, pids) if pids else None
 
     def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
@@ -452,11 +452,11 @@ class _Parts:
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
-        if self._asked_fields is not None:
-            self.fields |= self._asked_fields.value
-        unread = self.fields.keys() - self._records.keys()
+        if self._asked_posts is not None:
+            self.stored |= self._asked_posts.value
+        unread = self.stored.keys() - self._records.keys()
         if unread or self._unknown:  # on most pages neither
-            new = records_of({pid: self.fields[pid] for pid in unread})
+            new = records_of({pid: self.stored[pid] for pid in unread})
             self._records |= new
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
             me, (own, acted, *_) = self._reader.me, self._reader.needed
@@ -473,7 +473,7 @@ class _Parts:
         named = [each for pid in pids if pid in known for each in named_by(known[pid])]
         originals = [known[pid].repost_of for pid in pids if pid in known]
         named += [each for pid in originals if pid in known for each in named_by(known[pid])]
-        posts = [pid for pid in named if pid not in self._cached and pid not in self.fields]
+        posts = [pid for pid in named if pid not in self._cached and pid not in self.stored]
         people = {uid for one in self._records.values() if one is not None for uid in people_of(one.uid, one.links)}
         return posts, list(people - self._uids)
 

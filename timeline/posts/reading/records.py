@@ -70,6 +70,13 @@ _mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
 
 
 Fields = Sequence[str | None]
+Stored = Sequence[str]  # the hash of a post: its fields and their values in turn; empty for a missing post
+
+
+def fields_of(stored: Stored) -> list[str | None]:
+    """The FIELDS of a post."""
+    found = dict(zip(stored[::2], stored[1::2], strict=True))
+    return [found.get(name) for name in FIELDS]
 
 
 class Record(NamedTuple):
@@ -115,19 +122,19 @@ def record_from(
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
 
 
-# pid -> the fields of a post as they were read last, and what they say. 4 MB.
-_as_read: Memory[int, tuple[Fields, Record | None]] = Memory(size=6000, seconds=3600)
+# pid -> the hash of a post as it was read last, and what it says. 4 MB.
+_as_read: Memory[int, tuple[Stored, Record | None]] = Memory(size=6000, seconds=3600)
 
 
-def records_of(read: Mapping[int, Fields]) -> dict[int, Record | None]:
-    """Posts by id, from their fields FIELDS, as `record_from`. A post that was not changed since it was read last is
-    the same object as then."""
+def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
+    """Posts by id, from their hashes, as `record_from`. A post that was not changed since it was read last is the same
+    object as then."""
     before, new = _as_read.some(read), {}
     found: dict[int, Record | None] = {}
-    for pid, fields in read.items():
+    for pid, stored in read.items():
         kept = before.get(pid)
-        if kept is None or kept[0] != fields:
-            kept = new[pid] = fields, record_from(pid, *fields)
+        if kept is None or kept[0] != stored:
+            kept = new[pid] = stored, record_from(pid, *fields_of(stored))
         found[pid] = kept[1]
     if new:
         _as_read.put_all(new)
