@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from math import inf
 from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS, Fact, facts_of
@@ -16,7 +17,7 @@ from retwis_site.store.cached_list import KEPT
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import begun, rest, trip
+from retwis_site.store.reading import Handle, begun, rest, trip
 from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
@@ -25,9 +26,11 @@ from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     Foreseen,
     Found,
+    LatestActed,
     Needed,
     PostReader,
     ask_foreseen,
+    ask_hidden,
     ask_latest_acted,
 )
 from timeline.posts.reading.records import cached_records
@@ -118,19 +121,23 @@ _acted_unknown: Hints[int] = Hints(1 << 16)
 NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)
 
 
-def _ask_foreseen(pipe: Pipe, me: int | None, page: tuple[int, Tab], fresh: Collection[int]) -> Result[Foreseen]:
-    """What the page most likely needs, and no post that is cached."""
+def _ask_foreseen(
+    pipe: Pipe, me: int | None, page: tuple[int, Tab], fresh: Collection[int]
+) -> tuple[Handle[LatestActed], Handle[Foreseen]]:
+    """What the viewer has done last, and what the page most likely needs, without the posts that are cached. Where the
+    latest likes and reposts most likely do not say all, each of the posts is asked about instead."""
     shown, (them, _) = _shown.get(page), page
     if shown is None:
-        return NOT_FORESEEN
+        return ask_latest_acted(pipe, me), NOT_FORESEEN
     known = cached(shown.posts)
     posts = [pid for pid in shown.posts if pid not in known or known[pid].author.uid == me or pid in fresh]
     if me is None:
-        return ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
+        return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
     up_to, compared = _acted_unknown.get(me) or 0, _compared.get((me, them))
-    acted = [pid for pid in shown.posts if pid <= up_to]
     people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
-    return ask_foreseen(pipe, me, Needed(tuple(posts), tuple(acted), people))
+    if min(shown.posts, default=inf) > up_to:
+        return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
+    return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), shown.posts, people))
 
 
 def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None:
@@ -138,7 +145,7 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
     if last is None or last.pids != pids:
         posts, people = made_of(found.existing.values())
         _shown.put(page, Shown(pids, tuple({*pids, *posts}), people))
-    if reader.me is not None and reader.needed.acted:
+    if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
             _acted_unknown.put(reader.me, newest)
@@ -190,8 +197,11 @@ class Profiles:
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
                 pipe.ask(_OWNER, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
-                ask_latest_acted(pipe, me),
-                _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
+                *(
+                    _ask_foreseen(pipe, me, (them, tab), viewer.just_changed)
+                    if before is None
+                    else (ask_latest_acted(pipe, me), NOT_FORESEEN)
+                ),
             ),
         )
         if mine and mine.between.hiding.blocks.theirs:
