@@ -154,18 +154,21 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
 def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
     read at first: one more than a page has tells that there are older ones."""
-    left, to_everyone = pids, (None, uid)
-    for looked_at in (pids[: POSTS_A_PAGE + 1], pids):  # the first are enough where all of them are posts of the tab
+    wanted, to_everyone = POSTS_A_PAGE + 1, (None, uid)
+    left: list[int] = []
+    are_known = True
+    for first in range(0, len(pids), wanted):
+        if len(left) >= wanted:  # nearly always the first few are enough
+            return left + pids[first:], wanted if are_known else POSTS_A_PAGE + SPARE
+        looked_at = pids[first : first + wanted]
         known = cached_records(looked_at)
+        are_known = are_known and len(known) == len(looked_at)
         if tab is Tab.POSTS:
             others = {pid for pid, one in known.items() if one.links.reply_to_user not in to_everyone}
         else:
             others = {pid for pid, one in known.items() if one.links.repost_of is not None}
-        left = [pid for pid in pids if pid not in others] if others else pids
-        page = left[: POSTS_A_PAGE + 1]
-        if known.keys() >= {*page}:
-            return left, len(page)
-    return left, POSTS_A_PAGE + SPARE
+        left += [pid for pid in looked_at if pid not in others] if others else looked_at
+    return left, min(len(left), wanted) if are_known else POSTS_A_PAGE + SPARE
 
 
 class Profiles:
