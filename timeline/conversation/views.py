@@ -251,7 +251,7 @@ def _author(found: ThreadPage, by: Rendering) -> Html:
         by.language,
         **person(author, by.language),
         uid=author.uid,
-        counts=listing.numbers_of(author, found.numbers, by),
+        counts=listing.numbers_of(author, found.numbers, by.language),
         button=follow_button(author, found.follows, by) if by.me not in (None, author.uid) else NOTHING,
     )
 
