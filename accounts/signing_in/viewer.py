@@ -78,8 +78,8 @@ VISITOR = Checked(Visitor())
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
-# By secret: who was signed in with it when this process checked it last. An entry has 700 bytes, so all have 1.4 MB.
-_last_checked: Memory[str, Checked] = Memory(size=2000, seconds=300)
+# By secret: who was signed in with it when this process checked it last. An entry has 600 bytes, so all have 600 KB.
+_last_checked: Memory[str, Checked] = Memory(size=1000, seconds=300)
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
 LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything

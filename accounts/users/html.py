@@ -25,7 +25,7 @@ _STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common 
 _INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=2000)
 def avatar(uid: int, name: str) -> Html:
     """The user's picture, `<span class="avatar ...">`. `name`: as it is shown. The shape and the hues of two users are
     the same only when their uids differ by a multiple of NUMBER."""
@@ -55,7 +55,7 @@ def _is_caseless(character: str) -> bool:
 NAME = Fragment("accounts/users/_name.html")
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=2000)
 def name_of(person: User, language: str) -> Html:
     """The display name and beside it `@` and the username, or these alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
@@ -82,7 +82,7 @@ def first_two(people: Sequence[User]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=2000)
 def at(username: str) -> Html:
     """The username as a part of an address, for `{% url 'profile' at %}` in a fragment."""
     return escaped(in_path(username))

@@ -99,8 +99,8 @@ SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never di
 
 NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
-# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
-_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
+# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 600 KB.
+_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=500, seconds=5)
 
 
 # ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the

@@ -270,8 +270,8 @@ NO_MARKS: Mapping[int, Marks] = {}
 
 # What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
 _cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
-# A post in a card that quotes it, by id and language, and what it was made of. Some 2 MB.
-_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
+# A post in a card that quotes it, by id and language, and what it was made of. Some 1.4 MB.
+_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=1000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -380,7 +380,7 @@ def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
     }
 
 
-@lru_cache(maxsize=2000)  # 700 bytes each
+@lru_cache(maxsize=1000)  # 900 bytes each
 def _reposted(people: Sequence[User], language: str) -> Html:
     others = len(people) - 2
     return REPOSTED.fill(
