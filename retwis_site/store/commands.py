@@ -171,6 +171,11 @@ class Commands(ABC):
         return self.send("ZADD", key, "NX", *_scored(members))
 
     @command
+    def zadd_gt(self, key: str, member: str, score: float) -> int:
+        """1 when the member is new or its score has grown; 0 when the score is not above the present one."""
+        return self.send("ZADD", key, "GT", "CH", score, member)
+
+    @command
     def zrem(self, key: str, member: str) -> int:
         return self.send("ZREM", key, member)
 

@@ -48,7 +48,11 @@ user = OfId(
         Field("prepared_password", says="`<password> <hash>`: counts for this `password`, which is of another form"),
         Field("old_password", says="until the first login: the hash of another Retwis"),
         Field("auth", says="the secret of the account"),
-        Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
+        Field(
+            "session:<secret>",
+            says="`<since (unix s)>:<generation>:<browser>:<system>` of each session; behind it `/<way>`, when it was "
+                 "not opened by a password alone",
+        ),
         Field("used:<secret>", says="the hour of its last use, unix s"),
         Field("generation", says="sessions of another one have ended"),
         Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
@@ -88,6 +92,24 @@ user = OfId(
     grows=BY_LOGINS, each=_("One key for each user"), truth=True, official=True, shown=EVERYONE,
     jobs="user:{owner} auth:{owner} name:{owner} role:{owner} sanction:{owner} appeal:{owner} answer:{owner} "
          "links:{owner}",
+)
+credentials = OfId(
+    "credentials:<uid>",
+    Hash((
+        Field("totp", says="of an authenticator app: `<since (unix s)>:<secret>`"),
+        Field("passkey:<id>", says="of each passkey, JSON: `name`, `key` (the public one), `since` (unix s)"),
+    )),
+    "what this user has beside the password. A login by password needs one of them, too, while there are any",
+    _("longer with each passkey"), truth=True, goes=True, of_unknown="second factors of unknown users",
+)
+factor_uses = OfId(
+    "factor_uses:<uid>", ZSet(TEXT, OTHER),
+    "digests of these, score = the last time step of 30 seconds of which a code was used, or the counter of a passkey. "
+    "It only grows, so no code serves twice", _("longer with each passkey"), truth=True, goes=True,
+)
+challenge = OfText(
+    "challenge:<digest>", String(USER), "a challenge to a passkey that was answered: it serves once. EX five minutes",
+    FIXED, lives=5 * MINUTE,
 )
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",
@@ -329,6 +351,7 @@ site = One(
         Field("announcement", shown=EVERYONE),
         Field("registration", says="`open`, `approval`, `invite` or `closed`", shown=EVERYONE),
         Field("invites", says="open invitations that a member may have", shown=COMMANDS),
+        Field("second_factor", says="`staff`: its pages need one", shown=COMMANDS),
         LINE_OF_LOG,
     )),
     "the site's own words; an absent or empty field has its default", BY_TEXT, truth=True, shown=EVERYONE,
