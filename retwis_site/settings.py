@@ -112,6 +112,7 @@ FEATURES = [
     "accounts.users",
     "accounts.signing_in",
     "accounts.recovery",
+    "accounts.second_factor",
     "accounts.community",
     "accounts.facts",
     "accounts.inspector",

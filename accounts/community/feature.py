@@ -56,6 +56,7 @@ FEATURE = Feature(
             FormField("contact", "text", _("Contact")),
             FormField("colour", "hidden"),
             FormField("registration", "hidden"),
+            FormField("second_factor", "hidden"),
             FormField("invites", "hidden"),
         ),
         "dismiss": (FormField("announcement", "hidden"),),

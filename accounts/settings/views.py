@@ -28,11 +28,12 @@ from accounts.signing_in.guards import (
     open_to_frozen,
     own_page,
     page_of_form,
+    sudo_required,
     take_back_all,
 )
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Device, Session, sessions_in
+from accounts.signing_in.sessions.entities import Device, Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
@@ -167,7 +168,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
 
 
 @for_passwords
-@login_required
+@sudo_required
 @never_store
 def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
@@ -179,11 +180,11 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation), reverse("home"))
+    return begin_session(request, Verified(me, generation, way=request.viewer.way), reverse("home"))
 
 
 @for_passwords
-@login_required
+@sudo_required
 @never_store
 def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
@@ -269,9 +270,19 @@ class Moment(NamedTuple):
     words: str
 
 
+WAYS = {
+    Way.PASSWORD: gettext_lazy("with a password"),
+    Way.PASSKEY: gettext_lazy("with a passkey"),
+    Way.WITH_CODE: gettext_lazy("with a password and a code"),
+    Way.WITH_PASSKEY: gettext_lazy("with a password and a passkey"),
+    Way.WITH_RECOVERY_CODE: gettext_lazy("with a password and a recovery code"),
+}
+
+
 class Row(NamedTuple):
     number: str  # of the session
     device: str  # in words
+    way: str  # how it was opened, in words
     since: Moment
     used: Moment
     is_here: bool  # the browser that asks
@@ -311,6 +322,7 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
         Row(
             session.number,
             in_words(session.device),
+            str(WAYS[session.way]),
             Moment(*moment(session.since, language)),
             Moment(*moment(session.used, language)),
             session.secret == here,
@@ -336,7 +348,7 @@ def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpR
         messages.success(request, _("You are logged out on all your devices."))
         return logged_out()
     messages.success(request, _("All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation, since=here.since), request.path)
+    return begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)
 
 
 @open_to_frozen

@@ -15,7 +15,8 @@ from typing import NamedTuple, Never, TypeVar
 
 from django.utils.crypto import constant_time_compare
 
-from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
+from accounts.signing_in.factors import ask_has_factor
+from accounts.signing_in.sessions.entities import USED, Session, Way, asked_fields, present_hour, standing, uid_in
 from accounts.users.entities import (
     AccountDeleted,
     AccountSuspended,
@@ -32,6 +33,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
@@ -62,6 +64,7 @@ class Checked(NamedTuple):
     waiting: Mapping[str, int] = {}  # what waits for staff, by the page that lists it; empty for all others
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
+    has_factor: bool = False  # a second factor; asked of staff alone
 
     @property
     def is_staff(self) -> bool:
@@ -75,6 +78,7 @@ class Checked(NamedTuple):
 
 
 VISITOR = Checked(Visitor())
+OfStaff = tuple[Mapping[str, int], bool]  # how much waits for a decision, and whether the viewer has a second factor
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
@@ -96,6 +100,7 @@ class Viewer:
         self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         self._site: Site | None = None
+        self.way = Way.PASSWORD  # how the session was opened, once the viewer is known
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
@@ -174,7 +179,7 @@ class Viewer:
                 keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *asked_fields(self.secret)]
             )
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
-            waiting = ask_waiting(pipe) if _staff.get(me) else None
+            of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
             reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
@@ -187,30 +192,29 @@ class Viewer:
             is_signed_in = session is not None or (auth is not None and constant_time_compare(auth, self.secret))
             if user is not None and is_signed_in:
                 its_role = role_of(me, role)
+                waiting, has_factor = ({}, False) if its_role is Role.MEMBER else self._of_staff(me, of_staff)
                 self._checked = Checked(
                     user,
                     {name: number.value for name, number in numbers.items()},
                     its_role,
-                    {} if its_role is Role.MEMBER else self._waiting_for(me, waiting),
+                    waiting,
                     sanction_of(me, about, reason),
                     dismissed or "",
+                    has_factor,
                 )
                 _last_checked.put(self.secret, self._checked)
                 if session is not None:
+                    self.way = session.way
                     self._note_use(me, session)
                 self.check(user)
                 return rest(pipe, reading)
             self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
-    def _waiting_for(self, me: int, asked: Result[Mapping[str, int]] | None) -> Mapping[str, int]:
-        """How much waits for the viewer as staff. One round trip when it was not asked yet."""
+    def _of_staff(self, me: int, asked: Result[OfStaff] | None) -> OfStaff:
+        """What only the pages of staff need to know of the viewer. One round trip when it was not asked yet."""
         _staff.put(me, True)
-        if asked is None:
-            pipe = self._store.pipeline()
-            asked = ask_waiting(pipe)
-            pipe.execute()
-        return asked.value
+        return answer(self._store, ask_of_staff, me) if asked is None else asked.value
 
     def _note_use(self, me: int, session: Session) -> None:
         """Write the hour in which a session is used. One round trip an hour; else none."""
@@ -272,6 +276,11 @@ class Viewer:
                 raise NoSuchUser(name)
             _uids_by_name.put(name, uid)
         return uid
+
+
+def ask_of_staff(pipe: Pipe, me: int) -> Result[OfStaff]:
+    waiting, has_factor = ask_waiting(pipe), ask_has_factor(pipe, me)
+    return Result(lambda: (waiting.value, has_factor.value))
 
 
 def last_checked(secret: str) -> Checked | None:

@@ -73,6 +73,8 @@ class Verified:
     generation: str = ""  # of the user's sessions, as read with the password
     language: str = ""  # the code of the chosen language; empty when none was chosen
     since: int | None = None  # when the password was typed, in unix seconds; None: now
+    way: str = ""  # how it was shown who it is: a `Way` of a session
+    digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
     backend: str = ""
 
 

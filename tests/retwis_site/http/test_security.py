@@ -22,7 +22,7 @@ FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
 PUBLIC = {*FEEDS, "manifest", "service_worker", "robots", "sitemap", "sitemap_part", "book_picture"}
 CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
 CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
-CONTENT_TYPES |= {"application/manifest+json"}
+CONTENT_TYPES |= {"application/manifest+json", "application/json"}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -41,7 +41,7 @@ def pages(client):
     answers = {
         url: client.get(url)
         for name, url in addresses().items()
-        if name not in {*HEALTH_CHECKS, *PUBLIC, "news", "offline"}
+        if name not in {*HEALTH_CHECKS, *PUBLIC, "news", "offline", "passkey_login"}
     }
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
@@ -211,7 +211,8 @@ def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_p
     for url, page in all_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         scripts = [script["src"] for script in page.all("script")]
-        assert scripts == ["/static/htmx.min.js", "/static/retwis.js"], url
+        passkeys = ["/static/passkeys.js"] if url[1] == "/login/" else []
+        assert scripts == ["/static/htmx.min.js", "/static/retwis.js", *passkeys], url
         assert {link["rel"] for link in page.all("link")} <= {
             "icon",
             "manifest",

@@ -46,6 +46,8 @@ def add_orphans(raw):
     raw.zadd("applicants", {"frida": LONG_AGO})
     raw.hset("invites:1", f"1-{LONG_AGO}-abc", 1)
     raw.hset("invites:99", "99-4000000000-abc", 1)
+    raw.hset("credentials:99", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXP")
+    raw.zadd("factor_uses:1", {"0" * 32: 7})
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.hset("edits:2", LONG_AGO, "Second")
     raw.lpush("posts:1", "998", "2", "998")
@@ -81,10 +83,12 @@ old passwords that were replaced: 1 found, {1}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 stale entries in skeletons: 1 found, {1}
+second factors of unknown users: 1 found, {1}
 home timelines of unknown users: 2 found, {2}
 invitations by users who are gone: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
+uses of removed second factors: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
 entries about applications that do not wait: 1 found, {1}
 refusals that are over: 1 found, {1}

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from accounts.community.log import Act
 from accounts.community.sanctions import Appeal
 from accounts.joining.applications import Application, stored_application
+from accounts.signing_in.factors import use_of
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
@@ -64,6 +65,9 @@ def add_further_edges(raw):
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
+    raw.hset("credentials:2", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+    raw.hset("credentials:2", "passkey:a1-_", f'{{"name":"Phone","key":"b2-_","since":{LONG_AGO}}}')
+    raw.zadd("factor_uses:2", {use_of("passkey:a1-_", ""): 7})
     raw.hset(
         "user:2", mapping={"facts": '[["Web", "https://b.example/"]]', "verified_links": '{"https://b.example/": 7}'}
     )

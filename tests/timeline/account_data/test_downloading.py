@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from django.http import FileResponse
 
+from accounts.signing_in.factors import CONFIRMED_COOKIE, confirmation
 from retwis_site.exceptions import StoreError
 from retwis_site.store import chunks
 from retwis_site.store.chunks import newest_first
@@ -66,6 +67,8 @@ def site(store, raw, alice, bob, carol):
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
+    raw.hset("credentials:1", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+    raw.hset("credentials:1", "passkey:a1-_", f'{{"name":"Phone","key":"b2-_","since":{LONG_AGO}}}')
     downloads.write_act_and_appeal(raw)
     downloads.write_invitations(raw)
     Memory.clear_all()
@@ -73,6 +76,7 @@ def site(store, raw, alice, bob, carol):
 
 
 def downloaded(client):
+    client.cookies[CONFIRMED_COOKIE] = confirmation(client.cookies[settings.AUTH_COOKIE].value)
     answer = client.get(URL)
     assert answer.status_code == 200
     return lines_of(b"".join(answer.streaming_content))
@@ -108,7 +112,10 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "used": "2023-11-14T23:00:00Z",
             "browser": "Firefox",
             "system": "Linux",
+            "way": "password",
         },
+        {"type": "authenticator", "since": "2023-11-14T22:13:20Z"},
+        {"type": "passkey", "name": "Phone", "since": "2023-11-14T22:13:20Z"},
         *downloads.COMMUNITY,
         {
             "type": "fact",
@@ -139,12 +146,12 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 26},
+        {"type": "end", "lines": 28},
     ]
 
 
 def test_it_has_no_secret_and_only_names_of_other_users(browser, alice, site):
-    content = b"".join(browser(alice).get(URL).streaming_content).decode()
+    content = json.dumps(downloaded(browser(alice)))
     for uid in (1, 2, 3):
         for field in ("password", "auth"):
             assert site.hget(f"user:{uid}", field) not in content
@@ -296,8 +303,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, sessions, factors, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices,
+    # settings.
+    assert len(recorded.round_trips) == 2 + 2 + 1 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 
