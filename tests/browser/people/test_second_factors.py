@@ -66,6 +66,14 @@ def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
     page.goto("/login/?next=/settings/security/")  # the list of the name's field offers the passkey, and it is taken
     said(page, f"Welcome back, {ida}.")
     fits(page, scripts=True)
+    page.context.clear_cookies(name="confirmed")  # as ten minutes later
+    person(False)
+    page.get_by_role("button", name="Remove the passkey My laptop").click()
+    expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
+    fits(page, scripts=True)
+    person(True)
+    page.get_by_role("button", name="Use a passkey").click()
+    said(page, "Confirmed. You are not asked again for ten minutes.")
     page.get_by_role("button", name="Remove the passkey My laptop").click()
     said(page, "The passkey was removed.")
 
