@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from retwis_site.store.commands import FACTS, Names
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
-from retwis_site.store.keys import idem, inspected, lease, reset, staff, throttle
+from retwis_site.store.keys import challenge, idem, inspected, lease, reset, staff, throttle
 from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
 
 HIDDEN = "•••"
@@ -37,7 +37,7 @@ def shown_key(key: str) -> str:
     begin = key.removesuffix(end)
     if kind in {lease, idem}:
         return f"{begin}{shown_job(end)}"
-    if kind in {reset, inspected}:
+    if kind in {reset, challenge, inspected}:
         return f"{begin}{HIDDEN}"
     if kind is throttle:
         limit, _, who = end.partition(":")
