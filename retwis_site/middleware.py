@@ -34,6 +34,7 @@ from retwis_site.telemetry.middleware import ObservedRequests
 View = Callable[[HttpRequest], HttpResponse]
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+POLICY = "content-security-policy"
 MOST_HOSTS = 64  # nearly all requests have the same one
 NO_QUERY = QueryDict("")  # of most addresses; to parse an empty one takes eleven calls
 
@@ -78,7 +79,11 @@ class SiteMiddleware(ObservedRequests):
             response = self._accepted(request)
         except Exception as error:
             response = response_for_exception(request, error)
-        response.headers._store.update(self._headers)
+        headers = response.headers._store
+        own = headers.get(POLICY)  # that of a picture is stricter
+        headers.update(self._headers)
+        if own is not None:
+            headers[POLICY] = own
         return response
 
     def _accepted(self, request: HttpRequest) -> HttpResponse:
@@ -165,7 +170,7 @@ class SiteMiddleware(ObservedRequests):
         if request.method not in METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]
-        queue = queue_of(request.method or "", request.path_info)
+        queue = queue_of(request.META)
         if queue is None or PLACE in request.META:
             return self._rest(request)
         with queue.place(client_address(request)) as request.META[PLACE]:

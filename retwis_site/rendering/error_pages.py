@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
-from retwis_site.features import features, frame_of_errors
+from retwis_site.features import features, frame_of_errors, is_upload
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
@@ -54,18 +54,22 @@ class Refusal(NamedTuple):
 
 
 def refusal_of_body(request: HttpRequest) -> Refusal | None:
-    """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read."""
+    """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read; of a form
+    with pictures, over LARGEST_UPLOAD."""
     if "HTTP_TRANSFER_ENCODING" in request.META:
         text = _("The request must state its length (Content-Length).")
         return Refusal(411, _("Length required"), text)
     if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
         return None
     length = _content_length(request)
-    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    has_pictures = is_upload(request.META)
+    if length > (settings.LARGEST_UPLOAD if has_pictures else settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
         text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
+        if has_pictures:
+            text = _("Your pictures are too large together, so nothing was saved. Choose fewer or smaller ones.")
         start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
         return Refusal(413, _("Too large"), text, _fields(request, start))
-    body = _read(lambda: request.body) if length else b""
+    body = _read(lambda: _body(request, length)) if length else b""
     complete = len(body) == length
     if complete and _is_readable(request):
         return None
@@ -79,6 +83,13 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         return Refusal(408, _("Too slow"), text, arrived)
     text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
     return Refusal(400, _("Incomplete form"), text, arrived)
+
+
+def _body(request: HttpRequest, length: int) -> bytes:
+    """The whole body. Django's own `body` refuses one that is longer than a form without files may be."""
+    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        request._body = request.read(length)
+    return request.body
 
 
 def _read(body: Callable[[], bytes]) -> bytes:

@@ -28,6 +28,7 @@ BY_POSTS, BY_TAGS = _("longer with each post"), _("longer with each tag")
 A_THOUSAND, TWO_THOUSAND = _("about 1000 entries at most"), _("about 2000 entries at most")
 BY_ACTS, BY_REPORTS = _("longer with each act of staff"), _("longer with each report")
 BY_WORK = _("as long as there is work to do")
+BY_PICTURES = _("longer with each picture")
 JOBS_ON_POST = "post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}"
 LINE_OF_LOG = Field("act:<id>", says="a line of the log until it is there")
 
@@ -132,6 +133,7 @@ post = OfId(
         Field("repost_of", POST, "this id is a repost and has no body", EVERYONE),
         Field("mentions", USERS, "uids", EVERYONE),
         Field("edited", TIME, "unix s of the last change", EVERYONE),
+        Field("media", says="its pictures as JSON: digest, width, height and description of each", shown=EVERYONE),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),
         Field("reposts", NUMBER, "of `reposted_by:`", EVERYONE),
         Field("replies", NUMBER, "of `replies_to:`", EVERYONE),
@@ -154,6 +156,43 @@ edits = OfId(
 idem = OfTwo(
     "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED,
     lives=DAY,
+)
+
+# ---- pictures: `<digest>` is the SHA-256 of the largest file, its first 40 hex digits
+
+media = OfText(
+    "media:<digest>", String(),
+    "a picture, a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: the same one smaller",
+    _("stays as it is"), truth=True, each=_("Some keys for each picture"),
+)
+media_info = OfText(
+    "media_info:<digest>",
+    Hash((
+        Field("width", NUMBER, "pixels", COMMANDS),
+        Field("height", NUMBER, "pixels", COMMANDS),
+        Field("bytes", NUMBER, "of all its files", COMMANDS),
+        Field("sizes", says="what the names of its files add to the digest, with spaces between", shown=COMMANDS),
+        Field("owner", USER, "who has uploaded it first", COMMANDS),
+        Field("since", TIME, "unix s", COMMANDS),
+        Field("look", says="a hash that pictures share which look nearly the same"),
+        Field("blurhash", says="its colours, for an app that waits for it"),
+        Field("going", TIME, "a worker is removing it, unix s: nobody may use it any more", COMMANDS),
+    )),
+    "what is known of a picture", FIXED, truth=True, each=_("One key for each picture"),
+)
+media_users = OfText(
+    "media_users:<digest>", ZSet(TEXT, SECONDS),
+    "what shows a picture, score = since when (unix s): `<kind>:<uid>:<id>`, such as `post:<uid>:<pid>` of a post by "
+    "this user, or `upload:<uid>:0` for a day. Without any, a worker removes the picture",
+    _("longer with each post that shows the picture"), truth=True, each=_("One key for each picture"),
+)
+media_of = OfId(
+    "media_of:<uid>", ZSet(TEXT, OTHER), "the digests of the pictures that this user has uploaded, score = bytes",
+    BY_PICTURES, truth=True, of_unknown="pictures of unknown users", jobs="picture:{member}",
+)
+media_sizes = One(
+    "media_sizes", ZSet(TEXT, OTHER), "the digests of all pictures, score = bytes", BY_PICTURES,
+    jobs="picture:{member}",
 )
 
 # ---- timelines

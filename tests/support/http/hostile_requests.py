@@ -116,6 +116,7 @@ SENSIBLE = {
     "SlugConverter": [b"people", b"pages"],
     "ChapterConverter": [b"keys-and-hashes"],
     "PathConverter": hostile_values.KEYS,
+    "PictureConverter": [b"0" * 40],
 }
 # alice and her post; a user that she can follow; a user with a strange name that she follows, and a post of that user.
 PLAIN = [

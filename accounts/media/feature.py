@@ -1,0 +1,10 @@
+"""Pictures that people upload: decoded and made small, stored in Redis, served, and removed when nothing shows them."""
+
+from accounts.media.removal import finish_picture, remove_pictures
+from retwis_site.features import Feature
+
+FEATURE = Feature(
+    urls="accounts.media.views",
+    jobs={"picture": finish_picture},
+    remove_account=remove_pictures,
+)
