@@ -7,6 +7,7 @@ crashes, hangs or takes all memory ends nothing but this one upload.
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ DIGEST = 40  # hex digits of SHA-256, which the name of a picture has
 # An arena of the allocator takes 64 MB of its addresses. No setting of the site is there, and so no secret.
 ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 DECODER = Path(__file__).with_name("decoder.py")
+
+
+is_digest = re.compile(f"[0-9a-f]{{{DIGEST}}}").fullmatch
 
 
 class Shape(Enum):

@@ -1,10 +1,12 @@
 """Pictures that people upload: decoded and made small, stored in Redis, served, and removed when nothing shows them."""
 
 from accounts.media.removal import finish_picture, remove_pictures
+from accounts.media.repository import UPLOADS
 from retwis_site.features import Feature
 
 FEATURE = Feature(
     urls="accounts.media.views",
     jobs={"picture": finish_picture},
+    limits=(UPLOADS,),
     remove_account=remove_pictures,
 )

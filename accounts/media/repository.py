@@ -18,19 +18,20 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from accounts.media.decoding import Decoded, PictureRefused
+from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
+from retwis_site.store.rate_limits import Limit, RateLimits
 from retwis_site.store.replies import Result
 
 # ---- How much memory pictures take: a sorted set has the bytes of each. To add them up would take longer with each
 # picture, so they are counted in classes: those in which an allocator rounds up memory, four for each doubling. The sum
 # is at most a fifth too large, and nearer to what the server takes than that of the bytes.
 
-CLASSES = [(4 + part) * 2**power for power in range(4, 20) for part in range(1, 5)]  # 80 bytes to 4 MB
+CLASSES = [(4 + part) * 2**power for power in range(8, 19) for part in range(1, 5)]  # 1.25 KB to 2 MB
 
 
 def ask_memory(pipe: Pipe, key: str) -> Result[int]:
@@ -125,6 +126,13 @@ UPLOAD = "upload"  # not yet shown anywhere
 UPLOAD_STAYS = 24 * 3600  # seconds
 
 
+# How often a user may upload a picture: each takes a process for some tenths of a second.
+UPLOADS = Limit(
+    *("upload", 200, 3600, "uploads"),
+    _("Too many pictures in a short time. The limit is %(times)d."),
+)
+
+
 def job_of(digest: str, uid: int) -> str:
     """The name of the job that removes an upload that nothing has come to show."""
     return f"picture:{digest}:{uid}"
@@ -136,6 +144,14 @@ class Pictures:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._outbox = Outbox(store)
+
+    def upload(self, uid: int, content: bytes, shape: Shape) -> Decoded:
+        """Decode and store what a user has uploaded. Some tenths of a second, one round trip for the rate limit and
+        those of `add`. Raises PictureRefused of each kind, TooOften."""
+        RateLimits(self._store).count(UPLOADS, str(uid))
+        picture = decoded(content, shape)
+        self.add(uid, picture)
+        return picture
 
     def add(self, uid: int, picture: Decoded) -> None:
         """Store what a user has uploaded. Without a post it stays for a day. Four round trips. Raises StoreFull,

@@ -15,7 +15,7 @@ NOTHING_ELSE = "default-src 'none'; sandbox"  # of a picture that is opened as a
 class PictureConverter:
     """A digest, and a size behind it."""
 
-    regex = f"[0-9a-f]{{{DIGEST}}}(?:-[0-9]{{2,4}})?"
+    regex = f"[0-9a-f]{{{DIGEST},64}}(?:-[0-9]{{2,4}})?"  # the slot of a fragment is longer than a digest
 
     def to_python(self, value: str) -> str:
         return value

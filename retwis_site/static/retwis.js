@@ -97,6 +97,44 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
   document.querySelector("[formaction$='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
+  // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
+  // form; its part with the pictures comes into this one.
+
+  const changePictures = async (form, button) => {
+    const before = form.querySelector(".attach");
+    before.setAttribute("aria-busy", "true");
+    const answer = await fetch(form.action, { method: "POST", body: new FormData(form, button) }).catch(() => null);
+    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const after = page && page.querySelector(".composer .attach");
+    before.removeAttribute("aria-busy");
+    if (!after) return announce(page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable);
+    before.replaceWith(after);
+    after.open = true;
+    const described = [...after.querySelectorAll("[name=alt]")];
+    (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(".attach button");
+    if (!button) return;
+    event.preventDefault();
+    changePictures(button.form, button);
+  });
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add);
+  });
+  const takePictures = (event, data) => {
+    const form = event.target.closest(".composer");
+    const field = form?.querySelector(".attach [type=file]");
+    if (!field || !data?.types.includes("Files")) return;
+    event.preventDefault(); // else the browser would leave the page and show the file
+    if (!data.files.length) return; // still dragged
+    field.files = data.files;
+    changePictures(form, form.elements.add);
+  };
+  document.addEventListener("paste", (event) => takePictures(event, event.clipboardData));
+  document.addEventListener("dragover", (event) => takePictures(event, event.dataTransfer));
+  document.addEventListener("drop", (event) => takePictures(event, event.dataTransfer));
+
   // ---- answering below a card of a list
 
   /** Open a composer below a card, or close it. Its text is kept. */

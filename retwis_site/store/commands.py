@@ -39,16 +39,6 @@ class Commands(ABC):
         return self.send("GET", key, **{NEVER_DECODE: True})
 
     @command
-    def set_bytes(self, key: str, value: bytes) -> None:
-        """Like `set`, for a string that is no text."""
-        return self.send("SET", key, value)
-
-    @command
-    def strlen(self, key: str) -> int:
-        """The bytes of a string; 0 without the key."""
-        return self.send("STRLEN", key)
-
-    @command
     def append(self, key: str, value: bytes) -> int:
         """Add bytes to the end of a string, which need not exist; returns its new length."""
         return self.send("APPEND", key, value)
@@ -59,6 +49,11 @@ class Commands(ABC):
 
     @command
     def set(self, key: str, value: str) -> None:
+        return self.send("SET", key, value)
+
+    @command
+    def set_bytes(self, key: str, value: bytes) -> None:
+        """Like `set`, for a string that is no text."""
         return self.send("SET", key, value)
 
     @command

@@ -16,7 +16,9 @@ def picture_file(colour: str = "red", size: tuple[int, int] = (900, 600), kind: 
     return file.getvalue()
 
 
-@cache
+decoded_once = cache(decoded)  # a process takes most of a second, and many tests upload the same
+
+
 def decoded_picture(colour: str = "red") -> Decoded:
-    """The same, decoded. A process takes most of a second, and many tests need a picture."""
-    return decoded(picture_file(colour), Shape.POST)
+    """The same, decoded."""
+    return decoded_once(picture_file(colour), Shape.POST)

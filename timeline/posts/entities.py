@@ -44,6 +44,38 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
+MOST_PICTURES = 4
+LONGEST_ALT = 1500  # characters of a description
+
+
+class Picture(NamedTuple):
+    """A picture of a post."""
+
+    digest: str
+    width: int = 0  # pixels; 0: not asked yet
+    height: int = 0
+    alt: str = ""  # what it shows, for people who do not see it
+
+    @property
+    def small(self) -> str:
+        """The name of the file for a card: of a small picture there is one file."""
+        return f"{self.digest}-600" if max(self.width, self.height) > 600 else self.digest
+
+
+class Media(NamedTuple):
+    """The pictures of a post."""
+
+    pictures: tuple[Picture, ...] = ()
+    sensitive: bool = False  # they are covered until the viewer asks for them
+
+    @property
+    def digests(self) -> list[str]:
+        return [picture.digest for picture in self.pictures]
+
+
+NO_MEDIA = Media()
+
+
 class Acted(NamedTuple):
     """What the viewer has done with a post."""
 
@@ -79,6 +111,7 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds of the last change
+    media: Media = NO_MEDIA
     context: Context = NO_CONTEXT
 
     @property
@@ -119,6 +152,7 @@ class NewPost:
     body: str
     reply_to: int | None = None  # the post that this one replies to
     quote: int | None = None
+    media: Media = NO_MEDIA  # of pictures that its author has uploaded
 
 
 @dataclass(frozen=True, slots=True)

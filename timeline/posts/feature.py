@@ -10,6 +10,7 @@ from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, Post
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
 from timeline.posts.repository import (
+    ask_picture_use,
     finish_deletion,
     finish_edit,
     finish_staff_deletion,
@@ -56,12 +57,14 @@ FEATURE = Feature(
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
     recount=recount_posts,
     remove_account=remove_posts,
+    picture_uses={"post": ask_picture_use},
+    uploads=("publish",),
     form_fields={
         "edit": (FormField("body", "textarea", _("Your post")),),
         "publish": (
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),
-            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote")),
+            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote", "media", "alt", "sensitive")),
         ),
     },
     cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),

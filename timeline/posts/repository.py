@@ -5,25 +5,29 @@ in `settling.py`; how it comes to its readers, in `delivery.py`.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
 
 from accounts.community.log import Act, Log, read_act
+from accounts.media.repository import Info, Mark, Pictures
 from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answers, emptied, newest_first, remove_members
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
+from retwis_site.store.replies import Result
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.entities import (
     NO_LINKS,
     DeletedBy,
     Links,
+    Media,
     NewPost,
     NoSuchPost,
     PostDeleted,
@@ -45,6 +49,8 @@ from timeline.posts.reading.records import (
     existing,
     link_fields,
     links_from,
+    media_field,
+    media_from,
 )
 from timeline.posts.settling import (
     PostLook,
@@ -166,11 +172,12 @@ class Posts:
 
         Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
         cut; one more for a text with an @name, four more for a reply or a quote, six for both, one more where a
-        repost is named. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second
-        click on a published or deleted post costs three round trips. It drops the author's home, because the first
-        request may have died before that push. When the first request died before its commit, the second click finishes
-        it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it
-        answers or quotes.
+        repost is named; three more with pictures. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them
+        from a worker. A second click on a published or deleted post costs three round trips. It drops the author's
+        home, because the first request may have died before that push. When the first request died before its commit,
+        the second click finishes it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and
+        TargetBlocked for what it answers or quotes; PictureGone for a picture that its author has not uploaded, or that
+        was removed.
         """
         leased = owned(self._store)  # `cleanup` may take a hash without a job for an orphan later
         try:
@@ -189,17 +196,21 @@ class Posts:
             published = self._published_before(uid, pid, token)
             if published is not None:
                 return published
+        media = _with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
         pipe = leased.pipeline()
         fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+        fields |= media_field(media)
         for name, value in fields.items():
             pipe.hsetnx(keys.post(pid), name, value)
-        stored = pipe.hmget(keys.post(pid), ["body", *LINKS])
+        stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
         followers = pipe.zcard(keys.followers(uid))
         pipe.execute()
-        body, *stored_links = stored.value
-        now = PostState(author=uid, links=links_from(keys.post(pid), stored_links), body=body or "")
+        body, stored_media, *stored_links = stored.value
+        links = links_from(keys.post(pid), stored_links)
+        now = PostState(author=uid, links=links, body=body or "", media=stored_media or "")
         job = Outbox(leased).add(f"post:{pid}:{nonce()}")
         with suppress(LeaseEnded):
+            Pictures(job.store).shown(uid, media.digests)
             Delivery(job.store).deliver(job, uid, pid, now, followers.value)
         return Published(pid, now.body)
 
@@ -314,6 +325,31 @@ class Posts:
                 for _ in remove_edges_to_posts(job.store, {pid: uid}):
                     pass
             job.done()
+
+
+def _with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
+    pictures = [one._replace(width=known[one.digest].width, height=known[one.digest].height) for one in media.pictures]
+    return media._replace(pictures=tuple(pictures))
+
+
+def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
+    """Whether a post of this user shows a picture. Two commands."""
+    fields, listed = (
+        pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]),
+        pipe.zscore(keys.updates(uid), str(pid)),
+    )
+
+    def read() -> Use:
+        author, deleted, media = fields.value
+        if author is None:
+            return Use.UNKNOWN
+        if author != str(uid) or deleted is not None:
+            return Use.ENDED
+        if listed.value is None:  # it has not come to its commit
+            return Use.UNKNOWN
+        return Use.SHOWN if digest in media_from(keys.post(pid), media).digests else Use.ENDED
+
+    return Result(read)
 
 
 # ---- An edit: its steps, and the rest of one whose process has died.

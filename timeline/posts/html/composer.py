@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
@@ -10,6 +11,7 @@ from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.posts.entities import Post
 from timeline.posts.forms import PostForm, kept_draft, new_token
+from timeline.posts.html.pictures import chosen
 from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
@@ -19,7 +21,7 @@ COMPOSER, REPLY, QUOTE = (
     Fragment(
         "timeline/posts/_composer.html",
         shape={"to": tuple(TO.values())},
-        constants={"form": PostForm(initial=named), "has_text": False},
+        constants={"form": PostForm(initial=named), "has_text": False, "chosen": NOTHING, "refused": ()},
     )
     for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
 )
@@ -45,6 +47,7 @@ def composer(
     return empty.fill(
         by.language,
         quotes=quote is not None,
+        takes_pictures=settings.MEDIA_MEMORY > 0,
         to=TO[begins[:1]],
         begins=begins,
         uid=by.me,
@@ -55,8 +58,9 @@ def composer(
     )
 
 
-def composer_with(form: PostForm, by: Rendering) -> Html:
-    """The composer with what was typed, and its errors. It is rendered now."""
+def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) -> Html:
+    """The composer with what was typed and its pictures, its errors, and what is wrong with pictures that are not
+    among them. It is rendered now."""
     context = {
         "form": form,
         "has_text": True,
@@ -66,6 +70,9 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
         "reply_to": form["reply_to"].value() or "",
         "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
+        "takes_pictures": settings.MEDIA_MEMORY > 0,
+        "chosen": chosen(form.pictures, by.language),
+        "refused": refused,
         "to": "",
     }
     return render_to_string(COMPOSER.template, context)

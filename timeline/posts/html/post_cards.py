@@ -30,6 +30,7 @@ from retwis_site.rendering.fragments import (
 )
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Context, Post
+from timeline.posts.html.pictures import pictures_of
 from timeline.posts.links import Segment, folded, may_have_links, segments
 
 # ---- The age of a post in words.
@@ -325,7 +326,7 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable 
 
 def _made_of(post: Post) -> tuple[object, ...]:
     """What of a post its open card is made of."""
-    return (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
+    return (post.author, post.body, post.links, post.edited, post.media, post.context.answered, post.context.mentioned)
 
 
 def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
@@ -342,6 +343,7 @@ def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
         pid=post.pid,
         **person(post.author, language),
         **text,
+        pictures=pictures_of(post.author.username, post.pid, post.media, language),
         iso=date,
         moment=when,
         answered=answered.username if answered else "",

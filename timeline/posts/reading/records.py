@@ -1,8 +1,10 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from accounts.media.decoding import is_digest
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
@@ -10,11 +12,15 @@ from retwis_site.store.ids import note_bad, parse_number, stored_id, stored_ids,
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Result
 from timeline.posts.entities import (
+    MOST_PICTURES,
     NO_COUNTS,
     NO_LINKS,
+    NO_MEDIA,
     Counts,
     DeletedBy,
     Links,
+    Media,
+    Picture,
     Post,
     PostDeleted,
     PostRemoved,
@@ -58,7 +64,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
-FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
+FIELDS = (*BASIC, *LINKS, "edited", *COUNTS, "media")
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
@@ -82,9 +88,10 @@ class Record(NamedTuple):
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds
+    media: Media = NO_MEDIA
 
     def by(self, author: User) -> Post:
-        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited)
+        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited, self.media)
 
 
 def ask_post(pipe: Pipe, pid: int) -> Result[Record | None]:
@@ -101,8 +108,8 @@ def record_from(
         return None
     key = keys.post(pid)
     author = stored_id(key, uid)
-    links, counts, edited = (
-        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None)
+    links, counts, edited, media = (
+        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None, NO_MEDIA)
     )
     if author is None or (body is None and links.repost_of is None):
         return None
@@ -112,7 +119,7 @@ def record_from(
         _answered_by_pid.put(pid, links.reply_to_user or 0)
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
-    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited, media)
 
 
 # pid -> the fields of a post as they were read last, and what they say. 4 MB.
@@ -175,11 +182,43 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
     return PostRemoved(pid) if by is DeletedBy.STAFF else PostDeleted(pid)
 
 
-def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
+def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None, Media]:
     """What only some posts have."""
-    edited, *counts = fields[len(LINKS) :]
+    edited, *counts, media = fields[len(LINKS) :]
     numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts])
-    return links_from(key, fields[: len(LINKS)]), numbers, None if edited is None else stored_time(key, edited)
+    since = None if edited is None else stored_time(key, edited)
+    return links_from(key, fields[: len(LINKS)]), numbers, since, media_from(key, media)
+
+
+def media_from(key: str, stored: str | None) -> Media:
+    """The pictures in the field `media` of this post. A field that cannot be read has none."""
+    if not stored:
+        return NO_MEDIA
+    try:
+        read = json.loads(stored)
+        pictures = tuple(Picture(*one) for one in read["pictures"])
+        is_good = len(pictures) <= MOST_PICTURES and all(map(_is_picture, pictures))
+    except (ValueError, TypeError, KeyError):
+        is_good = False
+    if not is_good:
+        note_bad(key, stored)
+        return NO_MEDIA
+    return Media(pictures, read.get("sensitive") is True)
+
+
+def _is_picture(one: Picture) -> bool:
+    """Whether a picture is as the type says: it was read from JSON."""
+    digest, width, height, alt = one
+    are_right = isinstance(digest, str) and type(width) is type(height) is int and isinstance(alt, str)
+    return are_right and is_digest(digest) is not None and min(width, height) > 0
+
+
+def media_field(media: Media) -> dict[str, str]:
+    """The field of a post that holds these pictures, as `media_from` reads it; none without pictures."""
+    if not media.pictures:
+        return {}
+    said: dict[str, object] = {"pictures": media.pictures, **({"sensitive": True} if media.sensitive else {})}
+    return {"media": json.dumps(said, ensure_ascii=False, separators=(",", ":"))}
 
 
 def links_from(key: str, fields: Sequence[str | None]) -> Links:
