@@ -2,6 +2,7 @@
 
 from accounts.media.removal import finish_picture, remove_pictures
 from accounts.media.repository import UPLOADS
+from accounts.media.upkeep import FILES, PICTURES, PictureChecks, account_lines, advice
 from retwis_site.features import Feature
 
 FEATURE = Feature(
@@ -9,4 +10,8 @@ FEATURE = Feature(
     jobs={"picture": finish_picture},
     limits=(UPLOADS,),
     remove_account=remove_pictures,
+    account_lines=account_lines,
+    site_lines=(FILES, PICTURES),
+    orphans=lambda store: PictureChecks(store).orphans(),
+    advice=advice,
 )

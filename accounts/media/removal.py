@@ -1,14 +1,14 @@
 """The job `picture:<digest>:<uid>`: remove a picture that nothing shows any more, or a user's claim to it."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum, auto
 
 from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Mark, Pictures
 from retwis_site.features import Use, features
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.chunks import emptied, remove_members
+from retwis_site.store.chunks import answers, emptied, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad, parse_id
 
@@ -38,12 +38,12 @@ def settle_picture(store: Store, digest: str) -> bool:
 
     Once it is `going`, a mark is of no use to those who write it. So all marks are read again after that."""
     marks = _look(store, digest)
-    if not {State.SHOWN, State.COMING}.isdisjoint(marks.values()):
+    if is_used(marks):
         _forget_ended(store, digest, marks)
         return State.COMING not in marks.values()
     store.hset(keys.media_info(digest), {"going": str(int(time.time()))})
     marks |= _look(store, digest)
-    if not {State.SHOWN, State.COMING}.isdisjoint(marks.values()):
+    if is_used(marks):
         store.hdel(keys.media_info(digest), "going")
         return False
     _remove(store, digest, {mark.uid for mark in marks})
@@ -51,20 +51,39 @@ def settle_picture(store: Store, digest: str) -> bool:
 
 
 def _look(store: Store, digest: str) -> dict[Mark, State]:
-    """What the marks of a picture say. A bad member is removed. Two round trips; one for uploads alone."""
+    return marks_of(store, [digest])[digest]
+
+
+def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, State]]:
+    """What the marks of pictures say. A bad member is skipped. Two round trips; one for uploads alone."""
     asks = {kind: ask for feature in features() for kind, ask in feature.picture_uses.items()}
-    key, found = keys.media_users(digest), dict[Mark, float]()
-    for member, since in store.zrange_withscores(key, 0, -1):
-        mark = Mark.read(member)
-        if mark is None:
-            note_bad(key, member)
-            store.zrem(key, member)
-        else:
-            found[mark] = since
+    stored = answers(store, lambda pipe, digest: pipe.zrange_withscores(keys.media_users(digest), 0, -1), digests)
+    found: dict[str, dict[Mark, float]] = {digest: {} for digest in digests}
+    for digest, members in stored.items():
+        for member, since in members:
+            mark = Mark.read(member)
+            if mark is None:
+                note_bad(keys.media_users(digest), member)
+            else:
+                found[digest][mark] = since
     pipe = store.pipeline()
-    asked = {mark: asks[mark.kind](pipe, digest, mark.uid, mark.number) for mark in found if mark.kind in asks}
+    asked = {
+        (digest, mark): asks[mark.kind](pipe, digest, mark.uid, mark.number)
+        for digest, marks in found.items()
+        for mark in marks
+        if mark.kind in asks
+    }
     pipe.execute()
-    return {mark: _state(asked[mark].value if mark in asked else None, since) for mark, since in found.items()}
+    uses = {one: use.value for one, use in asked.items()}
+    return {
+        digest: {mark: _state(uses.get((digest, mark)), since) for mark, since in marks.items()}
+        for digest, marks in found.items()
+    }
+
+
+def is_used(marks: Mapping[Mark, State]) -> bool:
+    """Whether something shows the picture, or may come to show it."""
+    return not {State.SHOWN, State.COMING}.isdisjoint(marks.values())
 
 
 def _state(use: Use | None, since: float) -> State:

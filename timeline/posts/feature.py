@@ -6,7 +6,7 @@ from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.store.rate_limits import Limit
-from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
+from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
 from timeline.posts.repository import (
@@ -49,7 +49,9 @@ FEATURE = Feature(
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
     inconsistencies=lambda store: [
-        check for checks in (PostChecks, ListingChecks, CountChecks) for check in checks(store).inconsistencies()
+        check
+        for checks in (PostChecks, PictureChecks, ListingChecks, CountChecks)
+        for check in checks(store).inconsistencies()
     ],
     orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
     adoption=lambda store: PostAdoption(store).checks(),
