@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.http.request import UnreadablePostError
@@ -64,15 +64,18 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
     length = _content_length(request)
     has_pictures = is_upload(request.META)
     if length > (settings.LARGEST_UPLOAD if has_pictures else settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
-        text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
-        if has_pictures:
-            text = _("Your pictures are too large together, so nothing was saved. Choose fewer or smaller ones.")
         start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
+        if not has_pictures:
+            return _too_much_text(request, start)
+        text = _("Your pictures are too large together, so nothing was saved. Choose fewer or smaller ones.")
         return Refusal(413, _("Too large"), text, _fields(request, start))
     body = _read(lambda: _body(request, length)) if length else b""
     complete = len(body) == length
-    if complete and _is_readable(request):
-        return None
+    try:
+        if complete and _is_readable(request):
+            return None
+    except RequestDataTooBig:  # what is no picture in a form that may have some
+        return _too_much_text(request, body[: settings.DATA_UPLOAD_MAX_MEMORY_SIZE])
     if complete:
         text = _("This form cannot be read. Send it in UTF-8.")
         return Refusal(400, _("Unreadable form"), text)
@@ -83,6 +86,11 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         return Refusal(408, _("Too slow"), text, arrived)
     text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
     return Refusal(400, _("Incomplete form"), text, arrived)
+
+
+def _too_much_text(request: HttpRequest, start: bytes) -> Refusal:
+    text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
+    return Refusal(413, _("Too large"), text, _fields(request, start))
 
 
 def _body(request: HttpRequest, length: int) -> bytes:

@@ -163,7 +163,12 @@ def bare(answer):
 def addresses():
     """Every address of the site, for user `2` and one of the posts of `2`."""
     arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
-    arguments |= {"name": "keys-and-hashes", "key": "user:2", "file": "0" * 40}  # a chapter, a key, a picture
+    arguments |= {
+        "name": "keys-and-hashes",
+        "key": "user:2",
+        "file": "0" * 40,
+        "number": 1,
+    }  # a chapter, a key, a picture
 
     def within(patterns):
         for pattern in patterns:

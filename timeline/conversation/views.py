@@ -26,9 +26,10 @@ from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, 
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import DeletedBy, NoSuchPost, Post, Unavailable
+from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
+from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
 from timeline.relations.html import follow_button
@@ -213,7 +214,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     post = found.post if isinstance(found.post, Post) else None
     highest = found.above[0] if found.above else None
     higher = highest if isinstance(highest, Post) and found.begins_higher else None
-    text = post.body if post else ""
+    text = words_of(post) if post else ""
     return THREAD.response(
         request,
         by,
@@ -226,6 +227,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         title_text=beginning_of(text, IN_TITLE),
         origin=origin_of(request),
         description=shortened(text, IN_DESCRIPTION),
+        **preview_of(post.media if post else NO_MEDIA),
         iso=iso(post.time) if post else "",
         has_above=bool(found.above),
         higher=higher is not None,

@@ -33,6 +33,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
+from timeline.posts.html.pictures import pictures_in_feed, words_of
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
 from timeline.tags.tags import TagPages
@@ -54,6 +55,7 @@ def item_html(post: Post, language: str, origin: str) -> Html:
         quotes=post.links.quote is not None,
         seen=quoted is not None,
         text=_text(post, language, origin),
+        pictures=pictures_in_feed(post.media, language, origin),
         answered=answered.username if answered else "",
         answered_address=address_answered(post, origin) or "",
         quoted_name=quoted.author.shown_name if quoted else "",
@@ -223,7 +225,8 @@ def _filled(format_: type[_ValidFeed], found: FeedPosts, origin: str) -> _ValidF
         author = post.author
         address = origin + reverse("post", args=[author.username, post.pid])
         feed.add_item(
-            title=_("%(name)s: %(text)s") % {"name": isolated(author), "text": beginning_of(post.body, TITLE_LENGTH)},
+            title=_("%(name)s: %(text)s")
+            % {"name": isolated(author), "text": beginning_of(words_of(post), TITLE_LENGTH)},
             link=address,
             unique_id=address,
             unique_id_is_permalink=True,

@@ -25,7 +25,7 @@ POLICY = {
 def addresses():
     """Every address of the site, by the name of its view."""
     sample = {"username": "Alice", "pid": 1, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
-    sample |= {"name": "keys-and-hashes", "key": "user:1", "file": "0" * 40}  # a chapter, a key, a picture
+    sample |= {"name": "keys-and-hashes", "key": "user:1", "file": "0" * 40, "number": 1}  # a chapter, a key, a picture
     urls, patterns = {}, list(get_resolver().url_patterns)
     while patterns:
         pattern = patterns.pop()

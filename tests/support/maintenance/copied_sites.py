@@ -79,6 +79,10 @@ def make_site_with_every_key(raw, store):
     raw.setbit("posting_bits:0:7", 300, 1)
     raw.zadd("posting_ranges", {str(2**40): 2**40})
     raw.hset("search_index", "reindexed", "0")
+    raw.set("media:0123abcd-600", b"RIFF\xff\x00")
+    raw.hset("media_info:0123abcd", "width", "9")
+    for key, member in (("media_users:0123abcd", "post:1:1"), ("media_of:1", "0123abcd"), ("media_sizes", "0123abcd")):
+        raw.zadd(key, {member: 9})
     raw.hset("staff", "1", "admin")
     raw.zadd("log:2026", {"a line": 1.7e12})
     raw.zadd("acts:2", {"a line": 1.7e12})

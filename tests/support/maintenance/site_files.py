@@ -47,9 +47,25 @@ def make_full_site(raw, store):
     like(raw, 3, 1, LONG_AGO)
     add_further_edges(raw)
     answer_the_deleted(raw)
+    give_picture(raw, "post:3", {"pictures": [[RED, 90, 60, "Red"]], "sensitive": True})
     AccountDeletion(store).delete(dave.user, dave.secret)
     drain(store, "a worker")
     schema.mark(store)
+
+
+RED = "0123456789abcdef0123456789abcdef01234567"
+
+
+def give_picture(raw, post, media):
+    """A picture of bob's post; any bytes are a file."""
+    raw.hset(post, "media", json.dumps(media, separators=(",", ":")))
+    raw.set(f"media:{RED}", "large")
+    raw.set(f"media:{RED}-600", "small")
+    about = {"width": 90, "height": 60, "bytes": 10, "sizes": "-600", "look": "0a", "blurhash": "L0"}
+    raw.hset(f"media_info:{RED}", mapping={**about, "owner": 2, "since": LONG_AGO})
+    raw.zadd(f"media_users:{RED}", {"post:2:3": int(raw.hget(post, "time"))})
+    for key in ("media_of:2", "media_sizes"):
+        raw.zadd(key, {RED: 10})
 
 
 def add_further_edges(raw):

@@ -383,7 +383,7 @@ def about_post(author: User, pid: int) -> dict[str, Any]:
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
         return QUOTED.fill_empty(language, seen=False)
-    made_of = (post.author, post.body, post.context.mentioned, age(post.time, now, language))
+    made_of = (post.author, post.body, post.media, post.context.mentioned, age(post.time, now, language))
     kept = _quotes.get((post.pid, language))
     if kept is None or kept[0] != made_of:
         kept = (made_of, _seen_quote(post, now, language))
@@ -402,6 +402,7 @@ def _seen_quote(post: Post, now: int, language: str) -> Html:
         pid=post.pid,
         name=name_of(post.author, language),
         text=html_of(post.body, language, names=post.context.mentioned),
+        pictures=pictures_of(post.author.username, post.pid, post.media, language),
         iso=date,
         moment=when,
         age=its_age.words,
