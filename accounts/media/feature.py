@@ -4,6 +4,8 @@ from accounts.media.removal import finish_picture, remove_pictures
 from accounts.media.repository import UPLOADS
 from accounts.media.upkeep import FILES, PICTURES, PictureChecks, account_lines, advice
 from retwis_site.features import Feature
+from retwis_site.maintenance.lines import lines_of
+from retwis_site.store import keys
 
 FEATURE = Feature(
     urls="accounts.media.views",
@@ -11,7 +13,7 @@ FEATURE = Feature(
     limits=(UPLOADS,),
     remove_account=remove_pictures,
     account_lines=account_lines,
-    site_lines=(FILES, PICTURES),
+    site_lines=(FILES, PICTURES, lines_of(keys.blocked_media)),
     orphans=lambda store: PictureChecks(store).orphans(),
     advice=advice,
 )

@@ -42,8 +42,10 @@ def settle_picture(store: Store, digest: str) -> bool:
         _forget_ended(store, digest, marks)
         return State.COMING not in marks.values()
     store.hset(keys.media_info(digest), {"going": str(int(time.time()))})
+    # A post whose process has died after its commit is not listed yet, and its job leads to it.
+    jobs = Outbox(store).under_way() if any(mark.kind != UPLOAD for mark in marks) else set()
     marks |= _look(store, digest)
-    if is_used(marks):
+    if is_used(marks) or any(f"{mark.kind}:{mark.number}" in jobs for mark in marks):
         store.hdel(keys.media_info(digest), "going")
         return False
     _remove(store, digest, {mark.uid for mark in marks})

@@ -90,6 +90,12 @@ class PictureGone(PictureRefused):
     message = _("A picture of this post is no longer there. Choose it again.")
 
 
+class PictureBlocked(PictureRefused):
+    """Staff has removed it, or one that looks nearly the same."""
+
+    message = _("The moderators have removed this picture before. It cannot be uploaded again.")
+
+
 class StoreFull(PictureRefused):
     """All pictures together take as much memory as MEDIA_MEMORY says."""
 
@@ -100,6 +106,20 @@ class QuotaReached(PictureRefused):
     """The pictures of this user take as much memory as MEDIA_QUOTA says."""
 
     message = _("Your pictures take all the room that one person has. Delete posts with pictures to make room.")
+
+
+BITS = 128  # of a look
+ALIKE = 10  # bits that differ between pictures that look nearly the same, at most
+TELLING = 16  # bits that a look must have, and must not have: that of a plain picture says nothing
+
+
+def is_alike(blocked: str, look: str) -> bool:
+    """Whether pictures with these hashes look nearly the same."""
+    try:
+        one, other = int(blocked, 16), int(look, 16)
+    except ValueError:
+        return False
+    return TELLING <= one.bit_count() <= BITS - TELLING and (one ^ other).bit_count() <= ALIKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +166,13 @@ class Pictures:
         self._outbox = Outbox(store)
 
     def upload(self, uid: int, content: bytes, shape: Shape) -> Decoded:
-        """Decode and store what a user has uploaded. Some tenths of a second, one round trip for the rate limit and
-        those of `add`. Raises PictureRefused of each kind, TooOften."""
+        """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
+        Raises PictureRefused of each kind, TooOften."""
         RateLimits(self._store).count(UPLOADS, str(uid))
         picture = decoded(content, shape)
+        for digest, look in self._store.hgetall(keys.blocked_media()).items():
+            if digest == picture.digest or is_alike(look, picture.look):
+                raise PictureBlocked
         self.add(uid, picture)
         return picture
 
@@ -233,6 +256,11 @@ class Pictures:
         for digest in digests:
             self._outbox.queue_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
         pipe.execute()
+
+    def block(self, digest: str) -> None:
+        """Nobody may upload this picture again, or one that looks nearly the same. Two round trips."""
+        look = self._store.hget(keys.media_info(digest), "look")
+        self._store.hset(keys.blocked_media(), {digest: look or "0"})
 
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""

@@ -100,20 +100,43 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
   // form; its part with the pictures comes into this one.
 
+  /** The part of a form that has its pictures, from the page that answers. */
+  const picturesOf = async (address, sent) => {
+    const answer = await fetch(address, sent).catch(() => null);
+    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const part = page && page.querySelector(".composer .attach");
+    if (!part) announce(page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable);
+    return part;
+  };
+  /** Put the fields for pictures in the place of the link to them. */
+  const openPictures = async (form) => {
+    const link = form.querySelector("a.attach");
+    if (!link) return;
+    const part = await picturesOf(link.href);
+    if (!part) return;
+    form.enctype = "multipart/form-data";
+    link.replaceWith(part);
+    part.open = true;
+  };
   const changePictures = async (form, button) => {
     const before = form.querySelector(".attach");
     before.setAttribute("aria-busy", "true");
-    const answer = await fetch(form.action, { method: "POST", body: new FormData(form, button) }).catch(() => null);
-    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-    const after = page && page.querySelector(".composer .attach");
+    const after = await picturesOf(form.action, { method: "POST", body: new FormData(form, button) });
     before.removeAttribute("aria-busy");
-    if (!after) return announce(page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable);
+    if (!after) return;
     before.replaceWith(after);
     after.open = true;
     const described = [...after.querySelectorAll("[name=alt]")];
     (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
   };
-  document.addEventListener("click", (event) => {
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("a.attach");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      const form = link.closest("form");
+      await openPictures(form);
+      form.querySelector(".attach [type=file]")?.focus();
+    }
     const button = event.target.closest(".attach button");
     if (!button) return;
     event.preventDefault();
@@ -122,13 +145,17 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   document.addEventListener("change", ({ target }) => {
     if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add);
   });
-  const takePictures = (event, data) => {
-    const form = event.target.closest(".composer");
-    const field = form?.querySelector(".attach [type=file]");
-    if (!field || !data?.types.includes("Files")) return;
+  const takePictures = async (event, data) => {
+    const form = event.target.closest(".composer:has(.attach)");
+    if (!form || !data?.types.includes("Files")) return;
     event.preventDefault(); // else the browser would leave the page and show the file
-    if (!data.files.length) return; // still dragged
-    field.files = data.files;
+    const chosen = new DataTransfer();
+    for (const file of data.files) chosen.items.add(file);
+    if (!chosen.files.length) return; // still dragged
+    await openPictures(form);
+    const field = form.querySelector(".attach [type=file]");
+    if (!field) return;
+    field.files = chosen.files;
     changePictures(form, form.elements.add);
   };
   document.addEventListener("paste", (event) => takePictures(event, event.clipboardData));

@@ -195,6 +195,11 @@ media_sizes = One(
     jobs="picture:{member}",
 )
 
+blocked_media = One(
+    "blocked_media", Map(TEXT, TEXT), "pictures that nobody may upload again: digest -> `look`", BY_ACTS, truth=True,
+    line="blocked_picture digest look",
+)
+
 # ---- timelines
 
 home = OfId(

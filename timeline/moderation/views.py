@@ -61,6 +61,7 @@ from timeline.moderation.reports import (
 )
 from timeline.people.directory import People, search_query
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
+from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.html import person_menu
@@ -369,8 +370,8 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
 @staff_required
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
-    """A post with the reports about it, also one of a suspended person. A POST deletes it, and leads back to the page
-    that has the form."""
+    """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
+    leads back to the page that has the form."""
     store = connect()
     author = Users(store).find(username)
     if author is None:
@@ -386,6 +387,11 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
+            if "picture" in request.POST:
+                reason, blocks = form.cleaned_data["reason"], "block" in request.POST
+                remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
+                messages.success(request, _("The picture was deleted."))
+                return redirect("moderation_post", username, pid)
             _delete(store, author, [pid], form, me)
             messages.success(request, _("The post was deleted."))
             return redirect(page_of_form(request))

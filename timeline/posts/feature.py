@@ -9,8 +9,8 @@ from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
+from timeline.posts.pictures import ask_picture_use, finish_removal
 from timeline.posts.repository import (
-    ask_picture_use,
     finish_deletion,
     finish_edit,
     finish_staff_deletion,
@@ -42,6 +42,7 @@ FEATURE = Feature(
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "staff_deletion": finish_staff_deletion,
+        "staff_picture": finish_removal,
         "del": finish_deletion,
         "edit": finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),

@@ -5,29 +5,26 @@ in `settling.py`; how it comes to its readers, in `delivery.py`.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
 
 from accounts.community.log import Act, Log, read_act
-from accounts.media.repository import Info, Mark, Pictures
+from accounts.media.repository import Mark, Pictures
 from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
-from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answers, emptied, newest_first, remove_members
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
-from retwis_site.store.replies import Result
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.entities import (
     NO_LINKS,
     DeletedBy,
     Links,
-    Media,
     NewPost,
     NoSuchPost,
     PostDeleted,
@@ -39,6 +36,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.links import tags_in
+from timeline.posts.pictures import with_sizes
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -50,7 +48,6 @@ from timeline.posts.reading.records import (
     link_fields,
     links_from,
     media_field,
-    media_from,
 )
 from timeline.posts.settling import (
     PostLook,
@@ -196,7 +193,7 @@ class Posts:
             published = self._published_before(uid, pid, token)
             if published is not None:
                 return published
-        media = _with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
+        media = with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
         pipe = leased.pipeline()
         fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
         fields |= media_field(media)
@@ -325,31 +322,6 @@ class Posts:
                 for _ in remove_edges_to_posts(job.store, {pid: uid}):
                     pass
             job.done()
-
-
-def _with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
-    pictures = [one._replace(width=known[one.digest].width, height=known[one.digest].height) for one in media.pictures]
-    return media._replace(pictures=tuple(pictures))
-
-
-def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
-    """Whether a post of this user shows a picture. Two commands."""
-    fields, listed = (
-        pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]),
-        pipe.zscore(keys.updates(uid), str(pid)),
-    )
-
-    def read() -> Use:
-        author, deleted, media = fields.value
-        if author is None:
-            return Use.UNKNOWN
-        if author != str(uid) or deleted is not None:
-            return Use.ENDED
-        if listed.value is None:  # it has not come to its commit
-            return Use.UNKNOWN
-        return Use.SHOWN if digest in media_from(keys.post(pid), media).digests else Use.ENDED
-
-    return Result(read)
 
 
 # ---- An edit: its steps, and the rest of one whose process has died.

@@ -64,7 +64,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     above = _seen(request, pids)
     if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
-    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
+    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote, pictures="here"), above)
 
 
 @change

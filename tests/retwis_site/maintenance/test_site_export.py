@@ -27,6 +27,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
             *["user"] * 4,
             *["picture_file"] * 2,
             "picture",
+            "blocked_picture",
             "recovery_code",
             "staff",
             "sanction",
@@ -158,7 +159,7 @@ def test_the_ending_compresses_the_file(full_site, tmp_path, name, open_):
     packed = export(tmp_path / name)
     content = open_(packed)
     content = content if isinstance(content, bytes) else content.read()
-    assert [line["type"] for line in parsed(content)][::48] == ["site", "end"]
+    assert [line["type"] for line in parsed(content)][::49] == ["site", "end"]
 
 
 def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch):
@@ -166,7 +167,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 49)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 50)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

@@ -81,6 +81,7 @@ def make_site_with_every_key(raw, store):
     raw.hset("search_index", "reindexed", "0")
     raw.set("media:0123abcd-600", b"RIFF\xff\x00")
     raw.hset("media_info:0123abcd", "width", "9")
+    raw.hset("blocked_media", "0123abcd", "0")
     for key, member in (("media_users:0123abcd", "post:1:1"), ("media_of:1", "0123abcd"), ("media_sizes", "0123abcd")):
         raw.zadd(key, {member: 9})
     raw.hset("staff", "1", "admin")

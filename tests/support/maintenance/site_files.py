@@ -59,6 +59,7 @@ RED = "0123456789abcdef0123456789abcdef01234567"
 def give_picture(raw, post, media):
     """A picture of bob's post; any bytes are a file."""
     raw.hset(post, "media", json.dumps(media, separators=(",", ":")))
+    raw.hset("blocked_media", "f" * 40, "0")
     raw.set(f"media:{RED}", "large")
     raw.set(f"media:{RED}-600", "small")
     about = {"width": 90, "height": 60, "bytes": 10, "sizes": "-600", "look": "0a", "blurhash": "L0"}

@@ -1,6 +1,7 @@
 """The composer: the form of a new post."""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -15,12 +16,14 @@ from timeline.posts.html.pictures import chosen
 from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
 
+Where = Literal["here", "elsewhere"]  # the fields for pictures: they take as many bytes as a card
+
 TO = {"": "", "@": "person", "#": "tag"}  # for whom a text is, by the sign with which it begins
 
 COMPOSER, REPLY, QUOTE = (
     Fragment(
         "timeline/posts/_composer.html",
-        shape={"to": tuple(TO.values())},
+        shape={"to": tuple(TO.values()), "pictures": ("", *get_args(Where))},
         constants={"form": PostForm(initial=named), "has_text": False, "chosen": NOTHING, "refused": ()},
     )
     for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
@@ -34,10 +37,12 @@ def composer(
     reply_to: int | None = None,
     quote: int | None = None,
     begins: str = "",
+    pictures: Where = "elsewhere",
 ) -> Html:
     """The composer with the viewer's draft, if one waits; empty for a visitor and for a frozen user. `reply_to`,
     `quote`: the posts that the new one answers and quotes. `begins`: the text begins with this name or tag, such as
-    `@bob`. Each has a token of its own: a second click sends the same token, and so gives the same post."""
+    `@bob`. `pictures`: where the fields for them are. Each has a token of its own: a second click sends the same token,
+    and so gives the same post."""
     if not by.can_act:
         return NOTHING
     draft = kept_draft(request, by.me, reply_to, quote)
@@ -47,7 +52,7 @@ def composer(
     return empty.fill(
         by.language,
         quotes=quote is not None,
-        takes_pictures=settings.MEDIA_MEMORY > 0,
+        pictures=pictures if settings.MEDIA_MEMORY else "",
         to=TO[begins[:1]],
         begins=begins,
         uid=by.me,
@@ -70,7 +75,7 @@ def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) ->
         "reply_to": form["reply_to"].value() or "",
         "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
-        "takes_pictures": settings.MEDIA_MEMORY > 0,
+        "pictures": "here" if settings.MEDIA_MEMORY else "",
         "chosen": chosen(form.pictures, by.language),
         "refused": refused,
         "to": "",
