@@ -270,6 +270,8 @@ ADDRESSES = {
     "compose, a reply": At("member", "/compose/?reply_to={newest}"),
     "edit": At("member", "/@{me}/{mine}/edit/"),
     "history": At("visitor", "/@{me}/{mine}/history/"),
+    "a post with pictures": At("visitor", "/@{me}/{pictured}/"),
+    "picture": At("visitor", "/@{me}/{pictured}/pictures/1/"),
     "first steps": At("newcomer", "/first-steps/"),
     "settings": At("member", "/settings/"),
     "password": At("member", "/settings/password/"),

@@ -17,7 +17,7 @@ LANGUAGES = [code for code, _ in settings.LANGUAGES]
 NO_PAGES = {"livez", "readyz", "robots", "security_txt", "sitemap", "sitemap_part"}
 NO_PAGES |= {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss", "tag_atom"}
 NO_PAGES |= {"manifest", "service_worker"}
-NO_PAGES |= {"arrivals", "news", "complete", "download", "book_picture"}
+NO_PAGES |= {"arrivals", "news", "complete", "download", "book_picture", "media"}
 WALKED = '@pytest.mark.gate\n@pytest.mark.parametrize("walk", WALKS'
 LOOKED_AT = "@pytest.mark.gate\ndef test_each_page_fits_in_one_of_the_looks"
 
