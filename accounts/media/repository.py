@@ -224,15 +224,19 @@ class Pictures:
         """Say that something is about to show these pictures of its user: call it before the commit of that. What never
         comes to its commit loses them after an hour. Returns what is known of each. Two round trips; none without
         pictures. Raises PictureGone."""
-        pipe = self._store.pipeline()
-        for digest in digests:
-            pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
-        pipe.execute()
+        self.keep(mark, digests)
         found = self.of_user(mark.uid, digests)
         if len(found) < len(set(digests)):
             self.unmark(mark, digests)
             raise PictureGone
         return found
+
+    def keep(self, mark: Mark, digests: Iterable[str]) -> None:
+        """Let pictures stay which something else shows now, such as for a report. One round trip; none without any."""
+        pipe = self._store.pipeline()
+        for digest in digests:
+            pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
+        pipe.execute()
 
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
         """Take a mark back that was of no use. One round trip."""

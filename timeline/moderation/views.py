@@ -60,7 +60,7 @@ from timeline.moderation.reports import (
     require_may_act,
 )
 from timeline.people.directory import People, search_query
-from timeline.posts.entities import NoSuchPost, Post, PostDeleted
+from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post, PostDeleted
 from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts, delete_by_staff
@@ -130,8 +130,8 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
         cleaned = form.cleaned_data
-        pid, body = (post.pid, post.body) if post is not None else (None, "")
-        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body)
+        pid, body, media = (post.pid, post.body, post.media) if post is not None else (None, "", NO_MEDIA)
+        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body, media)
         if Reports(connect()).make(me.uid, new):
             said = _("Thank you. You will be told what the moderators decide.")
         else:

@@ -61,3 +61,19 @@ def test_plain_pictures_are_not_alike():
     assert not is_alike("0" * 32, "0" * 32)
     assert not is_alike(LOOK, "f" * 32)
     assert not is_alike("0", LOOK)
+
+
+def test_a_report_keeps_the_pictures_until_it_is_decided(browser, alice, bob, carol, store, post, raw):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    red = decoded_picture().digest
+    browser(carol).post(f"/@bob/{post}/report/", {"reason": "spam", "note": ""})
+    [rid] = raw.zrange("reports", 0, -1)
+    Posts(store).delete(bob.user.uid, post)
+    drain(store, "worker")
+    assert raw.zrange(f"media_users:{red}", 0, -1) == [f"report:2:{rid}"]
+    assert f"/media/{red}-600.webp" in browser(alice).get(f"/moderation/reports/{rid}/").content.decode()
+    decided = browser(alice).post(f"/moderation/reports/{rid}/", {"action": "dismissed", "reason": "Gone"})
+    assert decided.status_code == 302
+    drain(store, "worker")
+    assert list(raw.keys("media*")) == []
