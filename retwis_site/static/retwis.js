@@ -100,20 +100,17 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
   // form; its part with the pictures comes into this one.
 
-  /** The part of a form that has its pictures, from the page that answers. */
-  const picturesOf = async (address, sent) => {
+  /** The page behind an address, as a document; null without an answer. */
+  const pageAt = async (address, sent) => {
     const answer = await fetch(address, sent).catch(() => null);
-    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-    const part = page && page.querySelector(".composer .attach");
-    if (!part) announce(page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable);
-    return part;
+    return answer && new DOMParser().parseFromString(await answer.text(), "text/html");
   };
   /** Put the fields for pictures in the place of the link to them. */
   const openPictures = async (form) => {
     const link = form.querySelector("a.attach");
     if (!link) return;
-    const part = await picturesOf(link.href);
-    if (!part) return;
+    const part = (await pageAt(link.href))?.querySelector(".composer .attach");
+    if (!part) return location.assign(link.href); // that page says what is wrong
     form.enctype = "multipart/form-data";
     link.replaceWith(part);
     part.open = true;
@@ -121,9 +118,18 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const changePictures = async (form, button) => {
     const before = form.querySelector(".attach");
     before.setAttribute("aria-busy", "true");
-    const after = await picturesOf(form.action, { method: "POST", body: new FormData(form, button) });
+    const page = await pageAt(form.action, { method: "POST", body: new FormData(form, button) });
+    const after = page?.querySelector(".composer .attach");
     before.removeAttribute("aria-busy");
-    if (!after) return;
+    if (!after) {
+      // Such as files that are too large: without them, the form can be sent.
+      before.querySelector("[type=file]").value = "";
+      const why = before.querySelector(":scope > .message") ?? document.createElement("p");
+      why.className = "message error";
+      why.setAttribute("role", "alert");
+      why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
+      return before.querySelector("summary").after(why);
+    }
     before.replaceWith(after);
     after.open = true;
     const described = [...after.querySelectorAll("[name=alt]")];
