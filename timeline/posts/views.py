@@ -101,6 +101,8 @@ def publish(request: RetwisRequest) -> HttpResponse:
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
+        if post.media.pictures:  # a draft has a text alone
+            return _composer_again(request, PostForm.of(post), (), status=422)
         response = HttpResponseRedirect(_composer_of(post))
         keep_draft(response, Draft(post, me.uid))
     return response

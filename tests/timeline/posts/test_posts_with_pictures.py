@@ -89,6 +89,17 @@ def test_an_error_of_the_form_keeps_the_pictures(browser, alice, raw):
     assert raw.zcard("outbox") == 1  # the job that removes it, if no post comes
 
 
+def test_a_form_that_was_posted_already_keeps_new_pictures(browser, alice, raw):
+    client = browser(alice)
+    client.post("/post/", {"body": "First", "token": "t1"})
+    again = client.post("/post/", {"body": "Second", "token": "t1", "picture": file_of()})
+    page = again.content.decode()
+    assert again.status_code == 422
+    assert "already posted" in page
+    assert f'name="media" value="{decoded_picture().digest}"' in page
+    assert 'name="token" value="t1"' not in page
+
+
 def test_what_is_no_picture_is_refused_and_nothing_is_posted(browser, alice, raw):
     files = [SimpleUploadedFile("x.png", b"<svg/>"), file_of()]
     answer = browser(alice).post("/post/", {"body": "Look", "picture": files})
