@@ -19,6 +19,7 @@ PARTS = {
     "code": ("none",),
     "token": ("none",),
     "key": ("users",),
+    "number": (1,),
 }
 # What a page asks besides: each of these addresses is walked too.
 QUERIES = {
@@ -33,7 +34,18 @@ QUERIES = {
     "timeline": ("?before=5",),
 }
 # They say nothing of people.
-IDLE = {"livez", "readyz", "security_txt", "robots", "book", "book_chapter", "book_picture", "inspect", "inspect_key"}
+IDLE = {
+    "livez",
+    "readyz",
+    "security_txt",
+    "robots",
+    "book",
+    "book_chapter",
+    "book_picture",
+    "inspect",
+    "inspect_key",
+    "media",
+}
 
 
 def addresses(rids):

@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from django.http import FileResponse
 
+from accounts.media.repository import Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.store import chunks
 from retwis_site.store.chunks import newest_first
@@ -19,6 +20,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
 from tests.support.maintenance import downloads
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
+from tests.support.pictures import decoded_picture
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip
@@ -189,7 +191,8 @@ def rows(title):
     ]
 
 
-def test_the_document_has_every_field_and_no_other(browser, alice, site):
+def test_the_document_has_every_field_and_no_other(browser, alice, site, store):
+    Pictures(store).add(1, decoded_picture())
     documented = {}
     for types, field, _ in rows("The fields"):
         for kind in re.findall(r"`(\w+)`", types):
@@ -198,11 +201,20 @@ def test_the_document_has_every_field_and_no_other(browser, alice, site):
     found = {line["type"]: set(line) for line in downloaded(browser(alice))}
     assert found == {kind: fields - optional[kind] for kind, fields in documented.items()}
     assert {kind: fields for kind, fields in optional.items() if fields} == {
-        "post": {"reply_to`*", "reply_to_address`*", "quote`*", "quote_address`*", "texts`*"}
+        "post": {
+            "reply_to`*",
+            "reply_to_address`*",
+            "quote`*",
+            "quote_address`*",
+            "texts`*",
+            "pictures`*",
+            "sensitive`*",
+        }
     }
 
 
-def test_the_document_has_the_types_in_their_order(browser, alice, site):
+def test_the_document_has_the_types_in_their_order(browser, alice, site, store):
+    Pictures(store).add(1, decoded_picture())
     listed = re.findall(r"^\| `(\w+)` \|", DOCUMENT.partition("## The fields")[0], re.MULTILINE)
     assert [line["type"] for line in downloaded(browser(alice))] == listed
 
@@ -296,8 +308,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, pictures, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices,
+    # settings.
+    assert len(recorded.round_trips) == 2 + 1 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 
