@@ -71,6 +71,11 @@ def add_orphans(raw):
     raw.zadd("reports_about:2", {"8": 8})
     raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
+    raw.set(f"media:{'a' * 40}-600", "a file")
+    raw.zadd(f"media_users:{'b' * 40}", {"post:1:1": LONG_AGO})
+    raw.hset(f"media_info:{'c' * 40}", "width", 9)
+    for key in ("media_of:1", "media_sizes"):
+        raw.zadd(key, {"d" * 40: 9})
     raw.set("lease:gone", "a worker")
     raw.hset("attempts", "follow:1:2:x", 3)
 
@@ -83,6 +88,11 @@ stale entries in users_by_name: 3 found, {3}
 stale entries in skeletons: 1 found, {1}
 home timelines of unknown users: 2 found, {2}
 invitations by users who are gone: 1 found, {1}
+files of pictures that are not known: 1 found, {1}
+marks of pictures that are not known: 1 found, {1}
+pictures that nothing shows: 1 found, {1}
+pictures of users that are not there: 1 found, {1}
+sizes of pictures that are not there: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
