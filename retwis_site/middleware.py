@@ -23,6 +23,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from retwis_site import health
 from retwis_site.fair_queue import PLACE
 from retwis_site.features import queue_of
+from retwis_site.http.apps import CORS, is_of_app, preflight
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import DEFAULT, language_of
 from retwis_site.http.security_headers import headers_of_every_answer
@@ -79,6 +80,8 @@ class SiteMiddleware(ObservedRequests):
         except Exception as error:
             response = response_for_exception(request, error)
         response.headers._store.update(self._headers)
+        if is_of_app(request):
+            response.headers._store.update(CORS._store)
         return response
 
     def _accepted(self, request: HttpRequest) -> HttpResponse:
@@ -89,6 +92,8 @@ class SiteMiddleware(ObservedRequests):
         refusal = refusal_of_head(request)
         if refusal is not None:
             return refusal
+        if request.method == "OPTIONS" and is_of_app(request):
+            return preflight()
         answer: View = self._in_language
         if self._files.autorefresh or path in self._files.files:
             answer = self._file

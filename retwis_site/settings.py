@@ -127,6 +127,7 @@ FEATURES = [
     "timeline.search",
     *(["timeline.explore"] if EXPLORE else []),
     "timeline.first_steps",
+    "timeline.api",
     "timeline.feeds",
     "timeline.account_data",
     *(["timeline.book"] if BOOK else []),

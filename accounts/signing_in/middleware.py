@@ -12,6 +12,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from retwis_site.http.apps import bearer_of, is_of_app
 from retwis_site.identity import forget
 from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
@@ -33,7 +34,8 @@ class ViewerMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
+        secret = bearer_of(request) if is_of_app(request) else request.COOKIES.get(settings.AUTH_COOKIE, "")
+        viewer = Viewer(connect(), secret, just_changed.read(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
         attached: Any = request

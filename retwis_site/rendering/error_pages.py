@@ -24,6 +24,7 @@ from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
 from retwis_site.features import features, frame_of_errors
+from retwis_site.http import apps
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
@@ -34,6 +35,7 @@ logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
+RECORD_NOT_FOUND = "Record not found"  # apps compare it
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 
@@ -163,7 +165,9 @@ def error_page(
     request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends the typed text again. `undone_at`: the
-    address of a page on which the viewer can change that."""
+    address of a page on which the viewer can change that. Apps get JSON with the text."""
+    if apps.is_of_app(request):
+        return apps.refusal(status, text)
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
     context |= {"request_id": current_request_id(), "undone_at": undone_at}
     frame = frame_of_errors(request)
@@ -279,7 +283,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = _("There is no user or page at this address.")
+    text = RECORD_NOT_FOUND if apps.is_of_app(request) else _("There is no user or page at this address.")
     return error_page(request, 404, _("Page not found"), text)
 
 

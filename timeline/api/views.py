@@ -1,0 +1,119 @@
+"""The one view of the API: it finds the endpoint, asks whether the token allows it, and writes the answer as JSON."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import re_path
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.signing_in.guards import open_to_frozen
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
+from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
+from retwis_site.http.apps import refusal
+from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
+from timeline.api import instance
+from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
+from timeline.posts.entities import TargetRefused
+
+ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS,)
+
+
+# ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
+
+
+@dataclass(slots=True)
+class _Node:
+    below: dict[str, "_Node"] = field(default_factory=dict)
+    named: str = ""  # the name of the part that may be anything
+    by_method: dict[str, Endpoint] = field(default_factory=dict)
+
+
+def _tree_of(endpoints: Iterable[Endpoint]) -> _Node:
+    root = _Node()
+    for endpoint in endpoints:
+        node = root
+        for part in endpoint.address.strip("/").split("/"):
+            if part.startswith(":"):
+                node.named, part = part[1:], ":"
+            node = node.below.setdefault(part, _Node())
+        node.by_method[endpoint.method] = endpoint
+    return root
+
+
+_TREE = _tree_of(ENDPOINTS)
+
+
+def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
+    """The endpoints at an address by their methods, with or without its last slash, and what it names."""
+    node, named = _TREE, {}
+    for part in path.strip("/").split("/"):
+        inner = node.below.get(part)
+        if inner is None:
+            inner = node.below.get(":")
+            if inner is None or not part:
+                return {}, {}
+            named[node.named] = part
+        node = inner
+    return node.by_method, named
+
+
+# ---- The view
+
+
+@open_to_frozen  # below, the endpoint says whether it is
+@csrf_exempt  # no cookie counts here
+def api(request: RetwisRequest, rest: str) -> HttpResponse:
+    """Round trips: those of the endpoint. Its exceptions become answers here; those of the store in the middleware."""
+    by_method, named = _found_at(request.path_info)
+    if not by_method:
+        return refusal(404, RECORD_NOT_FOUND)
+    endpoint = by_method.get("GET" if request.method == "HEAD" else request.method or "")
+    if endpoint is None:
+        return not_a_page(request, ", ".join(by_method))
+    answer = _answered(request, endpoint, named)
+    patch_vary_headers(answer, ["Authorization"])
+    answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, str]) -> HttpResponse:
+    try:
+        if endpoint.scope:
+            request.viewer.require_user()
+        if endpoint.method != "GET" and not endpoint.open_to_frozen:
+            request.viewer.check = _refuse_frozen
+            if request.viewer.signed_in:
+                _refuse_frozen(request.viewer.require_user())
+        found = endpoint.answer(Call(request, named, sent_by(request)))
+    except NotSignedIn:
+        return refusal(401, "The access token is invalid")
+    except AccountFrozen:
+        return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
+    except (NotFound, Gone, NotShown):
+        return refusal(404, RECORD_NOT_FOUND)
+    except (Invalid, TargetRefused) as error:
+        why = error.message if isinstance(error, TargetRefused) else error
+        details = {"details": error.details} if isinstance(error, Invalid) and error.details else None
+        return refusal(422, f"Validation failed: {why}", details)
+    except (Unreadable, BadCursor) as error:
+        return refusal(400, str(error))
+    if isinstance(found, HttpResponse):
+        return found
+    if not isinstance(found, Listed):
+        return json_of(found)
+    answer = json_of(found.items)
+    if links := links_of(request, found):
+        answer["Link"] = links
+    return answer
+
+
+def _refuse_frozen(user: User) -> None:
+    if user.state is State.FROZEN:
+        raise AccountFrozen
+
+
+urlpatterns: list[Any] = [re_path(r"^api/(?P<rest>v[12]/.*)$", api, name="api")]
