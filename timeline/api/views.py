@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.http import HttpResponse
-from django.urls import re_path
+from django.urls import path
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 
@@ -116,4 +116,4 @@ def _refuse_frozen(user: User) -> None:
         raise AccountFrozen
 
 
-urlpatterns: list[Any] = [re_path(r"^api/(?P<rest>v[12]/.*)$", api, name="api")]
+urlpatterns: list[Any] = [path("api/<path:rest>", api, name="api")]
