@@ -15,11 +15,11 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import instance
+from timeline.api import absent, instance
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
-ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS,)
+ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS, *absent.ENDPOINTS)
 
 
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
@@ -66,7 +66,7 @@ def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
 
 @open_to_frozen  # below, the endpoint says whether it is
 @csrf_exempt  # no cookie counts here
-def api(request: RetwisRequest, rest: str) -> HttpResponse:
+def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     """Round trips: those of the endpoint. Its exceptions become answers here; those of the store in the middleware."""
     by_method, named = _found_at(request.path_info)
     if not by_method:
@@ -116,4 +116,8 @@ def _refuse_frozen(user: User) -> None:
         raise AccountFrozen
 
 
-urlpatterns: list[Any] = [path("api/<path:rest>", api, name="api")]
+urlpatterns: list[Any] = [
+    path("api/<path:rest>", api, name="api"),
+    path("nodeinfo/<path:rest>", api, name="nodeinfo"),
+    path(".well-known/nodeinfo", api, name="nodeinfo_links"),
+]
