@@ -15,11 +15,11 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, instance
+from timeline.api import absent, instance, relationships
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
-ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS, *absent.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS, *relationships.ENDPOINTS, *absent.ENDPOINTS)
 
 
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
