@@ -55,7 +55,7 @@ def test_nobody_acts_on_themselves_or_on_nobody(store, alice, act):
         assert App(alice).ask("POST", f"/api/v1/accounts/{nobody}/{act}").status_code == 404
 
 
-def test_people_who_do_not_exist_are_left_out(store, alice, bob, carol):
+def test_many_relationships_cost_one_round_trip(store, alice, bob, carol, round_trips):
     app = App(alice)
     app.json("POST", f"/api/v1/accounts/{carol.user.uid}/follow")
     asked = {"id[]": [carol.user.uid, 999, bob.user.uid, alice.user.uid]}
@@ -65,4 +65,5 @@ def test_people_who_do_not_exist_are_left_out(store, alice, bob, carol):
         (str(bob.user.uid), False),
         (str(alice.user.uid), False),
     ]
+    assert len(round_trips(lambda: app.json("GET", "/api/v1/accounts/relationships", asked)).round_trips) == 1
     assert App().ask("GET", "/api/v1/accounts/relationships", asked).status_code == 401
