@@ -111,6 +111,7 @@ INSTALLED_APPS = [
 FEATURES = [
     "accounts.users",
     "accounts.signing_in",
+    "accounts.apps",
     "accounts.recovery",
     "accounts.community",
     "accounts.facts",

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
+from accounts.signing_in.proofs import AppToken
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
 from retwis_site.http.apps import bearer_of, is_of_app
@@ -34,8 +35,10 @@ class ViewerMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        secret = bearer_of(request) if is_of_app(request) else request.COOKIES.get(settings.AUTH_COOKIE, "")
-        viewer = Viewer(connect(), secret, just_changed.read(request))
+        if is_of_app(request):
+            viewer = Viewer(connect(), AppToken(bearer_of(request)))
+        else:
+            viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
         attached: Any = request

@@ -1,11 +1,9 @@
 """The viewer of a request: checked in the same round trip that reads the page's own keys.
 
-The sign-in cookie holds a secret. `auths[secret]` leads to a uid. Only when `user:<uid>` has a session with this
-secret, or has it as `auth`, is the user signed in: an old entry in `auths` opens nothing.
-
-The page's commands need the uid before the check is made. So a process caches which uid a secret leads to, and which
-uid a name has. A cached uid is a guess: each request checks it in the pipeline that also has the page's commands. When
-the guess was wrong, the replies are dropped, and the page asks anew.
+A request shows the secret of a session or the token of an app (`proofs.py`). The page's commands need the uid before
+the check is made. So a process caches which uid a secret leads to, and which uid a name has. A cached uid is a guess:
+each request checks it in the pipeline that also has the page's commands. When the guess was wrong, the replies are
+dropped, and the page asks anew.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,9 +11,8 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import NamedTuple, Never, TypeVar
 
-from django.utils.crypto import constant_time_compare
-
-from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
+from accounts.signing_in.proofs import Opened, Proof, SessionSecret
+from accounts.signing_in.sessions.entities import present_hour
 from accounts.users.entities import (
     AccountDeleted,
     AccountSuspended,
@@ -62,6 +59,8 @@ class Checked(NamedTuple):
     waiting: Mapping[str, int] = {}  # what waits for staff, by the page that lists it; empty for all others
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
+    scopes: tuple[str, ...] = ()  # what the token of an app allows; a session allows all
+    app: str = ""  # whose token it is
 
     @property
     def is_staff(self) -> bool:
@@ -76,23 +75,21 @@ class Checked(NamedTuple):
 
 VISITOR = Checked(Visitor())
 
-_uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
 # By secret: who was signed in with it when this process checked it last. An entry has 700 bytes, so all have 1.4 MB.
 _last_checked: Memory[str, Checked] = Memory(size=2000, seconds=300)
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
-LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
-
 
 class Viewer:
     """The viewer of one request, `request.viewer`: a signed-in user or a visitor. `request.user` is its `user`."""
 
-    def __init__(self, store: Store, secret: str, just_changed: Collection[int] = ()) -> None:
-        """`secret`: the value of the sign-in cookie, empty when there is none. `just_changed`: posts on which this
-        browser has acted a moment ago."""
+    def __init__(self, store: Store, shown: str | Proof, just_changed: Collection[int] = ()) -> None:
+        """`shown`: the value of the sign-in cookie, empty when there is none, or what an app shows. `just_changed`:
+        posts on which this browser has acted a moment ago."""
         self._store = store
-        self.secret = secret if len(secret) <= LONGEST_SECRET else ""
+        self._proof: Proof = SessionSecret(shown) if isinstance(shown, str) else shown
+        self.secret = self._proof.secret
         self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         # Queues what the response needs of every page, in the next round trip of `ask`. Each try queues it anew.
@@ -152,7 +149,8 @@ class Viewer:
         return self._checked is not None and isinstance(self._checked.user, User)
 
     def ask(self, make: Reader[T]) -> T:
-        """The result of a reader. Its first round trip checks the viewer.
+        """The result of a reader. Its first round trip checks the viewer. Raises NotSignedIn for a token of an app that
+        opens nothing.
 
         One round trip when the secret names the viewer's uid or it is cached, two when not, and those of the reader
         after its first. A wrong uid costs one more, a stale entry in `auths` too; each try makes a new reader. Once an
@@ -172,24 +170,20 @@ class Viewer:
             me = self._unchecked_uid()
             if me is None:
                 continue
-            uid = pipe.hget(keys.auths(), self.secret)
-            fields = pipe.hmget(
-                keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *asked_fields(self.secret)]
-            )
+            uid = self._proof.ask_uid(pipe)
+            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self._proof.fields])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             waiting = ask_waiting(pipe) if _staff.get(me) else None
             self.besides(pipe, me)
             reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
-            if uid.value != str(me):
+            if uid is not None and uid.value != str(me):
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
-            *about, role, reason, dismissed, auth, generation, value, used = fields.value
-            user = person(me, about)
-            session = standing(self.secret, value, used, generation)
-            is_signed_in = session is not None or (auth is not None and constant_time_compare(auth, self.secret))
-            if user is not None and is_signed_in:
+            about, (role, reason, dismissed, *judging) = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
+            user, opened = person(me, about), self._proof.opened(judging)
+            if user is not None and opened is not None:
                 its_role = role_of(me, role)
                 self._checked = Checked(
                     user,
@@ -198,10 +192,11 @@ class Viewer:
                     {} if its_role is Role.MEMBER else self._waiting_for(me, waiting),
                     sanction_of(me, about, reason),
                     dismissed or "",
+                    opened.scopes,
+                    opened.app,
                 )
                 _last_checked.put(self.secret, self._checked)
-                if session is not None:
-                    self._note_use(me, session)
+                self._note_use(me, opened)
                 self.check(user)
                 self.besides = _nothing
                 return rest(pipe, reading)
@@ -217,12 +212,18 @@ class Viewer:
             pipe.execute()
         return asked.value
 
-    def _note_use(self, me: int, session: Session) -> None:
-        """Write the hour in which a session is used. One round trip an hour; else none."""
+    def _note_use(self, me: int, opened: Opened) -> None:
+        """Write the hour in which a session or token is used. One round trip an hour; else none. An app lives for as
+        long as one of its tokens is used."""
         hour = present_hour()
-        if session.used < hour:
-            with suppress(StoreReadOnly):  # a page is read from such a store all the same
-                self._store.hset(keys.user(me), {f"{USED}{session.secret}": str(hour)})
+        if not opened.used_in or opened.used >= hour:
+            return
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(me), {opened.used_in: str(hour)})
+        if opened.app:
+            pipe.expire(keys.app(opened.app), keys.app.lives)
+        with suppress(StoreReadOnly):  # a page is read from such a store all the same
+            pipe.execute()
 
     def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
         """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises
@@ -251,22 +252,20 @@ class Viewer:
         return user
 
     def _unchecked_uid(self) -> int | None:
-        """The uid that the secret leads to, not yet checked; None when `auths` has no such secret. At most one round
-        trip; none for a secret that ends with a uid."""
-        guess = _uids_by_secret.get(self.secret) or uid_in(self.secret)
+        """The uid that the proof leads to, not yet checked; None when it opens nothing. At most one round trip."""
+        guess = self._proof.unchecked_uid(self._store)
         if guess is None:
-            guess = stored_id(keys.auths(), self._store.hget(keys.auths(), self.secret))
-            self._take_for(guess)
+            self._take_for(None)
         return guess
 
     def _take_for(self, uid: int | None) -> None:
         """Go on with the uid to which `auths` leads from the secret."""
+        self._proof.leads_to(uid)
         if uid is None:
-            self._checked = VISITOR
             if last_checked(self.secret) is not None:
                 _last_checked.forget(self.secret)
-        else:
-            _uids_by_secret.put(self.secret, uid)
+            self._proof.opens_nothing()
+            self._checked = VISITOR
 
     def _unchecked_owner(self, name: str) -> int:
         """The uid that the name leads to, not yet checked. At most one round trip. Raises NoSuchUser."""

@@ -50,7 +50,9 @@ user = OfId(
         Field("auth", says="the secret of the account"),
         Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
         Field("used:<secret>", says="the hour of its last use, unix s"),
-        Field("generation", says="sessions of another one have ended"),
+        Field("token:<digest>", says="`<since (unix s)>:<generation>:<app>:<scopes>` of each token of an app"),
+        Field("token_used:<digest>", says="the hour of its last use, unix s"),
+        Field("generation", says="sessions and tokens of another one have ended"),
         Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
             "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
@@ -92,6 +94,25 @@ user = OfId(
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",
     BY_LOGINS, official=True,
+)
+app = OfText(
+    "app:<client_id>",
+    Hash((
+        Field("name", shown=COMMANDS),
+        Field("website", shown=COMMANDS),
+        Field("redirect_uris", says="a line each", shown=COMMANDS),
+        Field("scopes", says="what it may ask for, with spaces between", shown=COMMANDS),
+        Field("secret", says="its digest"),
+        Field("since", OWN_TIME, "unix s", COMMANDS),
+        Field("generation", says="its own tokens, for no user, of another one have ended"),
+    )),
+    "an app that speaks the API of Mastodon; until 400 days after its last use, a day after an unused one came",
+    FIXED, truth=True, lives=400 * DAY, each=_("One key for each app; it expires"),
+)
+code = OfText(
+    "code:<digest>", String(),
+    "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
+    "`challenge`, EX ten minutes", FIXED, lives=10 * MINUTE,
 )
 users_by_time = One(
     "users_by_time", ZSet(TEXT, SECONDS), "username as typed, score = registration (unix s)", BY_USERS,

@@ -6,7 +6,10 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.test import Client
 
+from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.users.entities import Login
+from retwis_site.store import keys
+from retwis_site.store.client import connect
 
 
 class App:
@@ -29,8 +32,12 @@ class App:
         return answer.json()
 
 
-def token_of(user: Login, scopes: str) -> str:
-    return user.secret
+def token_of(user: Login, scopes: str = "read write follow push") -> str:
+    """A token of a new app, as a user's consent makes it."""
+    store = connect()
+    app, _ = Apps(store).register("Tusky", "https://tusky.app", [OUT_OF_BAND], scopes.split())
+    generation = str(store.hget(keys.user(user.user.uid), "generation") or "")
+    return Tokens(store).issue(Code(user.user.uid, generation, app.id, app.scopes, OUT_OF_BAND))
 
 
 def _form(sent: dict[str, Any]) -> str:

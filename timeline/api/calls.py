@@ -5,9 +5,10 @@ One view takes all of them (`views.py`).
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
@@ -17,7 +18,7 @@ from django.utils.datastructures import MultiValueDict
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import parse_id, parse_number
 
 # ---- Errors, which the view answers as JSON. The repositories' own exceptions are answered too.
 
@@ -59,6 +60,16 @@ class Sent:
         """All values of a list."""
         return [*self._texts.get(f"{name}[]", ()), *self._texts.get(name, ())]
 
+    def objects(self, name: str) -> list[dict[str, str]]:
+        """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""
+        rows: dict[tuple[int, int], dict[str, str]] = {}
+        for sent, values in self._texts.items():
+            found = re.fullmatch(rf"{name}\[(\d{{0,4}})\]\[(\w+)\]", sent)
+            if found is not None:
+                for place, value in enumerate(values):
+                    rows.setdefault((int(found[1] or 0), place), {})[found[2]] = value
+        return [row for _, row in sorted(rows.items())]
+
     def flag(self, name: str) -> bool:
         """False when it was not sent. Raises Invalid."""
         text = (self.text(name) or "").lower()
@@ -74,6 +85,14 @@ class Sent:
         if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 20):
             raise Invalid(f"{name} is no number")
         return max(1, min(int(text), most))
+
+    def whole(self, name: str) -> int:
+        """A number from 0 on, such as an offset; 0 when it was not sent. Raises Invalid."""
+        text = self.text(name) or "0"
+        found = parse_number(text)
+        if found is None:
+            raise Invalid(f"{name} is no number")
+        return found
 
     def id(self, name: str) -> int | None:
         """An id of this site; None when it was not sent. Raises Invalid for what can be none."""
@@ -201,6 +220,26 @@ class Listed:
     newest: int | str | None
     oldest: int | str | None
     has_more: bool
+
+
+def listed(items: Sequence[object], older: str | None) -> Listed:
+    """A page whose cursor names its last row. Nothing leads to the page above it."""
+    return Listed(items, None, older, older is not None)
+
+
+T = TypeVar("T")
+
+
+def part_of(
+    call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
+) -> tuple[Sequence[T], str | None]:
+    """The page that an app asks for of a short list, and the cursor of the next one: the name of its last item. The
+    page behind an item that is gone is empty. Raises Invalid."""
+    limit, after = call.sent.number("limit", default, most), call.sent.text("max_id")
+    if after:
+        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+    part = items[:limit]
+    return part, name(part[-1]) if len(items) > len(part) else None
 
 
 def links_of(request: HttpRequest, page: Listed) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,15 +12,23 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.signing_in.guards import open_to_frozen
 from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.tokens import covers
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import instance
+from timeline.api import absent, instance, relationships
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
-ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS,)
+ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS, *relationships.ENDPOINTS, *absent.ENDPOINTS)
+
+INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
+
+
+class OutOfScope(Exception):
+    """The token does not allow this."""
 
 
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
@@ -66,7 +75,7 @@ def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
 
 @open_to_frozen  # below, the endpoint says whether it is
 @csrf_exempt  # no cookie counts here
-def api(request: RetwisRequest, rest: str) -> HttpResponse:
+def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     """Round trips: those of the endpoint. Its exceptions become answers here; those of the store in the middleware."""
     by_method, named = _found_at(request.path_info)
     if not by_method:
@@ -81,16 +90,18 @@ def api(request: RetwisRequest, rest: str) -> HttpResponse:
 
 
 def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, str]) -> HttpResponse:
+    viewer = request.viewer
+    viewer.check = partial(_check, viewer, endpoint)
     try:
-        if endpoint.scope:
-            request.viewer.require_user()
-        if endpoint.method != "GET" and not endpoint.open_to_frozen:
-            request.viewer.check = _refuse_frozen
-            if request.viewer.signed_in:
-                _refuse_frozen(request.viewer.require_user())
+        if endpoint.scope and not viewer.secret:
+            raise NotSignedIn
         found = endpoint.answer(Call(request, named, sent_by(request)))
+        if endpoint.scope:
+            viewer.require_user()  # no round trip, but for an answer that asks nothing
     except NotSignedIn:
-        return refusal(401, "The access token is invalid")
+        return refusal(401, INVALID_TOKEN)
+    except OutOfScope:
+        return refusal(403, "This action is outside the authorized scopes")
     except AccountFrozen:
         return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
     except (NotFound, Gone, NotShown):
@@ -111,9 +122,16 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     return answer
 
 
-def _refuse_frozen(user: User) -> None:
-    if user.state is State.FROZEN:
+def _check(viewer: Viewer, endpoint: Endpoint, user: User) -> None:
+    """Called in the round trip that checks the token, before anything is written. Raises OutOfScope, AccountFrozen."""
+    if endpoint.scope and not covers(viewer.checked.scopes, endpoint.scope):
+        raise OutOfScope
+    if endpoint.method != "GET" and not endpoint.open_to_frozen and user.state is State.FROZEN:
         raise AccountFrozen
 
 
-urlpatterns: list[Any] = [path("api/<path:rest>", api, name="api")]
+urlpatterns: list[Any] = [
+    path("api/<path:rest>", api, name="api"),
+    path("nodeinfo/<path:rest>", api, name="nodeinfo"),
+    path(".well-known/nodeinfo", api, name="nodeinfo_links"),
+]
