@@ -327,7 +327,7 @@ class PostReader:
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
         has done with the posts that were asked for."""
-        found: dict[int, tuple[Post, int]] = {}
+        found: dict[int, tuple[Post, Post]] = {}
         room = self.at_most - len(self.shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
@@ -337,7 +337,7 @@ class PostReader:
                 continue
             if post.pid not in found and len(found) == room:
                 continue
-            found.setdefault(post.pid, (post, entry.pid))
+            found.setdefault(post.pid, (post, entry))
             if post is not entry:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self.shown.update(found)
@@ -353,10 +353,12 @@ class PostReader:
         return shown
 
 
-def _in_list(post: Post, entry: int, acted: Acted, reposted_by: Iterable[User]) -> Post:
-    """A post with what the viewer has done, and with those who repost it. `entry`: its id in the list."""
-    listed = None if entry == post.pid else entry
-    return post._replace(context=post.context._replace(acted=acted, listed=listed, reposted_by=tuple(reposted_by)))
+def _in_list(post: Post, entry: Post, acted: Acted, reposted_by: Iterable[User]) -> Post:
+    """A post with what the viewer has done, and with those who repost it. `entry`: what the list has of it, itself or a
+    repost."""
+    listed, when = (None, 0) if entry is post else (entry.pid, entry.time)
+    context = post.context._replace(acted=acted, listed=listed, listed_time=when, reposted_by=tuple(reposted_by))
+    return post._replace(context=context)
 
 
 class Found(NamedTuple):
