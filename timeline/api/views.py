@@ -18,7 +18,7 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, instance, people, relationships
+from timeline.api import absent, instance, notifications, people, relationships
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
@@ -26,6 +26,7 @@ ROOMS = (
     instance,
     people,
     relationships,
+    notifications,
     absent,
 )
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
