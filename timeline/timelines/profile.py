@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
-from accounts.users.repository import Users, ask_people
+from accounts.users.entities import NoSuchUser, User
+from accounts.users.repository import Users, ask_people, ask_user
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
@@ -48,7 +48,7 @@ from timeline.relations.relations import (
     follow_counts,
 )
 from timeline.timelines.entities import Numbers, ProfilePage, Tab
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, fill, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
 
@@ -165,6 +165,14 @@ def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     return left, POSTS_A_PAGE + SPARE
 
 
+class OwnPosts(NamedTuple):
+    """Which of the posts of one user."""
+
+    replies: bool = True  # also those to others
+    reposts: bool = True
+    tag: str = ""  # folded; only posts with this tag
+
+
 class Profiles:
     """All profiles."""
 
@@ -185,6 +193,47 @@ class Profiles:
     def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
+
+    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", beside: Sequence[Rule]) -> Page:
+        """A part of what the user `uid` wrote and reposted. `beside`: rules that ask for more about the people. Two
+        round trips, three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
+        account, and NotShown."""
+        most = part.size + READ_MORE
+        person, blocks, members, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid),
+                ask_blocks(pipe, me, uid),
+                part.ask_ids(pipe, keys.updates(uid), most),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        pids = stored_ids(keys.updates(uid), members)
+        if own.tag and pids:
+            scores = self._store.zmscore(keys.tag(own.tag), [str(pid) for pid in pids])
+            pids = [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
+        rules = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None), *beside]
+        if not own.reposts:
+            rules.insert(0, NoReposts())
+        reader = PostReader(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid)
+        return part.page(fill(pids, part.size, reader.read), has_more=len(members) == most)
+
+    def pinned(self, viewer: Viewer, uid: int, beside: Sequence[Rule]) -> list[Post]:
+        """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
+        person, blocks, pid, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid), ask_blocks(pipe, me, uid), ask_pinned(pipe, uid), ask_latest_acted(pipe, me)
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        reader = PostReader(self._store, viewer.user, [PostsBy(uid), *beside], [person], acted, (), uid)
+        return reader.read([pid])[0] if pid is not None else []
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
