@@ -158,7 +158,13 @@ def lookup(call: Call) -> object:
     name = name_in(call, call.sent.text("acct") or "")
     if name is None:
         raise NotFound
-    _, found = call.viewer.ask_about(name, lambda pipe, me, them: _read_seen(pipe, origin_of(call.request), me, them))
+    return account_named(call, name)
+
+
+def account_named(call: Call, username: str) -> Account:
+    """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
+    origin = origin_of(call.request)
+    _, found = call.viewer.ask_about(username, lambda pipe, me, them: _read_seen(pipe, origin, me, them))
     return found
 
 

@@ -18,7 +18,7 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, instance, notifications, people, relationships
+from timeline.api import absent, finding, instance, notifications, people, relationships, reports
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
@@ -27,6 +27,8 @@ ROOMS = (
     people,
     relationships,
     notifications,
+    finding,
+    reports,
     absent,
 )
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
