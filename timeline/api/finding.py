@@ -11,12 +11,13 @@ from django.urls import Resolver404
 from accounts.signing_in.guards import match_of
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, NotFound, NotShown
+from retwis_site.http.sent import Invalid
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
-from timeline.api.calls import Call, Endpoint, Invalid, listed, part_of
+from timeline.api.calls import Call, Endpoint, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
 from timeline.api.people import account_named, accounts_listed, people_found
 from timeline.api.reading import Statuses, accounts_of

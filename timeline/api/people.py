@@ -13,12 +13,13 @@ from accounts.settings.views import SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_user
 from retwis_site.exceptions import NotFound
+from retwis_site.http.sent import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import Reading, begun, trip
-from timeline.api.calls import Call, Endpoint, Invalid, Listed, listed, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
 from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query

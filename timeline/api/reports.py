@@ -6,12 +6,13 @@ from django.utils.translation import gettext as _
 
 from accounts.users.entities import NoSuchUser
 from accounts.users.repository import ask_user
+from retwis_site.http.sent import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
-from timeline.api.calls import Call, Endpoint, Invalid
+from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Account, date_time
 from timeline.api.reading import accounts_of
 from timeline.moderation.feature import REPORTS
