@@ -216,7 +216,7 @@ class Listed:
     """A page of a list. `newest` and `oldest`: the cursors of its ends; None of an empty page. `has_more`: whether
     something older follows."""
 
-    items: Sequence[object]
+    items: object  # what is written
     newest: int | str | None
     oldest: int | str | None
     has_more: bool

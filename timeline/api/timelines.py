@@ -1,7 +1,5 @@
 """Lists of posts as apps ask for them: home, everyone, a tag, a person, likes and bookmarks."""
 
-
-
 from retwis_site.store.client import connect
 from timeline.api.calls import Call, Endpoint, Listed, Window
 from timeline.api.reading import Statuses

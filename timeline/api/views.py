@@ -18,17 +18,20 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, instance, relationships, statuses, timelines
+from timeline.api import absent, instance, notifications, people, relationships, statuses, timelines
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
-ENDPOINTS: tuple[Endpoint, ...] = (
-    *instance.ENDPOINTS,
-    *statuses.ENDPOINTS,
-    *timelines.ENDPOINTS,
-    *relationships.ENDPOINTS,
-    *absent.ENDPOINTS,
+ROOMS = (
+    instance,
+    people,
+    statuses,
+    timelines,
+    relationships,
+    notifications,
+    absent,
 )
+ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 
 INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
 

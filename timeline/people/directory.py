@@ -66,8 +66,8 @@ class FollowPages:
         return self._people(viewer, username, before, show, keys.following, keys.followers)
 
     def followers_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
-        """As `followers_page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for a
-        later page. Raises NoSuchUser, also for a deleted account, and NotShown."""
+        """As `followers_page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for
+        a later page. Raises NoSuchUser, also for a deleted account, and NotShown."""
         return self._of(viewer, uid, before, size, keys.followers, keys.following)
 
     def following_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:

@@ -129,7 +129,11 @@ class Homes:
         if seen is not None and pid <= seen:
             return
         with suppress(StoreReadOnly):  # it can wait
-            self._store.hset(keys.user(me), {"seen": str(pid)})
+            self.note_seen(me, pid)
+
+    def note_seen(self, me: int, pid: int) -> None:
+        """Posts up to this one have been seen. One round trip."""
+        self._store.hset(keys.user(me), {"seen": str(pid)})
 
     def list_of(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
@@ -149,6 +153,12 @@ def _seen(me: int, text: str | None) -> int | None:
     """The highest id that the home has shown. None when it was written while the clock was ahead."""
     seen = stored_id(keys.user(me), text)
     return None if seen is not None and snowflake.is_ahead(seen) else seen
+
+
+def ask_seen(pipe: Pipe, me: int) -> Result[int | None]:
+    """The highest id that the home has shown, as `HomePage.seen`. One command."""
+    stored = pipe.hget(keys.user(me), "seen")
+    return Result(lambda: _seen(me, stored.value))
 
 
 def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
