@@ -117,6 +117,9 @@ def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob,
         ("timelines/home", [5, 3, 1]),
     ):
         assert ids(App(carol).json("GET", f"/api/v1/{query}")) == pids, query
+    Follows(store).follow(3, 2)  # the repost of post 2 stands for it, also on the way up
+    assert ids(App(carol).json("GET", "/api/v1/timelines/home")) == [5, 4, 3, 1]
+    assert ids(App(carol).json("GET", "/api/v1/timelines/home?min_id=1")) == [5, 4, 3]
     assert App().ask("GET", "/api/v1/accounts/99/statuses").status_code == 404
     assert App().ask("GET", "/api/v1/timelines/home").status_code == 401
 
