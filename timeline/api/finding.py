@@ -21,11 +21,10 @@ from timeline.api.calls import Call, Endpoint, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
 from timeline.api.people import account_named, accounts_listed, people_found
 from timeline.api.reading import Statuses, accounts_of
+from timeline.conversation.repository import Threads
 from timeline.explore.exploring import Explore, TagOfTheWeek
 from timeline.people.suggestions import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
-from timeline.posts.reading.one_post import one_post
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import TagFollows
 from timeline.search.query import BadQuery, NothingToFind, Scope, UnknownPerson, parse
@@ -177,18 +176,11 @@ def _at_address(call: Call, address: str, found: Found) -> Found:
         if match.view_name == "profile" and wanted in (None, "", "accounts"):
             found["accounts"] = [account_named(call, match.kwargs["username"])]
         if match.view_name == "post" and wanted in (None, "", "statuses"):
-            found["statuses"] = _one_status(call, match.kwargs["username"], match.kwargs["pid"])
+            statuses = Statuses(call)
+            found["statuses"] = statuses.of([Threads(connect()).one(call.viewer, match.kwargs["pid"], [statuses])])
     except (Resolver404, NotFound, Gone, NotShown):
         return found
     return found
-
-
-def _one_status(call: Call, username: str, pid: int) -> list[Status]:
-    statuses = Statuses(call)
-    post = one_post(call.viewer, username, pid)
-    [acted] = call.viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
-    reader = PostReader(connect(), call.viewer.user, [statuses], acted=acted.asking_for(pid), page_of=post.author.uid)
-    return statuses.of(reader.read([pid])[0])
 
 
 # ---- What many people like now, and whom to follow

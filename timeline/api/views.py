@@ -18,13 +18,15 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, finding, instance, notifications, people, relationships, reports
+from timeline.api import absent, finding, instance, notifications, people, relationships, reports, statuses, timelines
 from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
 from timeline.posts.entities import TargetRefused
 
 ROOMS = (
     instance,
     people,
+    statuses,
+    timelines,
     relationships,
     notifications,
     finding,

@@ -212,6 +212,13 @@ class Threads:
             raise NoSuchPost(pid)
         return posts[0] if posts[0].pid != pid else found.by(author)._replace(context=posts[0].context)
 
+    def some(self, viewer: Viewer, pids: Sequence[int], beside: Sequence[Rule]) -> list[Post]:
+        """Those of these posts that the viewer sees, also of people whom the viewer mutes. One round trip, and those of
+        `PostReader.read`."""
+        viewer.ask(lambda pipe, me: trip())
+        acted = NOTHING_READ_MUTES_ASIDE
+        return PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed).read(pids)[0]
+
     def around(self, viewer: Viewer, pid: int, beside: Sequence[Rule]) -> Around:
         """What a post replies to, and the replies to it and to these, as far as the page of the post has them. Round
         trips and errors as for `one`, and one more for replies to a post that is a reply itself."""

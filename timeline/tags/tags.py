@@ -184,7 +184,7 @@ class TagPages:
         found = merged_part(asked, part, READ)
         candidates = tags.left_of(self._store, found.ids)
         reader = PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed)
-        return part.page(fill(candidates, part.size, reader.read), found.has_more)
+        return part.page(part.fill(candidates, reader.read), found.has_more)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.

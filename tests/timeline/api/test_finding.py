@@ -33,6 +33,7 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, bob):
         assert found(acct, resolve="true") == [["bob"], [], []]
     assert found("@bob@elsewhere.example") == [[], [], []]
     [status, _] = app.json("GET", SEARCH, {"q": "bread", "type": "statuses"})["statuses"]
+    assert status == app.json("GET", "/api/v1/statuses/2")
     assert (status["favourited"], status["account"]["acct"]) == (True, "bob")
     assert App().json("GET", SEARCH, {"q": "bread"})["statuses"][0]["favourited"] is False
 
