@@ -123,7 +123,19 @@ def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.GET.lists() for value in values]
 
 
+class Json(str):
+    """An item of a page that is written already."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def written(found: object) -> Json:
+    """Compact JSON."""
+    return found if isinstance(found, Json) else Json(_encode(found))
+
+
 def json_of(found: object) -> HttpResponse:
-    """The answer, as compact JSON in UTF-8."""
-    body = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    """The answer in UTF-8. Of a list, items may be `Json`."""
+    body = f"[{','.join(map(written, found))}]" if isinstance(found, list) else _encode(found)
     return HttpResponse(body.encode(), content_type="application/json; charset=utf-8")

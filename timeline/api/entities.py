@@ -17,6 +17,7 @@ from accounts.facts.facts import Fact
 from accounts.users.entities import User
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store.local_cache import Memory
+from timeline.api.calls import Json, written
 from timeline.posts.entities import Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts
@@ -296,19 +297,18 @@ class Shown(NamedTuple):
     pinned: int | None = None  # the post that the viewer has pinned
 
 
-# By id of a post: its status as it was made last, and what that was made of. An entry has some 5 KB, so all have 10 MB.
-_made: Memory[int, tuple[object, Status]] = Memory(size=2000, seconds=3600)
+# By id of a post: its status as it was written last, and what that was made of. An entry has some 3 KB, so all have
+# 10 MB.
+_written: Memory[int, tuple[object, Json]] = Memory(size=3000, seconds=3600)
 
 
-def status_of(post: Post, shown: Shown) -> Status:
-    """A post; where the list has it by a repost, the repost with the post inside. Nobody may change what it returns.
-
-    To most viewers a post looks the same, and it is the same object, so the last status serves again."""
+def written_status(post: Post, shown: Shown) -> Json:
+    """As `status_of`. To most viewers a post looks the same and is the same object, so the last one serves again."""
     made_of = (post, shown.origin, _is_muted(post, shown), post.pid == shown.pinned, *_accounts(post, shown))
-    kept = _made.get(post.pid)
+    kept = _written.get(post.pid)
     if kept is None or kept[0] != made_of:
-        kept = made_of, _new_status(post, shown)
-        _made.put(post.pid, kept)
+        kept = made_of, written(status_of(post, shown))
+        _written.put(post.pid, kept)
     return kept[1]
 
 
@@ -327,7 +327,8 @@ def _accounts(post: Post, shown: Shown) -> list[Account]:
     return [_account(user, shown) for user in people]
 
 
-def _new_status(post: Post, shown: Shown) -> Status:
+def status_of(post: Post, shown: Shown) -> Status:
+    """A post; where the list has it by a repost, the repost with the post inside."""
     quote = _quote(post.context.quoted, shown) if post.links.quote else None
     status = _status(post, shown, quote)
     return status if post.context.listed is None else _repost(post, status, shown)

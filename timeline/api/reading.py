@@ -15,8 +15,8 @@ from retwis_site.store.ids import stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, rest, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.api.calls import Call
-from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of
+from timeline.api.calls import Call, Json
+from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_status
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
 from timeline.posts.reading.records import cached_records
@@ -176,6 +176,15 @@ class Statuses:
     def of(self, posts: Sequence[Post]) -> list[Status]:
         """These posts as statuses. No round trip where `about_authors` was asked with them, and all dates are
         cached."""
+        shown = self._shown(posts)
+        return [status_of(post, shown) for post in posts]
+
+    def written(self, posts: Sequence[Post]) -> list[Json]:
+        """As `of`, for a page of statuses."""
+        shown = self._shown(posts)
+        return [written_status(post, shown) for post in posts]
+
+    def _shown(self, posts: Sequence[Post]) -> Shown:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
         muted, pinned = self._of_viewer or NOTHING_OF_VIEWER
@@ -187,8 +196,7 @@ class Statuses:
         me = self._viewer.uid
         if me is not None:
             _named_last.put(me, tuple(authors))
-        shown = Shown(self.origin, people.value, profiles, muted.value, pinned.value)
-        return [status_of(post, shown) for post in posts]
+        return Shown(self.origin, people.value, profiles, muted.value, pinned.value)
 
 
 def _with_quoted(post: Post) -> Sequence[Post]:

@@ -27,7 +27,7 @@ def part_of(window: Window) -> Part:
 def listed(page: Page, statuses: Statuses) -> Listed:
     """A page of posts as the answer to a call."""
     newest = page.posts[0].listed if page.posts else None
-    return Listed(statuses.of(page.posts), newest, page.older, page.older is not None)
+    return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
 
 
 NOTHING = Listed([], None, None, has_more=False)
@@ -91,7 +91,7 @@ def _saved(call: Call, of: Relation) -> object:
     statuses = Statuses(call)
     page = SavedPosts(connect(), of).part(call.viewer, part, statuses.about_authors)
     newest, oldest = (None if one is None else str(one) for one in (page.newest, page.older))
-    return Listed(statuses.of(page.posts), newest, oldest, oldest is not None)
+    return Listed(statuses.written(page.posts), newest, oldest, oldest is not None)
 
 
 ENDPOINTS = (
