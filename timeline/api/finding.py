@@ -23,6 +23,7 @@ from timeline.api.people import account_named, accounts_listed, people_found
 from timeline.api.reading import Statuses, accounts_of
 from timeline.conversation.repository import Threads
 from timeline.explore.exploring import Explore, TagOfTheWeek
+from timeline.people.directory import People
 from timeline.people.suggestions import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
@@ -183,6 +184,16 @@ def _at_address(call: Call, address: str, found: Found) -> Found:
     return found
 
 
+def directory(call: Call) -> object:
+    """People as the page that lists them: the most followed ones, or with `order=new` the newest. The first page
+    alone, since a later one does not begin at a number."""
+    people = People(connect())
+    by_date = call.sent.text("order") == "new"
+    found = people.newest(call.viewer, None) if by_date else people.most_followed(call.viewer, None)
+    first = call.sent.whole("offset")
+    return accounts_listed(call, found.people[first : first + call.sent.number("limit", 40, 80)])
+
+
 # ---- What many people like now, and whom to follow
 
 
@@ -225,6 +236,7 @@ def suggestions_v1(call: Call) -> object:
 
 ENDPOINTS = (
     Endpoint("GET", "/api/v2/search", search),
+    Endpoint("GET", "/api/v1/directory", directory),
     Endpoint("GET", "/api/v1/tags/:name", tag),
     Endpoint("POST", "/api/v1/tags/:name/follow", follow_tag, "write:follows"),
     Endpoint("POST", "/api/v1/tags/:name/unfollow", unfollow_tag, "write:follows"),

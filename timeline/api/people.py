@@ -45,6 +45,11 @@ class Source(TypedDict):
     privacy: str
     sensitive: bool
     language: str
+    quote_policy: str
+    hide_collections: bool
+    discoverable: bool
+    indexable: bool
+    attribution_domains: list[str]
     follow_requests_count: int
 
 
@@ -85,7 +90,19 @@ def _source(bio: str, facts: Sequence[Fact]) -> Source:
         PlainField(name=fact.label, value=fact.value, verified_at=date_time(fact.verified) if fact.verified else None)
         for fact in facts
     ]
-    return Source(note=bio, fields=fields, privacy="public", sensitive=False, language="", follow_requests_count=0)
+    return Source(
+        note=bio,
+        fields=fields,
+        privacy="public",
+        sensitive=False,
+        language="",
+        quote_policy="public",
+        hide_collections=False,
+        discoverable=True,
+        indexable=True,
+        attribution_domains=[],
+        follow_requests_count=0,
+    )
 
 
 def verify_credentials(call: Call) -> object:

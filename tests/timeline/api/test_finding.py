@@ -110,3 +110,12 @@ def test_people_are_suggested_with_the_reason(store, raw, alice, bob, carol):
         ["friends_of_friends"],
     )
     assert App(alice).json("GET", "/api/v1/suggestions") == [one["account"]]
+
+
+def test_the_directory_lists_the_most_followed_or_the_newest_people(store, alice, bob, carol):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    assert [one["acct"] for one in App().json("GET", "/api/v1/directory")] == ["bob"]
+    newest = [one["acct"] for one in App().json("GET", "/api/v1/directory", {"order": "new"})]
+    assert sorted(newest) == ["Alice", "bob", "carol"]
+    asked = {"order": "new", "offset": 1, "limit": 1}
+    assert [one["acct"] for one in App().json("GET", "/api/v1/directory", asked)] == newest[1:2]
