@@ -92,6 +92,8 @@ class Viewer:
         self.secret = self._proof.secret
         self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
+        # Queues what the response needs of every page, in the next round trip of `ask`. Each try queues it anew.
+        self.besides: Callable[[Pipe, int | None], object] = _nothing
         self._site: Site | None = None
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
@@ -160,9 +162,10 @@ class Viewer:
             pipe = self._store.pipeline()
             site = ask_site(pipe)
             if self._checked is not None:
+                self.besides(pipe, self.uid)
                 reading = begun(make(pipe, self.uid))
                 pipe.execute()
-                self._site = site.value
+                self._site, self.besides = site.value, _nothing
                 return rest(pipe, reading)
             me = self._unchecked_uid()
             if me is None:
@@ -171,6 +174,7 @@ class Viewer:
             fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self._proof.fields])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             waiting = ask_waiting(pipe) if _staff.get(me) else None
+            self.besides(pipe, me)
             reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
@@ -194,6 +198,7 @@ class Viewer:
                 _last_checked.put(self.secret, self._checked)
                 self._note_use(me, opened)
                 self.check(user)
+                self.besides = _nothing
                 return rest(pipe, reading)
             self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
@@ -278,6 +283,10 @@ def last_checked(secret: str) -> Checked | None:
     and sanctions: these change, and what is shown must be true. No round trip."""
     checked = _last_checked.get(secret)
     return checked and Checked(checked.user, role=checked.role, dismissed=checked.dismissed)
+
+
+def _nothing(pipe: Pipe, me: int | None) -> None:
+    """Asks nothing besides."""
 
 
 def _not_signed_in() -> Reading[Never]:

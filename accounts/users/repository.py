@@ -13,7 +13,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 
 SECRET_DIGITS = 32
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
@@ -47,7 +47,7 @@ class Users:
 
     def how_many(self) -> int:
         """The number of users. One round trip."""
-        return self._store.zcard(keys.users_by_time())
+        return answer(self._store, ask_how_many)
 
     def in_order(self, first: int, number: int) -> list[str]:
         """The names of `number` users by registration; `first` counts from 0. At most one round trip."""
@@ -86,6 +86,11 @@ class Users:
         for field in fields:
             pipe.hdel(keys.user(uid), field)
         pipe.execute()
+
+
+def ask_how_many(pipe: Pipe) -> Reply[int]:
+    """The number of users. One command."""
+    return pipe.zcard(keys.users_by_time())
 
 
 def ask_user(pipe: Pipe, uid: int) -> Result[User | None]:

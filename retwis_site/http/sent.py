@@ -1,8 +1,9 @@
-"""What a request of an app sends: parameters of its query, and of its body as form or JSON. The errors about them become
-JSON in the one view of the API.
+"""What a request of an app sends: parameters of its query, and of its body as form or JSON. The one view of the API
+answers the errors.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +12,21 @@ from django.http import HttpRequest, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import parse_id, parse_number
 
 # ---- Errors, which the view answers as JSON. The repositories' own exceptions are answered too.
 
 
 class Unreadable(Exception):
     """The body is not what its Content-Type says: a 400."""
+
+
+class Forbidden(Exception):
+    """The site does not let this happen: a 403 with this text."""
+
+
+class OutOfScope(Exception):
+    """The token does not allow this: a 403."""
 
 
 class Invalid(Exception):
@@ -31,6 +40,7 @@ class Invalid(Exception):
 # ---- Parameters: of the query, and of a body as form or JSON.
 
 
+DEEPEST = 5  # values in each other
 TRUE, FALSE = {"1", "true", "t", "on", "yes"}, {"0", "false", "f", "off", "no", ""}
 
 
@@ -47,6 +57,16 @@ class Sent:
 
     def __contains__(self, name: str) -> bool:
         return name in self._texts or f"{name}[]" in self._texts
+
+    def objects(self, name: str) -> list[dict[str, str]]:
+        """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""
+        rows: dict[tuple[int, int], dict[str, str]] = {}
+        for sent, values in self._texts.items():
+            found = re.fullmatch(rf"{name}\[(\d{{0,4}})\]\[(\w+)\]", sent)
+            if found is not None:
+                for place, value in enumerate(values):
+                    rows.setdefault((int(found[1] or 0), place), {})[found[2]] = value
+        return [row for _, row in sorted(rows.items())]
 
     def text(self, name: str) -> str | None:
         """The last value; None when it was not sent."""
@@ -72,6 +92,14 @@ class Sent:
         if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 20):
             raise Invalid(f"{name} is no number")
         return max(1, min(int(text), most))
+
+    def whole(self, name: str) -> int:
+        """A number from 0 on, such as an offset; 0 when it was not sent. Raises Invalid."""
+        text = self.text(name) or "0"
+        found = parse_number(text)
+        if found is None:
+            raise Invalid(f"{name} is no number")
+        return found
 
     def id(self, name: str) -> int | None:
         """An id of this site; None when it was not sent. Raises Invalid for what can be none."""
@@ -117,7 +145,9 @@ def _json_body(body: bytes) -> dict[str, Any]:
 
 
 def _flatten(texts: dict[str, list[str]], name: str, value: Any) -> None:
-    """Adds a value of JSON under the name that it has in a form. null counts as not sent."""
+    """Adds a value of JSON under the name that it has in a form. null counts as not sent. Raises Unreadable."""
+    if name.count("[") > DEEPEST:
+        raise Unreadable("the body has too many objects in each other")
     if isinstance(value, dict):
         for key, inner in value.items():
             _flatten(texts, f"{name}[{key}]", inner)

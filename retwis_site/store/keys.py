@@ -153,6 +153,7 @@ post = OfId(
         Field("repost_of", POST, "this id is a repost and has no body", EVERYONE),
         Field("mentions", USERS, "uids", EVERYONE),
         Field("edited", TIME, "unix s of the last change", EVERYONE),
+        Field("language", says="a code, such as `de`, where the author's app said it", shown=EVERYONE),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),
         Field("reposts", NUMBER, "of `reposted_by:`", EVERYONE),
         Field("replies", NUMBER, "of `replies_to:`", EVERYONE),

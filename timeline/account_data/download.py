@@ -26,7 +26,7 @@ from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
-from timeline.posts.site_lines import TEXTS
+from timeline.posts.site_lines import LANGUAGE, TEXTS
 from timeline.relations.relation import Relation, Scores
 
 # ---- Written
@@ -79,7 +79,15 @@ FIELDS = {
     "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
     "following": {"username": NAME},
     "follower": {},
-    "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
+    "post": {
+        "id": ID,
+        "time": TIME,
+        "text": TEXT,
+        "language": LANGUAGE,
+        "reply_to": OPTIONAL_ID,
+        "quote": OPTIONAL_ID,
+        "texts": TEXTS,
+    },
     "pin": {"id": ID},
 }
 UNSEEN = "posts with a text that nobody can see"
@@ -114,7 +122,7 @@ class Download:
         line = parsed(0, self.file.readline())
         texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
         reply_to, quote = _named(line, "reply_to"), _named(line, "quote")
-        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts)
+        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts, line.get("language", ""))
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""

@@ -7,14 +7,16 @@ One view takes all of them (`views.py`).
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
+from retwis_site.http.sent import Forbidden as Forbidden
 from retwis_site.http.sent import Invalid as Invalid
+from retwis_site.http.sent import OutOfScope as OutOfScope
 from retwis_site.http.sent import Sent as Sent
 from retwis_site.http.sent import Unreadable as Unreadable
 from retwis_site.http.sent import sent_by as sent_by
@@ -80,10 +82,30 @@ class Listed:
     """A page of a list. `newest` and `oldest`: the cursors of its ends; None of an empty page. `has_more`: whether
     something older follows."""
 
-    items: Sequence[object]
+    items: object  # what is written
     newest: int | str | None
     oldest: int | str | None
     has_more: bool
+
+
+def listed(items: Sequence[object], older: str | None) -> Listed:
+    """A page whose cursor names its last row. Nothing leads to the page above it."""
+    return Listed(items, None, older, older is not None)
+
+
+T = TypeVar("T")
+
+
+def part_of(
+    call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
+) -> tuple[Sequence[T], str | None]:
+    """The page that an app asks for of a short list, and the cursor of the next one: the name of its last item. The
+    page behind an item that is gone is empty. Raises Invalid."""
+    limit, after = call.sent.number("limit", default, most), call.sent.text("max_id")
+    if after:
+        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+    part = items[:limit]
+    return part, name(part[-1]) if len(items) > len(part) else None
 
 
 def links_of(request: HttpRequest, page: Listed) -> str:

@@ -16,19 +16,36 @@ from accounts.signing_in.tokens import covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
-from retwis_site.http.apps import refusal
+from retwis_site.http.apps import bearer_of, refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import instance
-from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
+from timeline.api import absent, instance, notifications, people, relationships, statuses, timelines
+from timeline.api.calls import (
+    Call,
+    Endpoint,
+    Forbidden,
+    Invalid,
+    Listed,
+    OutOfScope,
+    Unreadable,
+    json_of,
+    links_of,
+    sent_by,
+)
 from timeline.posts.entities import TargetRefused
 
-ENDPOINTS: tuple[Endpoint, ...] = (*instance.ENDPOINTS,)
+ROOMS = (
+    instance,
+    people,
+    statuses,
+    timelines,
+    relationships,
+    notifications,
+    absent,
+)
+ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 
 INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
-
-
-class OutOfScope(Exception):
-    """The token does not allow this."""
+NEEDS_USER = "This method requires an authenticated user"  # for the token of an app itself
 
 
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
@@ -75,7 +92,7 @@ def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
 
 @open_to_frozen  # below, the endpoint says whether it is
 @csrf_exempt  # no cookie counts here
-def api(request: RetwisRequest, rest: str) -> HttpResponse:
+def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     """Round trips: those of the endpoint. Its exceptions become answers here; those of the store in the middleware."""
     by_method, named = _found_at(request.path_info)
     if not by_method:
@@ -94,7 +111,7 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     viewer.check = partial(_check, viewer, endpoint)
     try:
         if endpoint.scope and not viewer.secret:
-            raise NotSignedIn
+            return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
         found = endpoint.answer(Call(request, named, sent_by(request)))
         if endpoint.scope:
             viewer.require_user()  # no round trip, but for an answer that asks nothing
@@ -102,6 +119,8 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
         return refusal(401, INVALID_TOKEN)
     except OutOfScope:
         return refusal(403, "This action is outside the authorized scopes")
+    except Forbidden as error:
+        return refusal(403, str(error))
     except AccountFrozen:
         return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
     except (NotFound, Gone, NotShown):
@@ -130,4 +149,8 @@ def _check(viewer: Viewer, endpoint: Endpoint, user: User) -> None:
         raise AccountFrozen
 
 
-urlpatterns: list[Any] = [path("api/<path:rest>", api, name="api")]
+urlpatterns: list[Any] = [
+    path("api/<path:rest>", api, name="api"),
+    path("nodeinfo/<path:rest>", api, name="nodeinfo"),
+    path(".well-known/nodeinfo", api, name="nodeinfo_links"),
+]

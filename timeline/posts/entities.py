@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 LONGEST_POST = 280  # characters
+is_language = re.compile("[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}").fullmatch  # such as `de` or `zh-TW`
 
 
 class Counts(NamedTuple):
@@ -66,6 +68,7 @@ class Context(NamedTuple):
     # The usernames in the text that are links, in lower case. None: all, since nobody has looked them up.
     mentioned: frozenset[str] | None = None
     muted: str | None = None  # the words that the viewer mutes and the post has: it waits behind a line that names them
+    listed_time: int = 0  # unix seconds: when the repost was made that the list has
 
 
 NO_CONTEXT = Context()
@@ -79,6 +82,7 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds of the last change
+    language: str = ""  # a code, such as `de`; empty when the author has not said it
     context: Context = NO_CONTEXT
 
     @property
@@ -119,6 +123,7 @@ class NewPost:
     body: str
     reply_to: int | None = None  # the post that this one replies to
     quote: int | None = None
+    language: str = ""  # a code, such as `de`; empty when the author has not said it
 
 
 @dataclass(frozen=True, slots=True)

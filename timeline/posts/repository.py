@@ -191,6 +191,8 @@ class Posts:
                 return published
         pipe = leased.pipeline()
         fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+        if new.language:
+            fields["language"] = new.language
         for name, value in fields.items():
             pipe.hsetnx(keys.post(pid), name, value)
         stored = pipe.hmget(keys.post(pid), ["body", *LINKS])

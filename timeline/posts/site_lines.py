@@ -17,7 +17,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_f
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
-from timeline.posts.entities import DeletedBy, Links
+from timeline.posts.entities import DeletedBy, Links, is_language
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -54,6 +54,9 @@ def _are_texts(value: object) -> bool:
 
 
 TEXTS = LineField("texts with their times, the newest last", _are_texts, required=False)
+LANGUAGE = LineField(
+    "the code of a language", lambda value: isinstance(value, str) and is_language(value) is not None, required=False
+)
 STAFF = LineField("staff", lambda value: value == DeletedBy.STAFF, required=False)
 
 
@@ -69,7 +72,7 @@ def read_posts(store: Store) -> Iterator[Line]:
             post = answer.value
             if _is_own(post, uid):
                 line = {"id": post.pid, "user": uid, "time": iso(post.time), "text": post.body}
-                yield line | _links(post.links, NAMED) | texts_of(texts.value)
+                yield line | language_of(post) | _links(post.links, NAMED) | texts_of(texts.value)
 
 
 def _is_own(post: Record | None, uid: int) -> TypeGuard[Record]:
@@ -84,6 +87,11 @@ def _links(links: Links, names: Mapping[str, LineField]) -> Line:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
+def language_of(post: Record) -> Line:
+    """What the line of a post says of its language: nothing where its author has not said it."""
+    return {"language": post.language} if post.language else {}
+
+
 def texts_of(texts: Sequence[Version]) -> Line:
     """What the line of a post says of its texts: nothing about a post that was never edited."""
     return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
@@ -93,6 +101,8 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
     """Homes and the global timeline are caches: their next read finds the posts."""
     for line in lines:
         pid, fields = line["id"], {"body": line["text"]}
+        if line.get("language"):
+            fields["language"] = line["language"]
         texts = {str(seconds(one, "time")): one["text"] for one in line.get("texts", ())}
         if texts:
             writes.hset(keys.edits(pid), texts)
@@ -183,7 +193,15 @@ def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
 
 POSTS = SiteLines(
     type="post",
-    fields=lambda line: {"id": ID, "user": ID, "time": TIME, "text": TEXT, "texts": TEXTS, **NAMED},
+    fields=lambda line: {
+        "id": ID,
+        "user": ID,
+        "time": TIME,
+        "text": TEXT,
+        "language": LANGUAGE,
+        "texts": TEXTS,
+        **NAMED,
+    },
     read=read_posts,
     write=_write_posts,
     unique=("id",),
@@ -221,6 +239,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "id": post.pid,
                 "time": iso(post.time),
                 "text": post.body,
+                **language_of(post),
                 "address": address_of("post", owner.username, post.pid),
                 **_named(post),
                 **{

@@ -16,7 +16,7 @@ from retwis_site.rendering.error_pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from timeline.relations.feature import BLOCKS, FOLLOWS
-from timeline.relations.relations import FOREVER, BlockedPeople, Follows, Mutes, in_days, read_blocks
+from timeline.relations.relations import FOREVER, BlockedPeople, Blocks, Follows, Mutes, in_days, read_blocks
 
 # ---- The form that mutes a person.
 
@@ -53,17 +53,23 @@ class MuteForm(forms.Form):
 @login_required
 def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person, blocks = request.viewer.ask_about(username, read_blocks)
-    if person.uid == me.uid:
-        messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
-    elif blocks.mine:
-        messages.error(request, _("You block %(name)s. Unblock them first.") % {"name": person.username})
-    elif blocks.theirs:
-        messages.error(request, _("You cannot follow %(name)s.") % {"name": person.username})
+    refusal = why_not_followed(me, person, blocks)
+    if refusal:
+        messages.error(request, refusal)
     else:
         _count(FOLLOWS, me)
         Follows(connect()).follow(me.uid, person.uid)
         messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
     return redirect("home") if _is_on_home(request) else redirect("profile", person.username)
+
+
+def why_not_followed(me: User, person: User, blocks: Blocks) -> str:
+    """Why `me` cannot follow a person, in a sentence; empty when they can."""
+    if person.uid == me.uid:
+        return _("You cannot follow yourself. Your posts are already on your home page.")
+    if blocks.mine:
+        return _("You block %(name)s. Unblock them first.") % {"name": person.username}
+    return _("You cannot follow %(name)s.") % {"name": person.username} if blocks.theirs else ""
 
 
 def _is_on_home(request: RetwisRequest) -> bool:

@@ -437,6 +437,24 @@ def ask_between(pipe: Pipe, me: int, them: int) -> Reply[Between]:
     return pipe.zscore_each([*follows, *_places(me, them)], _between)
 
 
+def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dict[int, Between]]:
+    """What `me` and each of these people, at least one, are to each other. Six commands."""
+    members, now = [str(uid) for uid in people], time.time()
+    sets = (keys.following, keys.followers, keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
+    asked = [pipe.zmscore(key(me), members) for key in sets]
+
+    def read() -> dict[int, Between]:
+        rows = zip(*(scores.value for scores in asked), strict=True)
+        return {uid: of_one(*row) for uid, row in zip(people, rows, strict=True)}
+
+    def of_one(*scores: float | None) -> Between:
+        follows, followed, blocks, blocked = [score is not None for score in scores[:4]]
+        muted, reposts = [until is not None and until > now for until in scores[4:]]
+        return Between(follows, followed, Hiding(Blocks(blocks, blocked), muted, reposts))
+
+    return Result(read)
+
+
 # ---- Likes: `likes:` is the truth, `liked_by:` its mirror. Both hold the unix second of each like.
 
 

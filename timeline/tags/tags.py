@@ -18,17 +18,18 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.visibility import Rule
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, ask_has_at_home, ask_home_tags
 from timeline.relations.relation import Edge, ask_number
 from timeline.relations.relations import ask_follows_tag
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
 
 # ---- Pages of tags.
 
@@ -150,6 +151,18 @@ class TagPages:
             raise NoSuchTag(tag)
         return TagPage(ViewersTag(tag, spelling, following, at_home), self._filled(viewer, posts, acted))
 
+    def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, beside: Sequence[Rule]) -> Page:
+        """A part of the posts with these folded tags; none for a tag that no post ever had. `beside`: rules that ask
+        for more about the people. Round trips as for `page`, and one more where posts must have several tags, or lack
+        some."""
+        asked, acted = viewer.ask(
+            lambda pipe, me: trip(_ask_each(pipe, tags.any_of, part, READ), ask_latest_acted(pipe, me))
+        )
+        found = merged_part(asked, part, READ)
+        candidates = tags.left_of(self._store, found.ids)
+        reader = PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed)
+        return part.page(fill(candidates, part.size, reader.read), found.has_more)
+
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
 
@@ -179,6 +192,45 @@ class TagPages:
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(found.ids, POSTS_A_PAGE, reader.read)
         return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
+
+
+def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[list[int]]]:
+    """The ids of each tag that may be of a part, at most `number`, in the order in which they are looked at."""
+    asked = [(keys.tag(tag), part.ask_ids(pipe, keys.tag(tag), number)) for tag in tags]
+    return Result(lambda: [stored_ids(key, members.value) for key, members in asked])
+
+
+def merged_part(lists: Sequence[Sequence[int]], part: Part, number: int) -> Newest:
+    """The ids of all lists, in the order in which a part is looked at. Each list has its own first `number`, or all."""
+    every = sorted({pid for pids in lists for pid in pids}, reverse=not part.upwards)
+    return Newest(every[:number], len(every) > number or any(len(pids) == number for pids in lists))
+
+
+class CombinedTags(NamedTuple):
+    """Which tags posts must have: one of `any_of`, each of `all_of`, and none of `none_of`. Folded."""
+
+    any_of: Sequence[str]
+    all_of: Sequence[str] = ()
+    none_of: Sequence[str] = ()
+
+    def left_of(self, store: Store, pids: Sequence[int]) -> list[int]:
+        """Those of these posts that have one of `any_of` and also fit the others. One round trip; none for `any_of`
+        alone."""
+        if not pids or not (self.all_of or self.none_of):
+            return [*pids]
+        pipe, members = store.pipeline(), [str(pid) for pid in pids]
+        wanted, unwanted = (
+            [pipe.zmscore(keys.tag(tag), members) for tag in tags] for tags in (self.all_of, self.none_of)
+        )
+        pipe.execute()
+        with_all = [all(score is not None for score in scores) for scores in _rows(wanted, len(pids))]
+        with_none = [all(score is None for score in scores) for scores in _rows(unwanted, len(pids))]
+        return [pid for pid, has, lacks in zip(pids, with_all, with_none, strict=True) if has and lacks]
+
+
+def _rows(asked: Sequence[Reply[list[float | None]]], number: int) -> Sequence[Sequence[float | None]]:
+    """By post, its score in each of the tags."""
+    return [*zip(*(scores.value for scores in asked), strict=True)] if asked else [()] * number
 
 
 def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[Newest]:

@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
-from accounts.users.repository import Users, ask_people
+from accounts.users.entities import NoSuchUser, User
+from accounts.users.repository import Users, ask_people, ask_user
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import begun, rest, trip
+from retwis_site.store.reading import Reading, begun, rest, trip
 from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
@@ -38,13 +39,16 @@ from timeline.relations.relations import (
     COMPARED,
     FOLLOW_COUNTS,
     Between,
+    Blocks,
     FollowCounts,
     InCommon,
     ask_between,
+    ask_blocks,
+    ask_follow_counts,
     follow_counts,
 )
 from timeline.timelines.entities import Numbers, ProfilePage, Tab
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, fill, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
 
@@ -161,6 +165,14 @@ def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     return left, POSTS_A_PAGE + SPARE
 
 
+class OwnPosts(NamedTuple):
+    """Which of the posts of one user."""
+
+    replies: bool = True  # also those to others
+    reposts: bool = True
+    tag: str = ""  # folded; only posts with this tag
+
+
 class Profiles:
     """All profiles."""
 
@@ -181,6 +193,47 @@ class Profiles:
     def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
         """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
+
+    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", beside: Sequence[Rule]) -> Page:
+        """A part of what the user `uid` wrote and reposted. `beside`: rules that ask for more about the people. Two
+        round trips, three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
+        account, and NotShown."""
+        most = part.size + READ_MORE
+        person, blocks, members, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid),
+                ask_blocks(pipe, me, uid),
+                part.ask_ids(pipe, keys.updates(uid), most),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        pids = stored_ids(keys.updates(uid), members)
+        if own.tag and pids:
+            scores = self._store.zmscore(keys.tag(own.tag), [str(pid) for pid in pids])
+            pids = [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
+        rules = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None), *beside]
+        if not own.reposts:
+            rules.insert(0, NoReposts())
+        reader = PostReader(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid)
+        return part.page(fill(pids, part.size, reader.read), has_more=len(members) == most)
+
+    def pinned(self, viewer: Viewer, uid: int, beside: Sequence[Rule]) -> list[Post]:
+        """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
+        person, blocks, pid, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid), ask_blocks(pipe, me, uid), ask_pinned(pipe, uid), ask_latest_acted(pipe, me)
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        reader = PostReader(self._store, viewer.user, [PostsBy(uid), *beside], [person], acted, (), uid)
+        return reader.read([pid])[0] if pid is not None else []
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
@@ -442,3 +495,26 @@ def _comparisons(mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
         compare(keys.following(me), own.following, keys.following(them), theirs.following),
         compare(keys.following(me), own.following, keys.followers(them), theirs.followers),
     )
+
+
+def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:
+    """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows: as their
+    profiles count them. Three round trips. None of those who block the viewer. Raises NotSignedIn."""
+
+    def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, tuple[FollowCounts, Blocks]]]]:
+        mine = ask_follow_counts(pipe, me)
+        theirs = {uid: (ask_follow_counts(pipe, uid), ask_blocks(pipe, me, uid)) for uid in people}
+        yield
+        return mine.value, {uid: (counts.value, blocks.value) for uid, (counts, blocks) in theirs.items()}
+
+    me, (own, theirs) = viewer.ask_as_user(reading)
+    comparisons = {
+        uid: compare(keys.following(me.uid), own.following, keys.followers(uid), counts.followers)
+        for uid, (counts, blocks) in theirs.items()
+        if not blocks.theirs
+    }
+    smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
+    pipe = store.pipeline()
+    shared = {uid: one.ask_shared(pipe, smaller[one]) for uid, one in comparisons.items()}
+    pipe.execute()
+    return {uid: found.value.first for uid, found in shared.items()}

@@ -39,7 +39,7 @@ def make_full_site(raw, store):
     Posts(store).delete(1, deleted, DeletedBy.STAFF)
     publish(raw, store, bob, "by bob")
     Posts(store).edit(2, 3, "from bob")
-    Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3), "to-alice")
+    Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3, language="en"), "to-alice")
     publish(raw, store, dave, "of a deleted account")
     raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de"})
     raw.zadd("users_by_name", {"carola:3": 0})

@@ -198,7 +198,7 @@ def test_the_document_has_every_field_and_no_other(browser, alice, site):
     found = {line["type"]: set(line) for line in downloaded(browser(alice))}
     assert found == {kind: fields - optional[kind] for kind, fields in documented.items()}
     assert {kind: fields for kind, fields in optional.items() if fields} == {
-        "post": {"reply_to`*", "reply_to_address`*", "quote`*", "quote_address`*", "texts`*"}
+        "post": {"language`*", "reply_to`*", "reply_to_address`*", "quote`*", "quote_address`*", "texts`*"}
     }
 
 

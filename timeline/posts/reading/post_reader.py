@@ -327,7 +327,7 @@ class PostReader:
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
         has done with the posts that were asked for."""
-        found: dict[int, tuple[Post, int]] = {}
+        found: dict[int, tuple[Post, Post]] = {}
         room = self.at_most - len(self.shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
@@ -337,26 +337,39 @@ class PostReader:
                 continue
             if post.pid not in found and len(found) == room:
                 continue
-            found.setdefault(post.pid, (post, entry.pid))
+            found.setdefault(post.pid, (post, entry))
             if post is not entry:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self.shown.update(found)
-        acted = self.acted.on(found) | asked  # what was asked for each post knows more
+        quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
+        acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
         shown = [
             post
             if pid not in acted and pid not in reposted_by
             else _in_list(post, entry, acted.get(pid, NOT_ACTED), reposted_by.get(pid, ()))
             for pid, (post, entry) in found.items()
         ]
+        if not acted.keys().isdisjoint(quoted):
+            shown = [_with_acted_on_quoted(post, acted) for post in shown]
         for rule in self.rules_of_viewer:
             shown = rule.folded(shown)
         return shown
 
 
-def _in_list(post: Post, entry: int, acted: Acted, reposted_by: Iterable[User]) -> Post:
-    """A post with what the viewer has done, and with those who repost it. `entry`: its id in the list."""
-    listed = None if entry == post.pid else entry
-    return post._replace(context=post.context._replace(acted=acted, listed=listed, reposted_by=tuple(reposted_by)))
+def _in_list(post: Post, entry: Post, acted: Acted, reposted_by: Iterable[User]) -> Post:
+    """A post with what the viewer has done, and with those who repost it. `entry`: what the list has of it, itself or a
+    repost."""
+    listed, when = (None, 0) if entry is post else (entry.pid, entry.time)
+    context = post.context._replace(acted=acted, listed=listed, listed_time=when, reposted_by=tuple(reposted_by))
+    return post._replace(context=context)
+
+
+def _with_acted_on_quoted(post: Post, acted: Mapping[int, Acted]) -> Post:
+    quoted = post.context.quoted
+    if quoted is None or quoted.pid not in acted:
+        return post
+    quoted = quoted._replace(context=quoted.context._replace(acted=acted[quoted.pid]))
+    return post._replace(context=post.context._replace(quoted=quoted))
 
 
 class Found(NamedTuple):
@@ -427,10 +440,12 @@ class _Parts:
         if self._reader.asking:
             known = {post.author.uid for post in self._whole.values()}
             known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
+            known.update([one.author.uid for post in self._whole.values() if (one := post.context.quoted)])
             self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
-        self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
+        quoted = {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
+        self._asked_acted = self._ask_acted(pipe, self._whole | quoted, asked)
 
     def _ask_fields(self, pipe: Pipe, pids: Sequence[int]) -> None:
         foreseen = self._reader.foreseen.fields
@@ -439,13 +454,15 @@ class _Parts:
             pids = [pid for pid in pids if pid not in foreseen]
         self._asked_fields = ask_fields(pipe, pids) if pids else None
 
-    def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
+    def _ask_acted(
+        self, pipe: Pipe, known: Mapping[int, Post], others: Iterable[int]
+    ) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None:
             return None
-        self._unknown = self._reader.acted.unknown(pids, self._whole | self._cached)
+        self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None
 

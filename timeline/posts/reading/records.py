@@ -58,7 +58,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
-FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
+FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS)
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
@@ -82,9 +82,10 @@ class Record(NamedTuple):
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds
+    language: str = ""
 
     def by(self, author: User) -> Post:
-        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited)
+        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited, self.language)
 
 
 def ask_post(pipe: Pipe, pid: int) -> Result[Record | None]:
@@ -101,8 +102,8 @@ def record_from(
         return None
     key = keys.post(pid)
     author = stored_id(key, uid)
-    links, counts, edited = (
-        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None)
+    links, counts, edited, language = (
+        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None, "")
     )
     if author is None or (body is None and links.repost_of is None):
         return None
@@ -112,7 +113,7 @@ def record_from(
         _answered_by_pid.put(pid, links.reply_to_user or 0)
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
-    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited, language)
 
 
 # pid -> the fields of a post as they were read last, and what they say. 4 MB.
@@ -175,11 +176,12 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
     return PostRemoved(pid) if by is DeletedBy.STAFF else PostDeleted(pid)
 
 
-def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
+def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None, str]:
     """What only some posts have."""
-    edited, *counts = fields[len(LINKS) :]
+    edited, language, *counts = fields[len(LINKS) :]
     numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts])
-    return links_from(key, fields[: len(LINKS)]), numbers, None if edited is None else stored_time(key, edited)
+    since = None if edited is None else stored_time(key, edited)
+    return links_from(key, fields[: len(LINKS)]), numbers, since, language or ""
 
 
 def links_from(key: str, fields: Sequence[str | None]) -> Links:
