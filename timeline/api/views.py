@@ -18,7 +18,7 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import bearer_of, refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, instance, notifications, people, relationships, statuses, timelines
+from timeline.api import absent, apps, instance, notifications, people, relationships, statuses, timelines
 from timeline.api.calls import (
     Call,
     Endpoint,
@@ -34,6 +34,7 @@ from timeline.api.calls import (
 from timeline.posts.entities import TargetRefused
 
 ROOMS = (
+    apps,
     instance,
     people,
     statuses,
