@@ -190,7 +190,7 @@ def test_force_login_asks_for_the_password_once_more(tusky, browser, alice):
 def test_an_app_without_an_address_gets_its_code_from_the_user(browser, alice, client):
     app = App().json("POST", "/api/v1/apps", {"client_name": "toot", "redirect_uris": OUT_OF_BAND, "scopes": "read"})
     page = browser(alice).post(address(app, redirect_uri=OUT_OF_BAND), {"allow": "1"})
-    [code] = re.findall("<code>([^<]+)</code>", page.content.decode())
+    [code] = re.findall('<code dir="ltr">([^<]+)</code>', page.content.decode())
     assert page["Cache-Control"] == "private, no-store"
     assert fetch(client, app, code, redirect_uri=OUT_OF_BAND).status_code == 200
 
