@@ -58,16 +58,6 @@ class Sent:
     def __contains__(self, name: str) -> bool:
         return name in self._texts or f"{name}[]" in self._texts
 
-    def objects(self, name: str) -> list[dict[str, str]]:
-        """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""
-        rows: dict[tuple[int, int], dict[str, str]] = {}
-        for sent, values in self._texts.items():
-            found = re.fullmatch(rf"{name}\[(\d{{0,4}})\]\[(\w+)\]", sent)
-            if found is not None:
-                for place, value in enumerate(values):
-                    rows.setdefault((int(found[1] or 0), place), {})[found[2]] = value
-        return [row for _, row in sorted(rows.items())]
-
     def text(self, name: str) -> str | None:
         """The last value; None when it was not sent."""
         values = self._texts.get(name)
