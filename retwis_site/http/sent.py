@@ -58,6 +58,15 @@ class Sent:
     def __contains__(self, name: str) -> bool:
         return name in self._texts or f"{name}[]" in self._texts
 
+    def text(self, name: str) -> str | None:
+        """The last value; None when it was not sent."""
+        values = self._texts.get(name)
+        return values[-1] if values else None
+
+    def texts(self, name: str) -> list[str]:
+        """All values of a list."""
+        return [*self._texts.get(f"{name}[]", ()), *self._texts.get(name, ())]
+
     def objects(self, name: str) -> list[dict[str, str]]:
         """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""
         rows: dict[tuple[int, int], dict[str, str]] = {}
@@ -67,15 +76,6 @@ class Sent:
                 for place, value in enumerate(values):
                     rows.setdefault((int(found[1] or 0), place), {})[found[2]] = value
         return [row for _, row in sorted(rows.items())]
-
-    def text(self, name: str) -> str | None:
-        """The last value; None when it was not sent."""
-        values = self._texts.get(name)
-        return values[-1] if values else None
-
-    def texts(self, name: str) -> list[str]:
-        """All values of a list."""
-        return [*self._texts.get(f"{name}[]", ()), *self._texts.get(name, ())]
 
     def flag(self, name: str) -> bool:
         """False when it was not sent. Raises Invalid."""

@@ -13,12 +13,13 @@ from accounts.settings.views import SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_user
 from retwis_site.exceptions import NotFound
+from retwis_site.http.sent import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import Reading, begun, trip
-from timeline.api.calls import Call, Endpoint, Invalid, Listed, listed, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
 from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query
@@ -44,6 +45,11 @@ class Source(TypedDict):
     privacy: str
     sensitive: bool
     language: str
+    quote_policy: str
+    hide_collections: bool
+    discoverable: bool
+    indexable: bool
+    attribution_domains: list[str]
     follow_requests_count: int
 
 
@@ -84,7 +90,19 @@ def _source(bio: str, facts: Sequence[Fact]) -> Source:
         PlainField(name=fact.label, value=fact.value, verified_at=date_time(fact.verified) if fact.verified else None)
         for fact in facts
     ]
-    return Source(note=bio, fields=fields, privacy="public", sensitive=False, language="", follow_requests_count=0)
+    return Source(
+        note=bio,
+        fields=fields,
+        privacy="public",
+        sensitive=False,
+        language="",
+        quote_policy="public",
+        hide_collections=False,
+        discoverable=True,
+        indexable=True,
+        attribution_domains=[],
+        follow_requests_count=0,
+    )
 
 
 def verify_credentials(call: Call) -> object:
@@ -158,7 +176,13 @@ def lookup(call: Call) -> object:
     name = name_in(call, call.sent.text("acct") or "")
     if name is None:
         raise NotFound
-    _, found = call.viewer.ask_about(name, lambda pipe, me, them: _read_seen(pipe, origin_of(call.request), me, them))
+    return account_named(call, name)
+
+
+def account_named(call: Call, username: str) -> Account:
+    """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
+    origin = origin_of(call.request)
+    _, found = call.viewer.ask_about(username, lambda pipe, me, them: _read_seen(pipe, origin, me, them))
     return found
 
 

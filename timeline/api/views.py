@@ -18,7 +18,18 @@ from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
 from retwis_site.http.apps import bearer_of, refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, apps, instance, notifications, people, relationships, statuses, timelines
+from timeline.api import (
+    absent,
+    apps,
+    finding,
+    instance,
+    notifications,
+    people,
+    relationships,
+    reports,
+    statuses,
+    timelines,
+)
 from timeline.api.calls import (
     Call,
     Endpoint,
@@ -41,6 +52,8 @@ ROOMS = (
     timelines,
     relationships,
     notifications,
+    finding,
+    reports,
     absent,
 )
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)

@@ -24,7 +24,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_numbers
+from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
@@ -138,22 +138,27 @@ class Reports:
         self._store = store
         self._outbox = Outbox(store)
 
-    def make(self, who: int, new: NewReport) -> bool:
-        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Nine round
-        trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
+    def make(self, who: int, new: NewReport) -> int | None:
+        """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
+        one stays. Nine round trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = self._outbox.add(job_of(rid))
         job.store.hset(keys.report(rid), fields_of(who, new))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             job.store.unlink(keys.report(rid))
             job.done()
-            return False
+            return None
         with suppress(LeaseEnded):
             has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
             job.done()
             if not has_accounts:
                 raise AccountDeleted
-        return True
+        return rid
+
+    def open_by(self, who: int, thing: str) -> int | None:
+        """The id of the open report of a user about something, as `NewReport.thing` names it. One round trip."""
+        rid = self._store.zscore(keys.reports_by(who), thing)
+        return None if rid is None else integer(rid)
 
     def finish(self, report: Report) -> None:
         """List an open report whose process died after its commit. At most six round trips."""

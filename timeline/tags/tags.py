@@ -104,19 +104,42 @@ class ChosenTag(NamedTuple):
     tag: ViewersTag
     number: int  # of all tags that the user follows
     number_at_home: int  # of those in their home
+    is_known: bool  # whether some post had it once
+
+    @property
+    def may_be_followed(self) -> bool:
+        return self.tag.following or self.number < MOST_FOLLOWED
+
+
+def ask_chosen_tag(pipe: Pipe, me: int | None, folded: str) -> Result[ChosenTag]:
+    """A tag, and what `me` has chosen about it; a visitor, None, has chosen nothing. Five commands."""
+    spelling = pipe.hget(keys.tags(), folded)
+    if me is None:
+        return Result(lambda: ChosenTag(ViewersTag(folded, spelling.value or folded), 0, 0, spelling.value is not None))
+    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
+    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
+
+    def read() -> ChosenTag:
+        tag = ViewersTag(folded, spelling.value or folded, following.value, at_home.value)
+        return ChosenTag(tag, number.value, number_at_home.value, spelling.value is not None)
+
+    return Result(read)
 
 
 def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
-    """A tag, and what `me` has chosen about it. One round trip. Raises NoSuchTag."""
-    pipe = store.pipeline()
-    spelling = pipe.hget(keys.tags(), folded)
-    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
-    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
-    pipe.execute()
-    if spelling.value is None:
+    """As `ask_chosen_tag`. One round trip. Raises NoSuchTag for one that no post ever had and `me` does not follow."""
+    found = answer(store, ask_chosen_tag, me, folded)
+    if not (found.is_known or found.tag.following):
         raise NoSuchTag(folded)
-    tag = ViewersTag(folded, spelling.value, following.value, at_home.value)
-    return ChosenTag(tag, number.value, number_at_home.value)
+    return found
+
+
+def followed_tags(store: Store, viewer: Viewer) -> list[Tag]:
+    """The tags that the viewer follows, the follow of last first. Two round trips, one without any. Raises
+    NotSignedIn."""
+    _, [folded] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
+    spellings = store.hmget(keys.tags(), folded) if folded else []
+    return [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings, strict=True)]
 
 
 # ---- Tag pages
@@ -147,9 +170,9 @@ class TagPages:
                 ask_latest_acted(pipe, me),
             )
         )
-        if spelling is None:
+        if spelling is None and not following:
             raise NoSuchTag(tag)
-        return TagPage(ViewersTag(tag, spelling, following, at_home), self._filled(viewer, posts, acted))
+        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, posts, acted))
 
     def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, beside: Sequence[Rule]) -> Page:
         """A part of the posts with these folded tags; none for a tag that no post ever had. `beside`: rules that ask
@@ -161,7 +184,7 @@ class TagPages:
         found = merged_part(asked, part, READ)
         candidates = tags.left_of(self._store, found.ids)
         reader = PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed)
-        return part.page(fill(candidates, part.size, reader.read), found.has_more)
+        return part.page(part.fill(candidates, reader.read), found.has_more)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.

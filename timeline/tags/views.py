@@ -152,13 +152,17 @@ def _tags_page(request: RetwisRequest, tags: Sequence[ViewersTag], page: PostPag
     return TAGS.response(request, by, has_tags=bool(tags), tags=rows, **shown)
 
 
+def too_many_tags() -> str:
+    """Why a user cannot follow one more."""
+    return _("You can follow up to %(number)d tags. Unfollow one first.") % {"number": MOST_FOLLOWED}
+
+
 @change
 @login_required
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
-    if not found.tag.following and found.number >= MOST_FOLLOWED:
-        text = _("You can follow up to %(number)d tags. Unfollow one first.")
-        messages.error(request, text % {"number": MOST_FOLLOWED})
+    if not found.may_be_followed:
+        messages.error(request, too_many_tags())
     else:
         RateLimits(connect()).count(FOLLOWS, str(me.uid))
         TagFollows(connect()).follow(me.uid, found.tag.folded)

@@ -200,7 +200,7 @@ class EveryoneTimeline:
     def _read(self, heads: Sequence[Head], part: Part, shown: Shown) -> tuple[ListContent, Page]:
         """What the list has, and the posts of the part."""
         content = self._list.page(heads, part.before)
-        filled = fill(part.of(content.ids), part.size, shown)
+        filled = part.fill(part.of(content.ids), shown)
         page, dead = part.page(filled, has_more=False), filled.dead
         if part.before is None and page.older is None and content.complete_down_to > part.above:
             if len(page.posts) == part.size:

@@ -24,7 +24,7 @@ from timeline.relations.home_tags import ask_home_tags
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Part, Shown, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Part, Shown
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
@@ -85,11 +85,11 @@ class Homes:
         if part.upwards and content.complete_down_to > part.above:
             listed = sources.just_above(part)
         rules = [PostsOfFollowed(me, *sources.chosen), *beside]
-        at_most = part.size + 1  # one more tells that there are older ones
+        at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
         reader = PostReader(
             self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
         )
-        filled = fill(listed, part.size, reader.read, SPARE)
+        filled = part.fill(listed, reader.read, SPARE)
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=False)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:

@@ -56,6 +56,15 @@ class Part(NamedTuple):
             return pipe.zrangebyscore(key, low, high, number)
         return pipe.zrevrangebyscore(key, high, low, number)
 
+    def fill(self, candidates: Sequence[int], shown: "Shown", spare: int = 0) -> "Filled":
+        """As `fill`. Upwards, too, a post that the list has several times stands at its highest place."""
+
+        def shown_upwards(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+            posts, dead = shown(pids[::-1])
+            return posts[::-1], dead
+
+        return fill(candidates, self.size, shown_upwards if self.upwards else shown, spare)
+
     def page(self, filled: "Filled", has_more: bool) -> Page:
         """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
         looked at upwards there is most likely the post from which the app came."""

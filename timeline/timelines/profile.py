@@ -48,7 +48,7 @@ from timeline.relations.relations import (
     follow_counts,
 )
 from timeline.timelines.entities import Numbers, ProfilePage, Tab
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, fill, filled_page, further_ids
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
 
@@ -219,7 +219,7 @@ class Profiles:
         if not own.reposts:
             rules.insert(0, NoReposts())
         reader = PostReader(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid)
-        return part.page(fill(pids, part.size, reader.read), has_more=len(members) == most)
+        return part.page(part.fill(pids, reader.read), has_more=len(members) == most)
 
     def pinned(self, viewer: Viewer, uid: int, beside: Sequence[Rule]) -> list[Post]:
         """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
