@@ -25,6 +25,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
 from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of, uid_in
+from retwis_site.http.apps import JSON
 from retwis_site.http.sent import Sent, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
 
@@ -154,6 +155,12 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         if scope and not set(SCOPES).issuperset(scope.split()):
             raise InvalidScopeError
 
+    def handle_response(self, status: int, payload: Any, headers: list[tuple[str, str]]) -> HttpResponse:
+        answer: HttpResponse = super().handle_response(status, payload, headers)
+        if isinstance(payload, dict):
+            answer["Content-Type"] = JSON
+        return answer
+
     def send_signal(self, name: str, *args: object, **kwargs: object) -> None:
         """Nobody listens."""
 
@@ -204,6 +211,10 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         """Takes the code, whatever comes then: one who tries it does not get another try."""
         taken = Tokens(connect()).take_code(code)
         return TakenCode(taken) if taken is not None and taken.app == client.app.id else None
+
+    def save_token(self, token: dict[str, str]) -> None:
+        """The generator has saved it. Whoever shows the code once more ends it."""
+        Tokens(connect()).note_token(self.request.form["code"], self.request.user.uid, token["access_token"])
 
     def delete_authorization_code(self, authorization_code: object) -> None:
         """It was taken."""

@@ -184,13 +184,21 @@ class Tokens:
         return text
 
     def take_code(self, text: str) -> Code | None:
-        """Take a code, for one request alone; None when it was used, has ended or never was. Two round trips."""
+        """Take a code, for one request alone; None when it was used, has ended or never was. A code that comes again
+        ends the token that it gave, since somebody has copied it. Two round trips."""
         key = keys.code(digest_of(text))
-        stored = self._store.get(key)
+        stored = json.loads(self._store.get(key) or "null")
+        if stored is not None and "token" in stored:
+            self.end(stored["uid"], [stored["token"]])
+            return None
         if stored is None or not self._store.unlink(key):
             return None
-        found = json.loads(stored)
-        return Code(**{**found, "scopes": tuple(found["scopes"])})
+        return Code(**{**stored, "scopes": tuple(stored["scopes"])})
+
+    def note_token(self, text: str, uid: int, token: str) -> None:
+        """Keep which token a code has given, for as long as the code itself. One round trip."""
+        noted = json.dumps({"uid": uid, "token": digest_of(token)})
+        self._store.set_ex(keys.code(digest_of(text)), noted, keys.code.lives)
 
     def find(self, uid: int, digest: str) -> Token | None:
         """A token of this user that stands. One round trip."""

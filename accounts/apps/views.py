@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from authlib.oauth2 import OAuth2Error
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -33,6 +33,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.signing_in.tokens import SCOPES, Token, tokens_in
 from accounts.users.entities import User
+from retwis_site.http.apps import json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import policy_with_forms_to
 from retwis_site.http.sent import Unreadable
@@ -167,7 +168,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
     """RFC 8414."""
     origin = origin_of(request)
     methods = ["client_secret_basic", "client_secret_post"]
-    return JsonResponse(
+    return json_response(
         {
             "issuer": origin + reverse("home"),
             "authorization_endpoint": origin + reverse("oauth_authorize"),

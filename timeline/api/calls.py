@@ -4,13 +4,12 @@ All addresses of the API stand in the tables `ENDPOINTS` of this room's files, i
 One view takes all of them (`views.py`).
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
@@ -123,9 +122,3 @@ def links_of(request: HttpRequest, page: Listed) -> str:
 
 def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.GET.lists() for value in values]
-
-
-def json_of(found: object) -> HttpResponse:
-    """The answer, as compact JSON in UTF-8."""
-    body = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    return HttpResponse(body.encode(), content_type="application/json; charset=utf-8")

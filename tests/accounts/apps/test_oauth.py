@@ -100,6 +100,7 @@ def test_a_user_allows_an_app_and_it_fetches_a_token_once(tusky, browser, alice,
     again = fetch(client, tusky, code, code_verifier=VERIFIER)
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
     assert again.json().keys() == {"error", "error_description"}
+    assert not raw.hexists("user:1", f"token:{digest_of(token['access_token'])}")  # somebody has copied the code
 
 
 @pytest.mark.parametrize(
