@@ -79,9 +79,13 @@ class SiteMiddleware(ObservedRequests):
             response = self._accepted(request)
         except Exception as error:
             response = response_for_exception(request, error)
-        response.headers._store.update(self._headers)
+        headers = response.headers._store
+        own = headers.get("content-security-policy")
+        headers.update(self._headers)
+        if own is not None:
+            headers["content-security-policy"] = own
         if is_of_app(request):
-            response.headers._store.update(CORS._store)
+            headers.update(CORS._store)
         return response
 
     def _accepted(self, request: HttpRequest) -> HttpResponse:

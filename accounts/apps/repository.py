@@ -1,15 +1,16 @@
 """Apps, the codes with which they fetch tokens, and the tokens: who may do what for whom.
 
-`app:<client_id>` is an app. It ends a day after it came, unless it gets a token, and 400 days after a token was last used. A
-code is a string that ends by itself; UNLINK takes it, and its reply tells one of two requests at once that it was
-first. A token is one field of the user's hash (`accounts/signing_in/tokens.py`): the HSET that writes it is its commit.
+`app:<client_id>` is an app. It ends a day after it came, unless it gets a token, and 400 days after a token was last
+used. A code is a string that ends by itself; UNLINK takes it, and its reply tells one of two requests at once that it
+was first. A token is one field of the user's hash (`accounts/signing_in/tokens.py`): the HSET that writes it is its
+commit.
 """
 
 import hashlib
 import json
 import secrets
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -17,21 +18,31 @@ from django.core.signing import BadSignature, Signer
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in.tokens import (
+    OWN,
     TOKEN,
     USED,
+    Token,
+    asked_fields,
     digest_of,
     ended_in,
     in_order,
     new_token,
     new_value,
+    standing,
+    tokens_in,
     too_many_in,
 )
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
 from accounts.users.repository import Users
+from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.maintenance.checks import Check, Searcher, check_of
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_time
+from retwis_site.store.reading import trip
 
 UNUSED_LIVES = 24 * 3600  # seconds of an app that gets no token
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"  # instead of an address: a page shows the code, to be typed into the app
@@ -141,7 +152,7 @@ def _digest(secret: str) -> str:
 # ---- Tokens of an app for no user: signed, and stored nowhere. So an app that asks for many costs no memory.
 
 
-_signer = partial(Signer, salt="accounts.apps", sep="~")
+_signer = partial(Signer, salt="accounts.apps", sep=OWN)
 
 
 def own_token(app: App, scopes: Collection[str]) -> str:
@@ -173,13 +184,25 @@ class Tokens:
         return text
 
     def take_code(self, text: str) -> Code | None:
-        """Take a code, for one request alone; None when it was used, has ended or never was. Two round trips."""
+        """Take a code, for one request alone; None when it was used, has ended or never was. A code that comes again
+        ends the token that it gave, since somebody has copied it. Two round trips."""
         key = keys.code(digest_of(text))
-        stored = self._store.get(key)
+        stored = json.loads(self._store.get(key) or "null")
+        if stored is not None and "token" in stored:
+            self.end(stored["uid"], [stored["token"]])
+            return None
         if stored is None or not self._store.unlink(key):
             return None
-        found = json.loads(stored)
-        return Code(**{**found, "scopes": tuple(found["scopes"])})
+        return Code(**{**stored, "scopes": tuple(stored["scopes"])})
+
+    def note_token(self, text: str, uid: int, token: str) -> None:
+        """Keep which token a code has given, for as long as the code itself. One round trip."""
+        noted = json.dumps({"uid": uid, "token": digest_of(token)})
+        self._store.set_ex(keys.code(digest_of(text)), noted, keys.code.lives)
+
+    def find(self, uid: int, digest: str) -> Token | None:
+        """A token of this user that stands. One round trip."""
+        return standing(digest, *self._store.hmget(keys.user(uid), asked_fields(digest)))
 
     def issue(self, code: Code) -> str:
         """A token for what the user has allowed. One round trip; two more when others have ended or are too many, or
@@ -212,6 +235,12 @@ class Tokens:
         pipe.execute()
 
 
+def generation_of(viewer: Viewer) -> tuple[User, str]:
+    """The signed-in user, and the generation of their sessions. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
+    me, [generation] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hget(keys.user(me), "generation")))
+    return me, generation or ""
+
+
 # ---- Checks
 
 
@@ -239,3 +268,23 @@ class TokenChecks(Searcher):
 
     def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
         return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
+
+
+# ---- The lines about apps in the personal download.
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """A line for each token; the most recently used first. Two round trips."""
+    found = tokens_in(store.hgetall(keys.user(owner.uid)))
+    apps = Apps(store).find_all({token.app for token in found})
+    yield [
+        {
+            "type": "app",
+            "name": apps[token.app].name if token.app in apps else "",
+            "website": apps[token.app].website if token.app in apps else "",
+            "scopes": list(token.scopes),
+            "since": iso(token.since),
+            "used": iso(token.used),
+        }
+        for token in found
+    ]

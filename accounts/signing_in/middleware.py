@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.proofs import AppToken
+from accounts.signing_in.tokens import OWN
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
 from retwis_site.http.apps import bearer_of, is_of_app
@@ -36,7 +37,8 @@ class ViewerMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_of_app(request):
-            viewer = Viewer(connect(), AppToken(bearer_of(request)))
+            token = bearer_of(request)
+            viewer = Viewer(connect(), "" if OWN in token else AppToken(token))
         else:
             viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
         if SITE_CHANGED in request.COOKIES:

@@ -72,6 +72,9 @@ def uid_in(token: str) -> int | None:
     return parse_id(token[SECRET_DIGITS:])
 
 
+OWN = "~"  # in a token of an app for no user; no other has it
+
+
 def digest_of(token: str) -> str:
     """What is stored of a token: from 128 random bits, a fast hash cannot be undone."""
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()[:32]

@@ -2,9 +2,10 @@
 other site may read it (CORS). https://docs.joinmastodon.org/client/intro/
 """
 
+import json
 from collections.abc import Mapping
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import ResponseHeaders
 
 _ADDRESSES = (
@@ -15,6 +16,7 @@ _ADDRESSES = (
     "/.well-known/nodeinfo",
     "/nodeinfo/",
 )
+JSON = "application/json; charset=utf-8"
 METHODS = "GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE"
 CORS = ResponseHeaders(
     {
@@ -41,7 +43,25 @@ def bearer_of(request: HttpRequest) -> str:
 
 def refusal(status: int, error: str, details: Mapping[str, object] | None = None) -> HttpResponse:
     """An error as apps read it."""
-    return JsonResponse({"error": error, **(details or {})}, status=status, json_dumps_params={"ensure_ascii": False})
+    return json_response({"error": error, **(details or {})}, status)
+
+
+class Json(str):
+    """An item of a list that is written already."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def written(found: object) -> Json:
+    """Compact JSON."""
+    return found if isinstance(found, Json) else Json(_encode(found))
+
+
+def json_response(found: object, status: int = 200) -> HttpResponse:
+    """Compact JSON, in UTF-8. Items of a list may be `Json`."""
+    body = f"[{','.join(map(written, found))}]" if isinstance(found, list) else _encode(found)
+    return HttpResponse(body.encode(), JSON, status)
 
 
 def preflight() -> HttpResponse:

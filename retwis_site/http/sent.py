@@ -1,5 +1,5 @@
-"""What a request of an app sends: parameters of its query, and of its body as form or JSON. The errors about them become
-JSON in the one view of the API.
+"""What a request of an app sends: parameters of its query, and of its body as form or JSON. The one view of the API
+answers the errors.
 """
 
 import json
@@ -21,6 +21,14 @@ class Unreadable(Exception):
     """The body is not what its Content-Type says: a 400."""
 
 
+class Forbidden(Exception):
+    """The site does not let this happen: a 403 with this text."""
+
+
+class OutOfScope(Exception):
+    """The token does not allow this: a 403."""
+
+
 class Invalid(Exception):
     """A parameter cannot be taken: a 422, `Validation failed: ...`. `details` as Mastodon has them."""
 
@@ -32,6 +40,7 @@ class Invalid(Exception):
 # ---- Parameters: of the query, and of a body as form or JSON.
 
 
+DEEPEST = 5  # values in each other
 TRUE, FALSE = {"1", "true", "t", "on", "yes"}, {"0", "false", "f", "off", "no", ""}
 
 
@@ -136,7 +145,9 @@ def _json_body(body: bytes) -> dict[str, Any]:
 
 
 def _flatten(texts: dict[str, list[str]], name: str, value: Any) -> None:
-    """Adds a value of JSON under the name that it has in a form. null counts as not sent."""
+    """Adds a value of JSON under the name that it has in a form. null counts as not sent. Raises Unreadable."""
+    if name.count("[") > DEEPEST:
+        raise Unreadable("the body has too many objects in each other")
     if isinstance(value, dict):
         for key, inner in value.items():
             _flatten(texts, f"{name}[{key}]", inner)

@@ -163,7 +163,7 @@ def bare(answer):
 def addresses():
     """Every address of the site, for user `2` and one of the posts of `2`."""
     arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
-    arguments |= {"name": "keys-and-hashes", "key": "user:2"}  # a chapter, a key
+    arguments |= {"name": "keys-and-hashes", "key": "user:2", "rest": "v1/instance"}  # a chapter, a key, what apps ask
 
     def within(patterns):
         for pattern in patterns:

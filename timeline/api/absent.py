@@ -15,6 +15,7 @@ def preferences(call: Call) -> object:
         "posting:default:visibility": "public",
         "posting:default:sensitive": False,
         "posting:default:language": None,
+        "posting:default:quote_policy": "public",
         "reading:expand:media": "default",
         "reading:expand:spoilers": False,
         "reading:autoplay:gifs": False,

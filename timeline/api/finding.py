@@ -19,10 +19,11 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.api.calls import Call, Endpoint, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
-from timeline.api.people import account_named, accounts_listed, people_found
+from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
 from timeline.conversation.repository import Threads
 from timeline.explore.exploring import Explore, TagOfTheWeek
+from timeline.people.directory import People
 from timeline.people.suggestions import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
@@ -45,10 +46,12 @@ class OneDay(TypedDict):
 class FullTag(TypedDict):
     """https://docs.joinmastodon.org/entities/Tag/"""
 
+    id: str  # the folded tag
     name: str
     url: str
     history: list[OneDay]
     following: NotRequired[bool]
+    featuring: NotRequired[bool]
 
 
 DAYS = 7
@@ -61,9 +64,9 @@ def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfT
     history = [OneDay(day=str((today - ago) * A_DAY), uses="0", accounts="0") for ago in range(DAYS if week else 0)]
     if week is not None:
         history[0] = OneDay(day=history[0]["day"], uses=str(week.posts), accounts=str(week.people))
-    made = FullTag(name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
+    made = FullTag(id=tag.folded, name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
     if following is not None:
-        made["following"] = following
+        made["following"], made["featuring"] = following, False
     return made
 
 
@@ -128,7 +131,7 @@ def search(call: Call) -> object:
     wanted = call.sent.text("type")
     is_acct = _is_acct(typed)
     if wanted in (None, "", "accounts"):
-        found["accounts"] = accounts_listed(call, people_found(call, typed))
+        found["accounts"] = accounts_found(call, typed)
     if wanted in (None, "", "statuses") and not is_acct:
         found["statuses"] = _statuses(call, typed)
     if wanted in (None, "", "hashtags") and not is_acct:
@@ -185,6 +188,16 @@ def _at_address(call: Call, address: str, found: Found) -> Found:
     return found
 
 
+def directory(call: Call) -> object:
+    """People as the page that lists them: the most followed ones, or with `order=new` the newest. The first page
+    alone, since a later one does not begin at a number."""
+    people = People(connect())
+    by_date = call.sent.text("order") == "new"
+    found = people.newest(call.viewer, None) if by_date else people.most_followed(call.viewer, None)
+    first = call.sent.whole("offset")
+    return accounts_listed(call, found.people[first : first + call.sent.number("limit", 40, 80)])
+
+
 # ---- What many people like now, and whom to follow
 
 
@@ -227,6 +240,7 @@ def suggestions_v1(call: Call) -> object:
 
 ENDPOINTS = (
     Endpoint("GET", "/api/v2/search", search),
+    Endpoint("GET", "/api/v1/directory", directory),
     Endpoint("GET", "/api/v1/tags/:name", tag),
     Endpoint("POST", "/api/v1/tags/:name/follow", follow_tag, "write:follows"),
     Endpoint("POST", "/api/v1/tags/:name/unfollow", unfollow_tag, "write:follows"),

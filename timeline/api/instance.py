@@ -48,11 +48,14 @@ class Numbers(NamedTuple):
 
     people: int
     posts: int
-    active: int  # people who have written one of the newest posts in the last four weeks
+    # People who have written one of the newest posts, which are about a thousand, in the last four weeks, and in the
+    # last half year.
+    active_month: int
+    active_half_year: int
 
 
-FOUR_WEEKS = 28 * 24 * 3600
-_active: Memory[str, int] = Memory(size=1, seconds=3600)
+FOUR_WEEKS, HALF_A_YEAR = 28 * 24 * 3600, 180 * 24 * 3600
+_active: Memory[str, tuple[int, int]] = Memory(size=1, seconds=3600)
 
 
 def _numbers(call: Call) -> Numbers:
@@ -62,13 +65,16 @@ def _numbers(call: Call) -> Numbers:
     if active is None:
         active = _active_people(connect())
         _active.put("", active)
-    return Numbers(people, posts, active)
+    return Numbers(people, posts, *active)
 
 
-def _active_people(store: Store) -> int:
+def _active_people(store: Store) -> tuple[int, int]:
     records, _ = Posts(store).read(EveryoneList(store).below(LARGEST_ID).ids)
-    since = time.time() - FOUR_WEEKS
-    return len({record.uid for record in records if record.time >= since})
+    month, half = [
+        len({record.uid for record in records if record.time >= time.time() - since})
+        for since in (FOUR_WEEKS, HALF_A_YEAR)
+    ]
+    return month, half
 
 
 def _streaming(call: Call) -> str:
@@ -135,7 +141,7 @@ def instance(call: Call) -> object:
         "version": version(),
         "source_url": _at(call, reverse("about")),  # the code has no address that all sites share
         "description": site.shown_tagline,
-        "usage": {"users": {"active_month": numbers.active}},
+        "usage": {"users": {"active_month": numbers.active_month}},
         "thumbnail": {"url": _at(call, static("icon-512.png"))},
         "icon": [{"src": _at(call, static(f"icon-{size}.png")), "size": f"{size}x{size}"} for size in (192, 512)],
         "languages": _languages(),
@@ -207,6 +213,10 @@ def translation_languages(call: Call) -> object:
     return {}
 
 
+def languages(call: Call) -> object:
+    return [{"code": code, "name": str(name)} for code, name in settings.LANGUAGES]
+
+
 # ---- The announcement of the site
 
 
@@ -246,7 +256,14 @@ def nodeinfo(call: Call) -> object:
         "protocols": [],
         "services": {"inbound": [], "outbound": ["atom1.0", "rss2.0"]},
         "openRegistrations": site.registration == "open",
-        "usage": {"users": {"total": numbers.people, "activeMonth": numbers.active}, "localPosts": numbers.posts},
+        "usage": {
+            "users": {
+                "total": numbers.people,
+                "activeMonth": numbers.active_month,
+                "activeHalfyear": numbers.active_half_year,
+            },
+            "localPosts": numbers.posts,
+        },
         "metadata": {"nodeName": site.name, "nodeDescription": site.shown_tagline},
     }
 
@@ -258,6 +275,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/instance/extended_description", extended_description),
     Endpoint("GET", "/api/v1/instance/privacy_policy", privacy_policy),
     Endpoint("GET", "/api/v1/instance/translation_languages", translation_languages),
+    Endpoint("GET", "/api/v1/instance/languages", languages),
     Endpoint("GET", "/api/v1/announcements", announcements, "read"),
     Endpoint("POST", "/api/v1/announcements/:id/dismiss", dismiss_announcement, "write:accounts", open_to_frozen=True),
     Endpoint("GET", "/.well-known/nodeinfo", nodeinfo_links),

@@ -16,13 +16,35 @@ from accounts.signing_in.tokens import covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
-from retwis_site.http.apps import refusal
-from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page
-from timeline.api import absent, finding, instance, notifications, people, relationships, reports, statuses, timelines
-from timeline.api.calls import Call, Endpoint, Invalid, Listed, Unreadable, json_of, links_of, sent_by
+from retwis_site.http.apps import bearer_of, json_response, refusal
+from retwis_site.rendering.error_pages import RECORD_NOT_FOUND
+from timeline.api import (
+    absent,
+    apps,
+    finding,
+    instance,
+    notifications,
+    people,
+    relationships,
+    reports,
+    statuses,
+    timelines,
+)
+from timeline.api.calls import (
+    Call,
+    Endpoint,
+    Forbidden,
+    Invalid,
+    Listed,
+    OutOfScope,
+    Unreadable,
+    links_of,
+    sent_by,
+)
 from timeline.posts.entities import TargetRefused
 
 ROOMS = (
+    apps,
     instance,
     people,
     statuses,
@@ -36,10 +58,7 @@ ROOMS = (
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 
 INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
-
-
-class OutOfScope(Exception):
-    """The token does not allow this."""
+NEEDS_USER = "This method requires an authenticated user"  # for the token of an app itself
 
 
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
@@ -93,7 +112,9 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
         return refusal(404, RECORD_NOT_FOUND)
     endpoint = by_method.get("GET" if request.method == "HEAD" else request.method or "")
     if endpoint is None:
-        return not_a_page(request, ", ".join(by_method))
+        answer = refusal(405, "This method is not allowed here")
+        answer["Allow"] = ", ".join(by_method)
+        return answer
     answer = _answered(request, endpoint, named)
     patch_vary_headers(answer, ["Authorization"])
     answer["Cache-Control"] = "private, no-store"
@@ -105,7 +126,7 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     viewer.check = partial(_check, viewer, endpoint)
     try:
         if endpoint.scope and not viewer.secret:
-            raise NotSignedIn
+            return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
         found = endpoint.answer(Call(request, named, sent_by(request)))
         if endpoint.scope:
             viewer.require_user()  # no round trip, but for an answer that asks nothing
@@ -113,6 +134,8 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
         return refusal(401, INVALID_TOKEN)
     except OutOfScope:
         return refusal(403, "This action is outside the authorized scopes")
+    except Forbidden as error:
+        return refusal(403, str(error))
     except AccountFrozen:
         return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
     except (NotFound, Gone, NotShown):
@@ -126,8 +149,8 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     if isinstance(found, HttpResponse):
         return found
     if not isinstance(found, Listed):
-        return json_of(found)
-    answer = json_of(found.items)
+        return json_response(found)
+    answer = json_response(found.items)
     if links := links_of(request, found):
         answer["Link"] = links
     return answer

@@ -36,7 +36,7 @@ def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):
     assert link["href"] == "http://testserver/nodeinfo/2.0"
     found = App().json("GET", "/nodeinfo/2.0")
     assert (found["version"], found["software"]["name"], found["openRegistrations"]) == ("2.0", "retwis", True)
-    assert found["usage"] == {"users": {"total": 2, "activeMonth": 1}, "localPosts": 1}
+    assert found["usage"] == {"users": {"total": 2, "activeMonth": 1, "activeHalfyear": 1}, "localPosts": 1}
 
 
 def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice):
