@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
+from retwis_site.http.apps import JSON
 from retwis_site.http.sent import Forbidden as Forbidden
 from retwis_site.http.sent import Invalid as Invalid
 from retwis_site.http.sent import OutOfScope as OutOfScope
@@ -122,3 +123,21 @@ def links_of(request: HttpRequest, page: Listed) -> str:
 
 def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.GET.lists() for value in values]
+
+
+class Json(str):
+    """An item of a page that is written already."""
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def written(found: object) -> Json:
+    """Compact JSON."""
+    return found if isinstance(found, Json) else Json(_encode(found))
+
+
+def json_of(found: object) -> HttpResponse:
+    """The answer in UTF-8. Of a list, items may be `Json`."""
+    body = f"[{','.join(map(written, found))}]" if isinstance(found, list) else _encode(found)
+    return HttpResponse(body.encode(), JSON)
