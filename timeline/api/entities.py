@@ -16,6 +16,8 @@ from django.urls import reverse
 from accounts.facts.facts import Fact
 from accounts.users.entities import User
 from retwis_site.rendering.dates import moment_of
+from retwis_site.store.local_cache import Memory
+from timeline.api.calls import Json, written
 from timeline.posts.entities import Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts
@@ -23,6 +25,7 @@ from timeline.relations.relations import FollowCounts
 # ---- Dates
 
 
+@lru_cache(maxsize=5000)
 def date_time(seconds: int) -> str:
     """ISO 8601 with milliseconds, which parsers of some apps insist on."""
     return f"{moment_of(seconds):%Y-%m-%dT%H:%M:%S}.000Z"
@@ -35,6 +38,7 @@ def date(seconds: int) -> str:
 # ---- Addresses, without a last slash, as apps show and compare them. `origin`: such as `https://retwis.example`.
 
 
+@lru_cache(maxsize=5000)
 def address_of_account(origin: str, username: str) -> str:
     return f"{origin}{reverse('profile', args=[username])[:-1]}"
 
@@ -43,6 +47,7 @@ def address_of_status(origin: str, username: str, pid: int) -> str:
     return f"{address_of_account(origin, username)}/{pid}"
 
 
+@lru_cache(maxsize=1000)
 def address_of_tag(origin: str, folded_tag: str) -> str:
     return f"{origin}{reverse('tag', args=[folded_tag])}"
 
@@ -292,6 +297,36 @@ class Shown(NamedTuple):
     pinned: int | None = None  # the post that the viewer has pinned
 
 
+# By id of a post: its status as it was written last, and what that was made of. An entry has some 3 KB, so all have
+# 10 MB.
+_written: Memory[int, tuple[object, Json]] = Memory(size=3000, seconds=3600)
+
+
+def written_status(post: Post, shown: Shown) -> Json:
+    """As `status_of`. To most viewers a post looks the same and is the same object, so the last one serves again."""
+    made_of = (post, shown.origin, _is_muted(post, shown), post.pid == shown.pinned, *_accounts(post, shown))
+    kept = _written.get(post.pid)
+    if kept is None or kept[0] != made_of:
+        kept = made_of, written(status_of(post, shown))
+        _written.put(post.pid, kept)
+    return kept[1]
+
+
+def _is_muted(post: Post, shown: Shown) -> bool:
+    return bool(shown.muted_threads) and str(post.links.root or post.pid) in shown.muted_threads
+
+
+def _account(user: User, shown: Shown) -> Account:
+    return account_of(shown.origin, user, shown.profiles.get(user.uid, NO_PROFILE))
+
+
+def _accounts(post: Post, shown: Shown) -> list[Account]:
+    """All whose accounts the status shows, as they are now."""
+    quoted = post.context.quoted
+    people = (post.author, post.listed_by) if quoted is None else (post.author, post.listed_by, quoted.author)
+    return [_account(user, shown) for user in people]
+
+
 def status_of(post: Post, shown: Shown) -> Status:
     """A post; where the list has it by a repost, the repost with the post inside."""
     quote = _quote(post.context.quoted, shown) if post.links.quote else None
@@ -314,7 +349,7 @@ def _repost(post: Post, status: Status, shown: Shown) -> Status:
         "edited_at": None,
         "pinned": False,
         "reblog": status,
-        "account": account_of(shown.origin, who, shown.profiles.get(who.uid, NO_PROFILE)),
+        "account": _account(who, shown),
         "quote": None,
     }
 
@@ -341,14 +376,14 @@ def _status(post: Post, shown: Shown, quote: Quote | ShallowQuote | None) -> Sta
         edited_at=None if edited is None else date_time(edited),
         favourited=acted.liked,
         reblogged=acted.reposted,
-        muted=str(links.root or pid) in shown.muted_threads,
+        muted=_is_muted(post, shown),
         bookmarked=acted.bookmarked,
         pinned=pid == shown.pinned,
         content=html_of(body, origin, context.mentioned),
         filtered=[] if context.muted is None else [_filtered(context.muted)],
         reblog=None,
         application=None,
-        account=account_of(origin, author, shown.profiles.get(author.uid, NO_PROFILE)),
+        account=_account(author, shown),
         media_attachments=[],
         mentions=_mentions(links.mentions or (), context.mentioned or (), shown),
         tags=[Tag(name=name, url=address_of_tag(origin, name)) for name in tags_in(body)],

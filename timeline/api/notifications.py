@@ -196,7 +196,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
         return list(chosen)
 
     statuses = Statuses(call)
-    me, items = Notifications(connect()).some(call.viewer, as_on_page, [statuses])
+    me, items = Notifications(connect()).some(call.viewer, as_on_page, statuses.about_authors)
     posts = {item.post.pid: item.post for item in items if item.post is not None}
     made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])

@@ -1,7 +1,7 @@
 """What answers need of the store beside posts and people: the profiles that accounts show, and what statuses say of
 their viewer. It travels in the round trips that read the posts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS as FACTS
@@ -15,8 +15,8 @@ from retwis_site.store.ids import stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, rest, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.api.calls import Call
-from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of
+from timeline.api.calls import Call, Json
+from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_status
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
 from timeline.posts.reading.records import cached_records
@@ -151,10 +151,8 @@ _named_last: Memory[int, tuple[int, ...]] = Memory(size=2000, seconds=3600)
 class Statuses:
     """The statuses of one answer. It is made before the first round trip, and shares it: so `besides` of the viewer.
 
-    It is also a rule of the page that hides nothing: the profiles of the people whom posts name travel with the posts.
+    `about_authors` is for the reader of the posts: the profiles of their authors travel with them.
     """
-
-    asks = True
 
     def __init__(self, call: Call) -> None:
         self.origin = origin_of(call.request)
@@ -172,15 +170,21 @@ class Statuses:
             self._profiles.ask_fresh(pipe, me)  # people see at once what they did
             self._profiles.ask(pipe, _named_last.get(me) or ())
 
-    def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self._profiles.ask(pipe, people)
-
-    def visible(self, posts: list[Post]) -> list[Post]:
-        return posts
+    def about_authors(self, pipe: Pipe, authors: Collection[int]) -> None:
+        self._profiles.ask(pipe, authors)
 
     def of(self, posts: Sequence[Post]) -> list[Status]:
-        """These posts as statuses. No round trip where this object was a rule of the page that read them, and all dates
-        are cached."""
+        """These posts as statuses. No round trip where `about_authors` was asked with them, and all dates are
+        cached."""
+        shown = self._shown(posts)
+        return [status_of(post, shown) for post in posts]
+
+    def written(self, posts: Sequence[Post]) -> list[Json]:
+        """As `of`, for a page of statuses."""
+        shown = self._shown(posts)
+        return [written_status(post, shown) for post in posts]
+
+    def _shown(self, posts: Sequence[Post]) -> Shown:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
         muted, pinned = self._of_viewer or NOTHING_OF_VIEWER
@@ -192,8 +196,7 @@ class Statuses:
         me = self._viewer.uid
         if me is not None:
             _named_last.put(me, tuple(authors))
-        shown = Shown(self.origin, people.value, profiles, muted.value, pinned.value)
-        return [status_of(post, shown) for post in posts]
+        return Shown(self.origin, people.value, profiles, muted.value, pinned.value)
 
 
 def _with_quoted(post: Post) -> Sequence[Post]:

@@ -82,7 +82,7 @@ def _shown(call: Call, pid: int) -> Status:
     """A status as it is now. Round trips and errors as for `Threads.one`."""
     call.viewer.just_changed = (pid,)
     statuses = Statuses(call)
-    [status] = statuses.of([Threads(connect()).one(call.viewer, pid, [statuses])])
+    [status] = statuses.of([Threads(connect()).one(call.viewer, pid, statuses.about_authors)])
     return status
 
 
@@ -107,7 +107,7 @@ def show_some(call: Call) -> object:
     """Those that the viewer sees, in the order in which they were asked for. Two round trips."""
     pids = [pid for text in call.sent.texts("id") if (pid := parse_id(text)) is not None]
     statuses = Statuses(call)
-    return statuses.of(Threads(connect()).some(call.viewer, [*dict.fromkeys(pids)][:MOST], [statuses]))
+    return statuses.of(Threads(connect()).some(call.viewer, [*dict.fromkeys(pids)][:MOST], statuses.about_authors))
 
 
 def edit(call: Call) -> object:
@@ -133,7 +133,7 @@ def delete(call: Call) -> object:
     """The status as it was, with its text. A repost is undone. Raises NoSuchPost, also for another author's."""
     me = call.viewer.require_user()
     statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, call.id, [statuses])
+    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
     if post.listed_by.uid != me.uid:
         raise NoSuchPost(call.id)
     [status] = statuses.of([post])
@@ -148,7 +148,7 @@ def delete(call: Call) -> object:
 
 def context(call: Call) -> object:
     statuses = Statuses(call)
-    around = Threads(connect()).around(call.viewer, call.id, [statuses])
+    around = Threads(connect()).around(call.viewer, call.id, statuses.about_authors)
     found, above = statuses.of([*around.above, *around.below]), len(around.above)
     return {"ancestors": found[:above], "descendants": found[above:]}
 
@@ -174,7 +174,7 @@ class Edit(TypedDict):
 def history(call: Call) -> object:
     """The texts of a status, the first one first."""
     statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, call.id, [statuses])
+    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
     [status] = statuses.of([post])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
@@ -255,7 +255,7 @@ def reblog(call: Call) -> object:
         raise NoSuchPost(post.pid)
     call.viewer.just_changed = (post.pid,)
     statuses = Statuses(call)
-    [status] = statuses.of([Threads(store).one(call.viewer, own, [statuses])])
+    [status] = statuses.of([Threads(store).one(call.viewer, own, statuses.about_authors)])
     return status
 
 

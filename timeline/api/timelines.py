@@ -27,7 +27,7 @@ def part_of(window: Window) -> Part:
 def listed(page: Page, statuses: Statuses) -> Listed:
     """A page of posts as the answer to a call."""
     newest = page.posts[0].listed if page.posts else None
-    return Listed(statuses.of(page.posts), newest, page.older, page.older is not None)
+    return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
 
 
 NOTHING = Listed([], None, None, has_more=False)
@@ -36,7 +36,7 @@ NOTHING = Listed([], None, None, has_more=False)
 def home(call: Call) -> object:
     """Round trips as for the page of the home."""
     statuses, part = Statuses(call), part_of(call.window())
-    return listed(Homes(connect()).part(call.viewer, part, [statuses]), statuses)
+    return listed(Homes(connect()).part(call.viewer, part, statuses.about_authors), statuses)
 
 
 def public(call: Call) -> object:
@@ -45,7 +45,7 @@ def public(call: Call) -> object:
     if call.sent.flag("remote") or call.sent.flag("only_media"):
         return NOTHING
     statuses = Statuses(call)
-    return listed(EveryoneTimeline(connect()).part(call.viewer, part, [statuses]), statuses)
+    return listed(EveryoneTimeline(connect()).part(call.viewer, part, statuses.about_authors), statuses)
 
 
 def tag(call: Call) -> object:
@@ -57,7 +57,7 @@ def tag(call: Call) -> object:
         return NOTHING
     statuses = Statuses(call)
     tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"]), *any_of])], all_of, none_of)
-    return listed(TagPages(connect()).part(call.viewer, tags, part, [statuses]), statuses)
+    return listed(TagPages(connect()).part(call.viewer, tags, part, statuses.about_authors), statuses)
 
 
 def of_account(call: Call) -> object:
@@ -70,8 +70,8 @@ def of_account(call: Call) -> object:
     )
     statuses = Statuses(call)
     if sent.flag("pinned"):
-        return statuses.of(profiles.pinned(call.viewer, call.id, [statuses]))
-    page = profiles.part(call.viewer, call.id, part, own, [statuses])
+        return statuses.of(profiles.pinned(call.viewer, call.id, statuses.about_authors))
+    page = profiles.part(call.viewer, call.id, part, own, statuses.about_authors)
     return NOTHING if sent.flag("only_media") else listed(page, statuses)
 
 
@@ -89,9 +89,9 @@ def _saved(call: Call, of: Relation) -> object:
     below, since, least = (id_cursor(sent.text(name) or None) for name in ("max_id", "since_id", "min_id"))
     part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
     statuses = Statuses(call)
-    page = SavedPosts(connect(), of).part(call.viewer, part, [statuses])
+    page = SavedPosts(connect(), of).part(call.viewer, part, statuses.about_authors)
     newest, oldest = (None if one is None else str(one) for one in (page.newest, page.older))
-    return Listed(statuses.of(page.posts), newest, oldest, oldest is not None)
+    return Listed(statuses.written(page.posts), newest, oldest, oldest is not None)
 
 
 ENDPOINTS = (

@@ -16,9 +16,15 @@ from retwis_site.store.replies import Result
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
 from timeline.posts.reading.one_post import OnePost, PostOrPlace, read_by_id
-from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import (
+    NOTHING_READ_MUTES_ASIDE,
+    AskAboutAuthors,
+    LatestActed,
+    PostReader,
+    ask_latest_acted,
+    nothing_more,
+)
 from timeline.posts.reading.records import Record, post_deleted
-from timeline.posts.reading.visibility import Rule
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
     FollowCounts,
@@ -196,9 +202,9 @@ class Threads:
             raise post_deleted(pid, found.deleted_by)
         return page
 
-    def one(self, viewer: Viewer, pid: int, beside: Sequence[Rule]) -> Post:
-        """A post by its id alone; the id of a repost gives what it reposts, as a list has it. `beside`: rules that ask
-        for more about the people. Two round trips; one for a post that is cached, one more while its author is not.
+    def one(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Post:
+        """A post by its id alone; the id of a repost gives what it reposts, as a list has it. `about_authors`:
+        as for `PostReader`. Two round trips; one for a post that is cached, one more while its author is not.
         Raises NoSuchPost, PostDeleted, NotShown."""
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed]]:
@@ -207,19 +213,22 @@ class Threads:
             return author, post.value, acted.value
 
         author, found, latest = viewer.ask(reading)
-        posts, _ = self._reader(viewer, author, pid, latest, beside).read([pid])
+        posts, _ = self._reader(viewer, author, pid, latest, about_authors).read([pid])
         if not posts:
             raise NoSuchPost(pid)
         return posts[0] if posts[0].pid != pid else found.by(author)._replace(context=posts[0].context)
 
-    def some(self, viewer: Viewer, pids: Sequence[int], beside: Sequence[Rule]) -> list[Post]:
+    def some(self, viewer: Viewer, pids: Sequence[int], about_authors: AskAboutAuthors) -> list[Post]:
         """Those of these posts that the viewer sees, also of people whom the viewer mutes. One round trip, and those of
         `PostReader.read`."""
         viewer.ask(lambda pipe, me: trip())
         acted = NOTHING_READ_MUTES_ASIDE
-        return PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed).read(pids)[0]
+        reader = PostReader(
+            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
+        )
+        return reader.read(pids)[0]
 
-    def around(self, viewer: Viewer, pid: int, beside: Sequence[Rule]) -> Around:
+    def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Around:
         """What a post replies to, and the replies to it and to these, as far as the page of the post has them. Round
         trips and errors as for `one`, and one more for replies to a post that is a reply itself."""
 
@@ -235,17 +244,20 @@ class Threads:
         if below and found.links.root not in (None, pid):
             below += self._in_thread(found.links.root or pid, pid)
         above = [higher for higher in _above(found.links) if higher != pid]
-        reader = self._reader(viewer, author, pid, latest, beside)
+        reader = self._reader(viewer, author, pid, latest, about_authors)
         posts = self._read(reader, dict.fromkeys([*above, pid, *below]))
         higher = [posts[one] for one in reversed(above) if one in posts]
         return Around([post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values()))
 
     def _reader(
-        self, viewer: Viewer, author: User, pid: int, latest: LatestActed, beside: Sequence[Rule]
+        self, viewer: Viewer, author: User, pid: int, latest: LatestActed, about_authors: AskAboutAuthors
     ) -> PostReader:
         """Of the page of a post."""
         acted = latest.asking_for(pid)
-        return PostReader(self._store, viewer.user, beside, [author], acted, viewer.just_changed, author.uid)
+        return PostReader(
+            *(self._store, viewer.user, (), [author], acted, viewer.just_changed, author.uid),
+            about_authors=about_authors,
+        )
 
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
         """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
@@ -463,17 +475,17 @@ class SavedPosts:
     def page(self, viewer: Viewer, before: Cursor | None) -> SavedPage:
         """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
         are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
-        return self.part(viewer, SavedPart(before), ())
+        return self.part(viewer, SavedPart(before), nothing_more)
 
-    def part(self, viewer: Viewer, part: SavedPart, beside: Sequence[Rule]) -> SavedPage:
-        """A part of these posts. `beside`: rules that ask for more about the people. Round trips and errors as for
-        `page`; three for a part above a cursor."""
+    def part(self, viewer: Viewer, part: SavedPart, about_authors: AskAboutAuthors) -> SavedPage:
+        """A part of these posts. `about_authors`: as for `PostReader`. Round trips and errors as for `page`;
+        three for a part above a cursor."""
         key = self._key
         me, (acted, scored) = viewer.ask_as_user(
             lambda pipe, me: _read_saved(pipe, key(me), part, ask_latest_acted(pipe, me))
         )
         scores = dict(stored_rows(key(me.uid), scored))
-        reader = PostReader(self._store, me, beside, acted=acted, fresh=viewer.just_changed)
+        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed, about_authors=about_authors)
         filled = fill([*scores], part.size, reader.read)
         posts, older = filled.posts, filled.older
         if part.upwards:

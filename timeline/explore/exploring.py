@@ -20,9 +20,9 @@ from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted, nothing_more
 from timeline.posts.reading.records import Record, ask_authors
-from timeline.posts.reading.visibility import Rule, seen_by_all
+from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts
 from timeline.tags.tags import Tag
 from timeline.timelines.everyone import EveryoneList
@@ -275,11 +275,17 @@ class Explore:
         people = suggestions.for_visitor() if viewer.uid is None else suggestions.for_user(viewer.uid)
         return ExplorePage(posts, explored.best.of_the_week, explored.tags, people)
 
-    def posts(self, viewer: Viewer, rules: Sequence[Rule] = ()) -> list[Post]:
-        """The posts of the page. `rules`: for `PostReader`. Round trips as for `page`."""
+    def posts(self, viewer: Viewer, about_authors: AskAboutAuthors = nothing_more) -> list[Post]:
+        """The posts of the page. `about_authors`: for `PostReader`. Round trips as for `page`."""
         [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
         fresh = viewer.just_changed
-        reader = PostReader(self._store, viewer.user, rules, acted=acted, fresh=fresh, at_most=MOST_SHOWN)
+        reader = PostReader(
+            *(self._store, viewer.user),
+            acted=acted,
+            fresh=fresh,
+            at_most=MOST_SHOWN,
+            about_authors=about_authors,
+        )
         return reader.read(self._explored().best.pids)[0]
 
     def tags(self) -> tuple[TagOfTheWeek, ...]:

@@ -18,8 +18,8 @@ from timeline.moderation.reports import Report, ask_reports
 from timeline.notices.inbox import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
-from timeline.posts.reading.visibility import Rule, hidden_among, unseen_by
+from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted, nothing_more
+from timeline.posts.reading.visibility import hidden_among, unseen_by
 
 # ---- Notices in groups, as a page shows them. Pure: all notices of a user are at hand, so every group is whole.
 
@@ -112,12 +112,15 @@ class Notifications:
         self._store = store
 
     def some(
-        self, viewer: Viewer, choose: Callable[[Sequence[Row]], Sequence[Group]], rules: Sequence[Rule] = ()
+        self,
+        viewer: Viewer,
+        choose: Callable[[Sequence[Row]], Sequence[Group]],
+        about_authors: AskAboutAuthors = nothing_more,
     ) -> tuple[User, list[Item]]:
         """The viewer, and the groups that `choose` makes of the notices by people who are not hidden, newest first.
-        `rules`: for `PostReader`. It makes nothing read. Round trips and errors as for `page`."""
+        `about_authors`: for `PostReader`. It makes nothing read. Round trips and errors as for `page`."""
         owner, rows, _, acted = self._read(viewer)
-        items, _ = self._items(owner, acted, viewer.just_changed, choose(_not_hidden(rows, acted)), rules)
+        items, _ = self._items(owner, acted, viewer.just_changed, choose(_not_hidden(rows, acted)), about_authors)
         return owner, items
 
     def rows(self, viewer: Viewer) -> tuple[User, list[Row], int]:
@@ -152,13 +155,13 @@ class Notifications:
         acted: LatestActed,
         just_changed: Collection[int],
         groups: Sequence[Group],
-        rules: Sequence[Rule] = (),
+        about_authors: AskAboutAuthors = nothing_more,
     ) -> tuple[list[Item], set[int]]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
         people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
-        reader = PostReader(self._store, owner, rules, acted=acted, fresh=just_changed)
+        reader = PostReader(self._store, owner, acted=acted, fresh=just_changed, about_authors=about_authors)
         reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])

@@ -23,8 +23,7 @@ from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
-from timeline.posts.reading.visibility import Rule
+from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, ask_has_at_home, ask_home_tags
 from timeline.relations.relation import Edge, ask_number
@@ -174,16 +173,17 @@ class TagPages:
             raise NoSuchTag(tag)
         return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, posts, acted))
 
-    def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, beside: Sequence[Rule]) -> Page:
-        """A part of the posts with these folded tags; none for a tag that no post ever had. `beside`: rules that ask
-        for more about the people. Round trips as for `page`, and one more where posts must have several tags, or lack
-        some."""
+    def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of the posts with these folded tags; none for a tag that no post ever had. `about_authors`: as
+        for `PostReader`. Round trips as for `page`, and one more where posts must have several tags, or lack some."""
         asked, acted = viewer.ask(
             lambda pipe, me: trip(_ask_each(pipe, tags.any_of, part, READ), ask_latest_acted(pipe, me))
         )
         found = merged_part(asked, part, READ)
         candidates = tags.left_of(self._store, found.ids)
-        reader = PostReader(self._store, viewer.user, beside, acted=acted, fresh=viewer.just_changed)
+        reader = PostReader(
+            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
+        )
         return part.page(part.fill(candidates, reader.read), found.has_more)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:

@@ -18,8 +18,8 @@ from retwis_site.store.replies import Result
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
-from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted
+from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.pagination import Part, Shown, fill
@@ -188,13 +188,15 @@ class EveryoneTimeline:
         pipe.execute()
         return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
-    def part(self, viewer: Viewer, part: Part, beside: Sequence[Rule]) -> Page:
-        """A part of everyone's posts. `beside`: rules that ask for more about the people. Round trips as for `page`."""
+    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of everyone's posts. `about_authors`: as for `PostReader`. Round trips as for `page`."""
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
         )
-        rules = [NoReposts(), *beside]
-        reader = PostReader(self._store, viewer.user, rules, acted=acted, fresh=viewer.just_changed)
+        fresh = viewer.just_changed
+        reader = PostReader(
+            self._store, viewer.user, [NoReposts()], acted=acted, fresh=fresh, about_authors=about_authors
+        )
         return self._read(heads, part, reader.read)[1]
 
     def _read(self, heads: Sequence[Head], part: Part, shown: Shown) -> tuple[ListContent, Page]:

@@ -17,9 +17,18 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.post_reader import Foreseen, LatestActed, Needed, PostReader, ask_foreseen, ask_latest_acted
+from timeline.posts.reading.post_reader import (
+    AskAboutAuthors,
+    Foreseen,
+    LatestActed,
+    Needed,
+    PostReader,
+    ask_foreseen,
+    ask_latest_acted,
+    nothing_more,
+)
 from timeline.posts.reading.records import cached_author
-from timeline.posts.reading.visibility import PostsOfFollowed, Rule
+from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.home_tags import ask_home_tags
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
@@ -54,18 +63,18 @@ class Homes:
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
-        content, listed, page = self._read(viewer, owner, asked, part, ())
+        content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest:
             self._write_seen(me, newest, seen)
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
-    def part(self, viewer: Viewer, part: Part, beside: Sequence[Rule]) -> Page:
-        """A part of the home. `beside`: rules that ask for more about the people. Nothing is written down as seen.
+    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
         Round trips as for `page`; at most two more where the list ends below the part. Raises NotSignedIn."""
         owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(self._ask(pipe, me, part)))
-        return self._read(viewer, owner, asked, part, beside)[-1]
+        return self._read(viewer, owner, asked, part, about_authors)[-1]
 
     def _ask(self, pipe: Pipe, me: int, part: Part) -> "Result[_Asked]":
         head, chosen = self.list_of(me).ask_page(pipe, part.before), _ask_chosen(pipe, me)
@@ -74,7 +83,7 @@ class Homes:
         return Result(lambda: _Asked(head.value, chosen.value, acted.value, foreseen.value))
 
     def _read(
-        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, beside: Sequence[Rule]
+        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: AskAboutAuthors
     ) -> tuple[ListContent, list[int], Page]:
         """What the list has, its ids that may be of the part, and the posts."""
         head, chosen, acted, foreseen = asked
@@ -84,10 +93,15 @@ class Homes:
         listed = part.of(content.ids)
         if part.upwards and content.complete_down_to > part.above:
             listed = sources.just_above(part)
-        rules = [PostsOfFollowed(me, *sources.chosen), *beside]
+        rules = [PostsOfFollowed(me, *sources.chosen)]
         at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
         reader = PostReader(
-            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
+            *(self._store, owner, rules),
+            acted=acted,
+            fresh=viewer.just_changed,
+            at_most=at_most,
+            foreseen=foreseen,
+            about_authors=about_authors,
         )
         filled = part.fill(listed, reader.read, SPARE)
         timeline.remove_dead(filled.dead)

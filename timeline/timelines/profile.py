@@ -24,6 +24,7 @@ from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.cached_posts import cached, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
+    AskAboutAuthors,
     Foreseen,
     Found,
     Needed,
@@ -194,10 +195,10 @@ class Profiles:
         """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
 
-    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", beside: Sequence[Rule]) -> Page:
-        """A part of what the user `uid` wrote and reposted. `beside`: rules that ask for more about the people. Two
-        round trips, three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
-        account, and NotShown."""
+    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
+        """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
+        three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted account, and
+        NotShown."""
         most = part.size + READ_MORE
         person, blocks, members, acted = viewer.ask(
             lambda pipe, me: trip(
@@ -215,13 +216,15 @@ class Profiles:
         if own.tag and pids:
             scores = self._store.zmscore(keys.tag(own.tag), [str(pid) for pid in pids])
             pids = [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
-        rules = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None), *beside]
+        rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
         if not own.reposts:
-            rules.insert(0, NoReposts())
-        reader = PostReader(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid)
+            rules.append(NoReposts())
+        reader = PostReader(
+            *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
+        )
         return part.page(part.fill(pids, reader.read), has_more=len(members) == most)
 
-    def pinned(self, viewer: Viewer, uid: int, beside: Sequence[Rule]) -> list[Post]:
+    def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
         """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
         person, blocks, pid, acted = viewer.ask(
             lambda pipe, me: trip(
@@ -232,7 +235,9 @@ class Profiles:
             raise NoSuchUser(str(uid))
         if blocks.theirs:
             raise BlocksViewer
-        reader = PostReader(self._store, viewer.user, [PostsBy(uid), *beside], [person], acted, (), uid)
+        reader = PostReader(
+            *(self._store, viewer.user, [PostsBy(uid)], [person], acted, (), uid), about_authors=about_authors
+        )
         return reader.read([pid])[0] if pid is not None else []
 
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:

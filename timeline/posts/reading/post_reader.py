@@ -6,7 +6,7 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -212,6 +212,14 @@ def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
 
 
+# Queues what an answer needs of the authors of its posts, by their uids, in the round trips that read the posts.
+AskAboutAuthors = Callable[[Pipe, Collection[int]], object]
+
+
+def nothing_more(pipe: Pipe, authors: Collection[int]) -> None:
+    """For pages, which show nothing of authors but their names."""
+
+
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
 
 
@@ -229,11 +237,12 @@ class PostReader:
         page_of: int | None = None,
         at_most: int | None = None,
         foreseen: Foreseen = NOTHING_FORESEEN,
+        about_authors: AskAboutAuthors = nothing_more,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
         `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
         more posts are returned by all calls of `read` together. `foreseen`: what this request has read
-        because the last visit needed it."""
+        because the last visit needed it. `about_authors`: it is called with those that this process knows then."""
         self._store = store
         self.rules = rules
         self.people = {**foreseen.people, **keep_people(people)}
@@ -249,6 +258,7 @@ class PostReader:
         self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
         self.foreseen = foreseen
+        self.about_authors = about_authors
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -440,11 +450,14 @@ class _Parts:
         if self._reader.asking:
             known = {post.author.uid for post in self._whole.values()}
             known.update([post.links.reply_to_user or post.author.uid for post in self._whole.values()])
-            known.update([one.author.uid for post in self._whole.values() if (one := post.context.quoted)])
             self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
         quoted = {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
+        if self._reader.about_authors is not nothing_more:
+            authors = {post.author.uid for some in (self._whole, quoted) for post in some.values()}
+            authors.update(filter(None, map(cached_author, [*asked, *self.fields])))
+            self._reader.about_authors(pipe, authors)
         self._asked_acted = self._ask_acted(pipe, self._whole | quoted, asked)
 
     def _ask_fields(self, pipe: Pipe, pids: Sequence[int]) -> None:
