@@ -4,12 +4,13 @@ All addresses of the API stand in the tables `ENDPOINTS` of this room's files, i
 One view takes all of them (`views.py`).
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
