@@ -19,7 +19,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.api.calls import Call, Endpoint, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
-from timeline.api.people import account_named, accounts_listed, people_found
+from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
 from timeline.conversation.repository import Threads
 from timeline.explore.exploring import Explore, TagOfTheWeek
@@ -46,10 +46,12 @@ class OneDay(TypedDict):
 class FullTag(TypedDict):
     """https://docs.joinmastodon.org/entities/Tag/"""
 
+    id: str  # the folded tag
     name: str
     url: str
     history: list[OneDay]
     following: NotRequired[bool]
+    featuring: NotRequired[bool]
 
 
 DAYS = 7
@@ -62,9 +64,9 @@ def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfT
     history = [OneDay(day=str((today - ago) * A_DAY), uses="0", accounts="0") for ago in range(DAYS if week else 0)]
     if week is not None:
         history[0] = OneDay(day=history[0]["day"], uses=str(week.posts), accounts=str(week.people))
-    made = FullTag(name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
+    made = FullTag(id=tag.folded, name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
     if following is not None:
-        made["following"] = following
+        made["following"], made["featuring"] = following, False
     return made
 
 
@@ -129,7 +131,7 @@ def search(call: Call) -> object:
     wanted = call.sent.text("type")
     is_acct = _is_acct(typed)
     if wanted in (None, "", "accounts"):
-        found["accounts"] = accounts_listed(call, people_found(call, typed))
+        found["accounts"] = accounts_found(call, typed)
     if wanted in (None, "", "statuses") and not is_acct:
         found["statuses"] = _statuses(call, typed)
     if wanted in (None, "", "hashtags") and not is_acct:

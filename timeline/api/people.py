@@ -1,6 +1,7 @@
 """People: the viewer's own account and those of others, their followers, and whom the viewer hides."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypedDict
 
@@ -12,7 +13,7 @@ from accounts.settings.feature import EDITS
 from accounts.settings.views import SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_user
-from retwis_site.exceptions import NotFound
+from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.sent import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
@@ -211,20 +212,24 @@ def accounts(call: Call) -> object:
 
 
 def search(call: Call) -> object:
-    """As the page that finds people by their names."""
-    found = people_found(call, call.sent.text("q") or "")
-    if call.sent.flag("following"):
-        found = [one for one in found if one.following]
-    return accounts_listed(call, found)
+    return accounts_found(call, call.sent.text("q") or "")
 
 
-def people_found(call: Call, typed: str) -> list[ListedPerson]:
-    """The people of this site whom a typed text means, at most `limit`, from `offset` on."""
+def accounts_found(call: Call, typed: str) -> list[Account]:
+    """The people of this site whom a text means, as on the page that finds people: at most `limit`, from `offset` on.
+    Whoever has exactly this name comes first, also when the viewer mutes or blocks them: apps find people so before
+    they undo it."""
     name = name_in(call, typed) if "@" in typed.strip()[1:] else typed
     query = search_query(name or "")
     first, limit = call.sent.whole("offset"), call.sent.number("limit", MOST, MOST)
     found = People(connect()).search(call.viewer, query).people if query else []
-    return found[first : first + limit]
+    if call.sent.flag("following"):
+        return accounts_listed(call, [one for one in found if one.following][first : first + limit])
+    accounts = accounts_listed(call, found[first : first + limit])
+    if query and not first and not any(one.user.username.lower() == query.lower() for one in found):
+        with suppress(NotFound, Gone, NotShown):
+            accounts = [account_named(call, query), *accounts][:limit]
+    return accounts
 
 
 def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Account]:

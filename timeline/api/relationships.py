@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.users.entities import NoSuchUser, User
 from accounts.users.repository import ask_people, ask_user
-from retwis_site.http.apps import refusal
+from retwis_site.http.sent import Forbidden
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
@@ -110,7 +110,7 @@ def follow(call: Call) -> object:
     nothing."""
     me, person, blocks = _found(call)
     if why := why_not_followed(me, person, blocks):
-        return refusal(403, why)
+        raise Forbidden(why)
     RateLimits(connect()).count(FOLLOWS, str(me.uid))
     Follows(connect()).follow(me.uid, person.uid)
     if "reblogs" in call.sent:
@@ -122,7 +122,7 @@ def follow(call: Call) -> object:
 def block(call: Call) -> object:
     me, person, _blocks = _found(call)
     if person.uid == me.uid:
-        return refusal(403, _("You cannot block yourself."))
+        raise Forbidden(_("You cannot block yourself."))
     RateLimits(connect()).count(BLOCKS, str(me.uid))
     BlockedPeople(connect()).block(me.uid, person.uid)
     return _now(me, person)
@@ -135,7 +135,7 @@ def mute(call: Call) -> object:
     """For `duration` seconds; 0: until it is undone."""
     me, person, _blocks = _found(call)
     if person.uid == me.uid:
-        return refusal(403, _("You cannot mute yourself."))
+        raise Forbidden(_("You cannot mute yourself."))
     given = call.sent.text("duration") or "0"
     seconds = 0 if given == "0" else call.sent.number("duration", 1, LONGEST_MUTE)
     RateLimits(connect()).count(BLOCKS, str(me.uid))

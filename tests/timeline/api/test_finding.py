@@ -20,7 +20,7 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, bob):
 
     def found(q, **sent):
         every = app.json("GET", SEARCH, {"q": q} | sent)
-        return [[one.get("acct") or one.get("id") or one.get("name") for one in some] for some in every.values()]
+        return [[one.get("acct") or one.get("name") or one["id"] for one in some] for some in every.values()]
 
     assert found("bob") == [["bob"], ["2"], []]
     assert found("bread") == [[], ["2", "1"], ["Bread"]]
@@ -58,7 +58,7 @@ def test_an_address_of_the_site_finds_what_stands_there(store, raw, alice, bob):
 def test_tags_are_followed_also_before_anybody_uses_them(store, raw, alice):
     app, key = App(alice), f"tags_of:{alice.user.uid}"
     found = app.json("POST", "/api/v1/tags/Söup/follow")
-    assert (found["name"], found["following"], found["history"]) == ("söup", True, [])
+    assert (found["id"], found["name"], found["following"], found["history"]) == ("söup", "söup", True, [])
     assert raw.zrange(key, 0, -1) == ["söup"]
     assert app.client.get("/api/v1/followed_tags").json() == [found]
     assert app.json("GET", "/api/v1/tags/söup") == found

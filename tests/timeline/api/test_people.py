@@ -84,6 +84,20 @@ def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
         assert app.json("GET", "/api/v1/accounts/search", sent) == []
 
 
+def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, bob):
+    app = App(alice)
+
+    def found(query):
+        return [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})]
+
+    Mutes(store).mute(alice.user.uid, bob.user.uid)
+    assert (found("bo"), found("@BOB")) == ([], ["bob"])
+    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
+    assert found("bob") == ["bob"]
+    BlockedPeople(store).block(bob.user.uid, alice.user.uid)
+    assert found("bob") == []
+
+
 def test_followers_and_followed_people_come_in_pages(store, raw, alice, bob, carol):
     dora = register(store, "dora")
     for uid, since in ((bob.user.uid, 10), (carol.user.uid, 20), (dora.user.uid, 20)):
