@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
+from retwis_site.http.apps import JSON
 from retwis_site.http.sent import Forbidden as Forbidden
 from retwis_site.http.sent import Invalid as Invalid
 from retwis_site.http.sent import OutOfScope as OutOfScope
@@ -140,4 +141,4 @@ def written(found: object) -> Json:
 def json_of(found: object) -> HttpResponse:
     """The answer in UTF-8. Of a list, items may be `Json`."""
     body = f"[{','.join(map(written, found))}]" if isinstance(found, list) else _encode(found)
-    return HttpResponse(body.encode(), content_type="application/json; charset=utf-8")
+    return HttpResponse(body.encode(), JSON)
