@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.apps.repository import TokenChecks, account_lines
 from accounts.signing_in.passwords import HASHING
+from accounts.signing_in.tokens import CALLS
 from retwis_site.features import Feature
 from retwis_site.store.rate_limits import Limit
 
@@ -23,7 +24,7 @@ CONSENTS = Limit(
 FEATURE = Feature(
     urls="accounts.apps.views",
     slow_views={("POST", "oauth_authorize"): HASHING},
-    limits=(APPS, TOKENS, CONSENTS),
+    limits=(APPS, TOKENS, CONSENTS, CALLS),
     orphans=lambda store: TokenChecks(store).orphans(),
     account_lines=account_lines,
 )

@@ -258,5 +258,5 @@ def answer_of(request: HttpRequest, ask: Any) -> HttpResponse:
         answer: HttpResponse = ask(request)
     except (ValueError, Unreadable):
         error = InvalidRequestError("The request cannot be read.")
-        return server().handle_response(*error())  # type: ignore[no-any-return]
+        return server().handle_response(*error())
     return answer

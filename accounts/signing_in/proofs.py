@@ -3,22 +3,26 @@
 The viewer asks for what judges it in the round trip that reads the page's own keys.
 """
 
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in import tokens
 from accounts.signing_in.sessions import entities as sessions
 from accounts.users.entities import NotSignedIn
+from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
-from retwis_site.store.local_cache import Hints
-from retwis_site.store.replies import Reply
+from retwis_site.store.local_cache import Hints, Memory
+from retwis_site.store.replies import Reply, Result
 
 _uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
+_stands: Memory[str, bool] = Memory(size=5000, seconds=300)  # by the digest of a token
 LONGEST_SECRET = 200  # characters; a secret of this site has 32 and a uid, but a request may hold anything
 
 
@@ -51,6 +55,10 @@ class Proof(Protocol):
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """What it opens, from these; None for nothing."""
+
+    @property
+    def calls(self) -> tokens.Calls | None:
+        """How often it was used lately, where that is counted."""
 
     def opens_nothing(self) -> None:
         """The request goes on as a visitor's. Raises NotSignedIn if it must not."""
@@ -91,21 +99,30 @@ class SessionSecret:
             return Opened(f"{sessions.USED}{self.secret}", session.used)
         return Opened() if auth is not None and constant_time_compare(auth, self.secret) else None
 
+    @property
+    def calls(self) -> None:
+        """Not counted: a browser's pages are not limited."""
+
     def opens_nothing(self) -> None:
         return
 
 
 class AppToken:
-    """The bearer of an app. The user's hash alone judges it."""
+    """The bearer of an app. The user's hash alone judges it.
+
+    Calls are counted once this process has found that the token stands: what a stranger makes up leaves no key."""
 
     def __init__(self, token: str) -> None:
-        self.secret = token if len(token) <= LONGEST_SECRET else token[:LONGEST_SECRET]
+        self.secret = token[:LONGEST_SECRET]
+        self._counted: Result[tokens.Calls] | None = None
 
     def unchecked_uid(self, store: Store) -> int | None:
         return tokens.uid_in(self.secret)
 
     def ask_uid(self, pipe: Pipe) -> None:
-        return None
+        """No key leads to it. The call is counted in the same round trip."""
+        if settings.THROTTLE and _stands.get(self.digest):
+            self._counted = tokens.ask_count(pipe, self.digest)
 
     def leads_to(self, uid: int | None) -> None:
         return
@@ -119,8 +136,21 @@ class AppToken:
         return tokens.asked_fields(self.digest)
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
+        """Raises TooOften."""
         token = tokens.standing(self.digest, *fields)
-        return token and Opened(f"{tokens.USED}{self.digest}", token.used, token.app, token.scopes)
+        if token is None:
+            return None
+        _stands.put(self.digest, True)
+        calls = self.calls
+        if calls is not None and calls.times > tokens.CALLS.allowed:
+            limit = tokens.CALLS
+            raise TooOften(f"{limit.allowed} {limit.what}", limit.refusal(), max(calls.ends - int(time.time()), 1))
+        return Opened(f"{tokens.USED}{self.digest}", token.used, token.app, token.scopes)
+
+    @property
+    def calls(self) -> tokens.Calls | None:
+        """How often the token was used; None when that was not counted."""
+        return None if self._counted is None else self._counted.value
 
     def opens_nothing(self) -> None:
         """An app must learn that its token has ended: it is not answered as a visitor."""

@@ -10,8 +10,14 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.users.repository import SECRET_DIGITS, new_secret
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.rate_limits import Limit
+from retwis_site.store.replies import Result
 
 # ---- Scopes: https://docs.joinmastodon.org/api/oauth-scopes/
 
@@ -78,6 +84,39 @@ OWN = "~"  # in a token of an app for no user; no other has it
 def digest_of(token: str) -> str:
     """What is stored of a token: from 128 random bits, a fast hash cannot be undone."""
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()[:32]
+
+
+# ---- How often an app may ask for one user. Windows begin at fixed times, as Mastodon's do: one number each, which
+# costs two commands of the round trip that checks the token.
+
+
+CALLS = Limit(
+    *("call", 300, 300, "calls of an app"),
+    _("Too many requests from this app in a short time. The limit is %(times)d."),
+)
+
+
+class Calls(NamedTuple):
+    """How often a token was used in the present window."""
+
+    times: int
+    ends: int  # unix seconds
+
+    @property
+    def left(self) -> int:
+        return max(CALLS.allowed - self.times, 0)
+
+
+def ask_count(pipe: Pipe, digest: str) -> Result[Calls]:
+    """Counts a call. A window in which only one command of the two arrived is found by `doctor`."""
+    window = int(time.time()) // CALLS.seconds
+    key = keys.calls(digest, window)
+    times = pipe.incr(key)
+    pipe.expire(key, keys.calls.lives)
+    return Result(lambda: Calls(times.value, (window + 1) * CALLS.seconds))
+
+
+# ---- The fields of a token
 
 
 def asked_fields(digest: str) -> tuple[str, str, str]:

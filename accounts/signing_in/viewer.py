@@ -88,8 +88,8 @@ class Viewer:
         """`shown`: the value of the sign-in cookie, empty when there is none, or what an app shows. `just_changed`:
         posts on which this browser has acted a moment ago."""
         self._store = store
-        self._proof: Proof = SessionSecret(shown) if isinstance(shown, str) else shown
-        self.secret = self._proof.secret
+        self.proof: Proof = SessionSecret(shown) if isinstance(shown, str) else shown
+        self.secret = self.proof.secret
         self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
         # Queues what the response needs of every page, in the next round trip of `ask`. Each try queues it anew.
@@ -170,8 +170,8 @@ class Viewer:
             me = self._unchecked_uid()
             if me is None:
                 continue
-            uid = self._proof.ask_uid(pipe)
-            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self._proof.fields])
+            uid = self.proof.ask_uid(pipe)
+            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self.proof.fields])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
             waiting = ask_waiting(pipe) if _staff.get(me) else None
             self.besides(pipe, me)
@@ -182,7 +182,7 @@ class Viewer:
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
             about, (role, reason, dismissed, *judging) = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
-            user, opened = person(me, about), self._proof.opened(judging)
+            user, opened = person(me, about), self.proof.opened(judging)
             if user is not None and opened is not None:
                 its_role = role_of(me, role)
                 self._checked = Checked(
@@ -253,18 +253,18 @@ class Viewer:
 
     def _unchecked_uid(self) -> int | None:
         """The uid that the proof leads to, not yet checked; None when it opens nothing. At most one round trip."""
-        guess = self._proof.unchecked_uid(self._store)
+        guess = self.proof.unchecked_uid(self._store)
         if guess is None:
             self._take_for(None)
         return guess
 
     def _take_for(self, uid: int | None) -> None:
         """Go on with the uid to which `auths` leads from the secret."""
-        self._proof.leads_to(uid)
+        self.proof.leads_to(uid)
         if uid is None:
             if last_checked(self.secret) is not None:
                 _last_checked.forget(self.secret)
-            self._proof.opens_nothing()
+            self.proof.opens_nothing()
             self._checked = VISITOR
 
     def _unchecked_owner(self, name: str) -> int:

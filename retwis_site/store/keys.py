@@ -114,6 +114,11 @@ code = OfText(
     "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
     "`challenge`, EX ten minutes", FIXED, lives=10 * MINUTE,
 )
+calls = OfTwo(
+    "calls:<digest>:<window>", String(NUMBER),
+    "how often a token of an app was used in a window of five minutes, EX ten minutes", FIXED,
+    lives=10 * MINUTE, about=SITE,
+)
 users_by_time = One(
     "users_by_time", ZSet(TEXT, SECONDS), "username as typed, score = registration (unix s)", BY_USERS,
     official=True, shown=EVERYONE,

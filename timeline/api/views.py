@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -12,12 +13,12 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.signing_in.guards import open_to_frozen
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.tokens import covers
+from accounts.signing_in.tokens import CALLS, covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
-from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown
+from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import bearer_of, json_response, refusal
-from retwis_site.rendering.error_pages import RECORD_NOT_FOUND
+from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, too_often
 from timeline.api import (
     absent,
     apps,
@@ -115,7 +116,14 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
         answer = refusal(405, "This method is not allowed here")
         answer["Allow"] = ", ".join(by_method)
         return answer
-    answer = _answered(request, endpoint, named)
+    try:
+        answer = _answered(request, endpoint, named)
+    except TooOften as error:
+        answer = too_often(request, error)
+    calls = request.viewer.proof.calls
+    if calls is not None:
+        answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(calls.left)
+        answer["X-RateLimit-Reset"] = datetime.fromtimestamp(calls.ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     patch_vary_headers(answer, ["Authorization"])
     answer["Cache-Control"] = "private, no-store"
     return answer
