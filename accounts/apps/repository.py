@@ -186,19 +186,22 @@ class Tokens:
     def take_code(self, text: str) -> Code | None:
         """Take a code, for one request alone; None when it was used, has ended or never was. A code that comes again
         ends the token that it gave, since somebody has copied it. Two round trips."""
-        key = keys.code(digest_of(text))
-        stored = json.loads(self._store.get(key) or "null")
-        if stored is not None and "token" in stored:
-            self.end(stored["uid"], [stored["token"]])
+        digest = digest_of(text)
+        pipe = self._store.pipeline()
+        code, spent = pipe.get(keys.code(digest)), pipe.get(keys.spent_code(digest))
+        pipe.execute()
+        if spent.value is not None:
+            uid, _, token = spent.value.partition(":")
+            self.end(int(uid), [token])
+        if code.value is None or not self._store.unlink(keys.code(digest)):
             return None
-        if stored is None or not self._store.unlink(key):
-            return None
-        return Code(**{**stored, "scopes": tuple(stored["scopes"])})
+        found = json.loads(code.value)
+        return Code(**{**found, "scopes": tuple(found["scopes"])})
 
     def note_token(self, text: str, uid: int, token: str) -> None:
-        """Keep which token a code has given, for as long as the code itself. One round trip."""
-        noted = json.dumps({"uid": uid, "token": digest_of(token)})
-        self._store.set_ex(keys.code(digest_of(text)), noted, keys.code.lives)
+        """Keep which token a code has given, for as long as the code itself. One round trip. It has a key of its own: a
+        request that has read the code must not take what is noted for it."""
+        self._store.set_ex(keys.spent_code(digest_of(text)), f"{uid}:{digest_of(token)}", keys.spent_code.lives)
 
     def find(self, uid: int, digest: str) -> Token | None:
         """A token of this user that stands. One round trip."""

@@ -39,6 +39,7 @@ class Proof(Protocol):
     """One of the two below."""
 
     secret: str  # as the request shows it; empty for none
+    calls: tokens.Calls | None  # how often it was used lately; None when that is not counted
 
     def unchecked_uid(self, store: Store) -> int | None:
         """Whose it seems to be; None when it opens nothing. At most one round trip."""
@@ -56,10 +57,6 @@ class Proof(Protocol):
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """What it opens, from these; None for nothing."""
 
-    @property
-    def calls(self) -> tokens.Calls | None:
-        """How often it was used lately, where that is counted."""
-
     def opens_nothing(self) -> None:
         """The request goes on as a visitor's. Raises NotSignedIn if it must not."""
 
@@ -72,6 +69,7 @@ class SessionSecret:
 
     def __init__(self, secret: str) -> None:
         self.secret = secret if len(secret) <= LONGEST_SECRET else ""
+        self.calls: tokens.Calls | None = None  # a browser's pages are not counted
 
     def unchecked_uid(self, store: Store) -> int | None:
         """No round trip for a secret that ends with a uid, or that was seen before."""
@@ -99,10 +97,6 @@ class SessionSecret:
             return Opened(f"{sessions.USED}{self.secret}", session.used)
         return Opened() if auth is not None and constant_time_compare(auth, self.secret) else None
 
-    @property
-    def calls(self) -> None:
-        """Not counted: a browser's pages are not limited."""
-
     def opens_nothing(self) -> None:
         return
 
@@ -114,6 +108,7 @@ class AppToken:
 
     def __init__(self, token: str) -> None:
         self.secret = token[:LONGEST_SECRET]
+        self.calls: tokens.Calls | None = None
         self._counted: Result[tokens.Calls] | None = None
 
     def unchecked_uid(self, store: Store) -> int | None:
@@ -141,16 +136,11 @@ class AppToken:
         if token is None:
             return None
         _stands.put(self.digest, True)
-        calls = self.calls
+        self.calls = calls = None if self._counted is None else self._counted.value
         if calls is not None and calls.times > tokens.CALLS.allowed:
             limit = tokens.CALLS
             raise TooOften(f"{limit.allowed} {limit.what}", limit.refusal(), max(calls.ends - int(time.time()), 1))
         return Opened(f"{tokens.USED}{self.digest}", token.used, token.app, token.scopes)
-
-    @property
-    def calls(self) -> tokens.Calls | None:
-        """How often the token was used; None when that was not counted."""
-        return None if self._counted is None else self._counted.value
 
     def opens_nothing(self) -> None:
         """An app must learn that its token has ended: it is not answered as a visitor."""

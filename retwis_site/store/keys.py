@@ -114,6 +114,10 @@ code = OfText(
     "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
     "`challenge`, EX ten minutes", FIXED, lives=10 * MINUTE,
 )
+spent_code = OfText(
+    "spent_code:<digest>", String(), "the token that a code has given: `<uid>:<digest>`, EX ten minutes", FIXED,
+    lives=10 * MINUTE,
+)
 calls = OfTwo(
     "calls:<digest>:<window>", String(NUMBER),
     "how often a token of an app was used in a window of five minutes, EX ten minutes", FIXED,

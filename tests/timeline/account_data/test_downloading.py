@@ -66,6 +66,8 @@ def site(store, raw, alice, bob, carol):
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
+    raw.hset("user:1", "token:digest", f"{LONG_AGO}::tusky:read write")
+    raw.hset("app:tusky", mapping={"name": "Tusky", "website": "https://tusky.app", "secret": "digest"})
     downloads.write_act_and_appeal(raw)
     downloads.write_invitations(raw)
     Memory.clear_all()
@@ -109,6 +111,14 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "browser": "Firefox",
             "system": "Linux",
         },
+        {
+            "type": "app",
+            "name": "Tusky",
+            "website": "https://tusky.app",
+            "scopes": ["read", "write"],
+            "since": "2023-11-14T22:13:20Z",
+            "used": "2023-11-14T22:00:00Z",
+        },
         *downloads.COMMUNITY,
         {
             "type": "fact",
@@ -139,7 +149,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 26},
+        {"type": "end", "lines": 27},
     ]
 
 
@@ -296,8 +306,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, sessions, apps, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices,
+    # settings.
+    assert len(recorded.round_trips) == 2 + 1 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 
