@@ -306,7 +306,8 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, apps, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
+    # Account, sessions, apps, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices,
+    # settings.
     assert len(recorded.round_trips) == 2 + 1 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
