@@ -30,6 +30,7 @@ def test_a_status_is_the_same_in_every_answer(store, raw, alice, bob):
     status = app.json("POST", f"/api/v1/statuses/{number}/bookmark")
     reply = publish(App(bob), "a reply", in_reply_to_id=number)
     quote = publish(app, "a quote", quoted_status_id=number)
+    assert App(bob).json("GET", "/api/v1/timelines/public")[-1]["replies_count"] == 1
     status |= {"replies_count": 1, "quotes_count": 1, "account": quote["account"]}
     assert [status[name] for name in ("pinned", "muted", "favourited", "bookmarked", "reblogged")] == [True] * 4 + [
         False
