@@ -4,17 +4,15 @@ All addresses of the API stand in the tables `ENDPOINTS` of this room's files, i
 One view takes all of them (`views.py`).
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from retwis_site.http.apps import JSON
 from retwis_site.http.sent import Forbidden as Forbidden
 from retwis_site.http.sent import Invalid as Invalid
 from retwis_site.http.sent import OutOfScope as OutOfScope
@@ -124,21 +122,3 @@ def links_of(request: HttpRequest, page: Listed) -> str:
 
 def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
     return [(name, value) for name, values in request.GET.lists() for value in values]
-
-
-class Json(str):
-    """An item of a page that is written already."""
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def written(found: object) -> Json:
-    """Compact JSON."""
-    return found if isinstance(found, Json) else Json(_encode(found))
-
-
-def json_of(found: object) -> HttpResponse:
-    """The answer in UTF-8. Of a list, items may be `Json`."""
-    body = f"[{','.join(map(written, found))}]" if isinstance(found, list) else _encode(found)
-    return HttpResponse(body.encode(), JSON)

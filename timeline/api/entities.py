@@ -15,9 +15,9 @@ from django.urls import reverse
 
 from accounts.facts.facts import Fact
 from accounts.users.entities import User
+from retwis_site.http.apps import Json, written
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store.local_cache import Memory
-from timeline.api.calls import Json, written
 from timeline.posts.entities import Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts

@@ -72,7 +72,7 @@ def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfT
 
 def _folded(call: Call) -> str:
     """The folded tag in the address. Raises NoSuchTag for a text that can be none."""
-    name = call.named["name"]
+    name = call.named["name"].removeprefix("#")
     if not is_tag(name):
         raise NoSuchTag(name)
     return folded(name)
@@ -170,7 +170,10 @@ def _hashtags(call: Call, typed: str) -> list[FullTag]:
 
 def _at_address(call: Call, address: str, found: Found) -> Found:
     """What stands at an address, with or without its last slash; nothing of another site."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return found
     if f"{parts.scheme}://{parts.netloc}".lower() != origin_of(call.request).lower():
         return found
     wanted = call.sent.text("type")

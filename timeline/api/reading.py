@@ -8,6 +8,7 @@ from accounts.facts.facts import FIELDS as FACTS
 from accounts.facts.facts import facts_of
 from accounts.users.entities import User
 from accounts.users.repository import ask_people, ask_user
+from retwis_site.http.apps import Json
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
@@ -15,7 +16,7 @@ from retwis_site.store.ids import stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, rest, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.api.calls import Call, Json
+from timeline.api.calls import Call
 from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_status
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post

@@ -17,7 +17,7 @@ from accounts.signing_in.tokens import CALLS, covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
-from retwis_site.http.apps import bearer_of, refusal
+from retwis_site.http.apps import bearer_of, json_response, refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, too_often
 from timeline.api import (
     absent,
@@ -39,7 +39,6 @@ from timeline.api.calls import (
     Listed,
     OutOfScope,
     Unreadable,
-    json_of,
     links_of,
     sent_by,
 )
@@ -158,8 +157,8 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     if isinstance(found, HttpResponse):
         return found
     if not isinstance(found, Listed):
-        return json_of(found)
-    answer = json_of(found.items)
+        return json_response(found)
+    answer = json_response(found.items)
     if links := links_of(request, found):
         answer["Link"] = links
     return answer
