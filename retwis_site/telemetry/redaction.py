@@ -28,8 +28,8 @@ _HARMLESS = re.compile(
 
 
 def shown_key(key: str) -> str:
-    """The key, with what is secret in it hidden: the token of a form, the hash of a link, code or token, the name of a job,
-    and the address of a client."""
+    """The key, with what is secret in it hidden: the token of a form, the hash of a link, code or token, the name of a
+    job, and the address of a client."""
     kind = kind_of(key)
     if kind is None:
         return HIDDEN
