@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.http.request import UnreadablePostError
 from django.utils.datastructures import MultiValueDict
 
 from retwis_site.store.ids import parse_id, parse_number
@@ -124,14 +125,23 @@ def sent_in_body(request: HttpRequest) -> Sent:
 
 def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
     files: MultiValueDict[str, Any] = MultiValueDict()
+    body = _body_of(request)
     if request.content_type == "application/json":
-        for name, value in _json_body(request.body).items():
+        for name, value in _json_body(body).items():
             _flatten(texts, name, value)
-    elif request.body:
+    elif body:
         form, files = _form_of(request)
         for name, values in form.lists():
             texts[name] = list(values)
     return Sent(texts, files)
+
+
+def _body_of(request: HttpRequest) -> bytes:
+    """Raises Unreadable, also for a Content-Length that is no number: Django reads that only now."""
+    try:
+        return request.body
+    except (ValueError, UnreadablePostError, RequestDataTooBig) as error:
+        raise Unreadable("the body cannot be read") from error
 
 
 def _json_body(body: bytes) -> dict[str, Any]:

@@ -39,13 +39,13 @@ def _refuse_what_is_not_here(sent: Sent) -> None:
     """All posts are public: none that shall be private is published. An unlisted post is for everyone, too. Raises
     Invalid."""
     if sent.text("visibility") not in (None, "", "public", "unlisted"):
-        raise Invalid("posts are public here, so nothing was posted")
+        raise Invalid("Visibility is always public here. Nothing was posted")
     if sent.text("scheduled_at"):
-        raise Invalid("posts cannot be scheduled here")
+        raise Invalid("Posts cannot be scheduled here")
     if "poll[options]" in sent:
-        raise Invalid("there are no polls here")
+        raise Invalid("There are no polls here")
     if sent.texts("media_ids"):
-        raise Invalid("there are no attachments here")
+        raise Invalid("There are no attachments here")
 
 
 def _language(sent: Sent) -> str:

@@ -57,6 +57,7 @@ def add_orphans(raw):
     raw.hset("user:2", "old_password", "md5$salt$hash")
     raw.zadd("appeals", {"2:abc": LONG_AGO})
     raw.hset("user:2", mapping={"session:ended": "1700000000:earlier:Firefox:Linux", "used:ended": LONG_AGO})
+    raw.hset("user:2", mapping={"token:ended": "1700000000:earlier:app:read", "token_used:ended": LONG_AGO})
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
     raw.zadd("likes:1", {"2": LONG_AGO})
@@ -85,6 +86,7 @@ home timelines of unknown users: 2 found, {2}
 invitations by users who are gone: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
+fields of ended tokens: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
 entries about applications that do not wait: 1 found, {1}
 refusals that are over: 1 found, {1}
