@@ -20,6 +20,7 @@ from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
 from timeline.posts.forms import EditForm, PostForm
+from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.one_post import find_post, find_post_or_hidden
 from timeline.posts.reading.records import Version, ask_versions
 from timeline.posts.repository import Posts
@@ -93,6 +94,8 @@ def publish(call: Call) -> object:
     RateLimits(connect()).count(POSTS, str(me.uid))
     published = Posts(connect()).publish(me.uid, post, token)
     forget_profile(me.uid)
+    for named in filter(None, (post.reply_to, post.quote)):  # it has another number of replies or quotes
+        forget(named)
     return _shown(call, published.pid)
 
 

@@ -1,8 +1,10 @@
 """Statuses: what an app publishes, and how it is shown."""
 
 import re
+from dataclasses import replace
 
 from tests.support.apps import App
+from timeline.posts.feature import POSTS
 from timeline.relations.relations import BlockedPeople, Follows, Likes
 
 TEXT = "Hello @bob #World\nhttps://example.com/a\n\nbye @nobody"
@@ -30,6 +32,7 @@ def test_a_status_is_the_same_in_every_answer(store, raw, alice, bob):
     status = app.json("POST", f"/api/v1/statuses/{number}/bookmark")
     reply = publish(App(bob), "a reply", in_reply_to_id=number)
     quote = publish(app, "a quote", quoted_status_id=number)
+    assert App(bob).json("GET", "/api/v1/timelines/public")[-1]["replies_count"] == 1
     status |= {"replies_count": 1, "quotes_count": 1, "account": quote["account"]}
     assert [status[name] for name in ("pinned", "muted", "favourited", "bookmarked", "reblogged")] == [True] * 4 + [
         False
@@ -160,3 +163,25 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     assert App(alice).json("GET", "/api/v1/timelines/public") == App(alice).json("GET", "/api/v1/favourites") == []
     App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
+
+
+def test_the_rules_of_pages_hold_for_apps(store, raw, alice, bob, monkeypatch):
+    app = App(alice)
+    publish(App(bob), "about the finale")
+    Follows(store).follow(1, 2)
+    raw.zadd("muted_words:1", {"everywhere fold the finale": "+inf"})
+    [found] = app.json("GET", "/api/v1/timelines/home")
+    assert found["filtered"][0]["keyword_matches"] == ["the finale"]
+    assert found["filtered"][0]["filter"]["filter_action"] == "warn"
+    assert app.json("GET", "/api/v1/statuses/1")["filtered"] == []  # the viewer has asked for it
+    raw.hset("user:1", mapping={"state": "frozen", "state_until": "0"})
+    for method, address in (("POST", "/api/v1/statuses"), ("POST", "/api/v1/statuses/1/favourite")):
+        assert app.ask(method, address, {"status": "text"}).status_code == 403
+    assert len(app.json("GET", "/api/v1/timelines/home")) == 1
+    raw.hdel("user:1", "state")
+    monkeypatch.setattr("timeline.api.statuses.POSTS", replace(POSTS, times=1))
+    publish(app, "first")
+    refused = app.ask("POST", "/api/v1/statuses", {"status": "second"})
+    assert (refused.status_code, refused["Content-Type"]) == (429, "application/json; charset=utf-8")
+    assert raw.zcard("updates:1") == 1
+    assert not raw.exists("likes:1")
