@@ -277,5 +277,6 @@ LOGGING: dict[str, Any] = {
         # What `runserver` says of each request: retwis.access says more, and no query.
         "django.server": _lines_of("CRITICAL"),
         "retwis": _lines_of(LOG_LEVEL),
+        "authlib": _lines_of(_at_least("WARNING")),  # below that it says the tokens
     },
 }

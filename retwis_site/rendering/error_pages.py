@@ -217,6 +217,8 @@ def unread_form(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 def not_a_page(request: HttpRequest, allowed: str) -> HttpResponse:
     """405. `allowed`: the methods that the address takes."""
     text = _("This address only accepts forms. It cannot be opened as a page.")
+    if apps.is_of_app(request):
+        text = "This method is not allowed here"
     answer = error_page(request, 405, _("This is not a page"), text)
     answer["Allow"] = allowed
     return answer

@@ -18,7 +18,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import bearer_of, json_response, refusal
-from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, too_often
+from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import (
     absent,
     apps,
@@ -113,9 +113,7 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
         return refusal(404, RECORD_NOT_FOUND)
     endpoint = by_method.get("GET" if request.method == "HEAD" else request.method or "")
     if endpoint is None:
-        answer = refusal(405, "This method is not allowed here")
-        answer["Allow"] = ", ".join(by_method)
-        return answer
+        return not_a_page(request, ", ".join(by_method))
     try:
         answer = _answered(request, endpoint, named)
     except TooOften as error:

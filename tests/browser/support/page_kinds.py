@@ -275,6 +275,8 @@ ADDRESSES = {
     "password": At("member", "/settings/password/"),
     "devices": At("member", "/settings/sessions/"),
     "log out everywhere": At("member", "/settings/sessions/everywhere/"),
+    "apps": At("member", "/settings/apps/"),
+    "an unknown app asks": At("member", "/oauth/authorize", 400),
     "recovery codes": At("member", "/settings/recovery/"),
     "recover": At("visitor", "/recover/"),
     "a link that has ended": At("visitor", "/reset/ended/", 410),

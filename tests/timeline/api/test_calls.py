@@ -19,3 +19,5 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
         if status >= 400:
             assert answer["Content-Type"] == "application/json; charset=utf-8"
             assert answer.json().keys() == {"error"}
+        if status == 405:
+            assert (answer.json()["error"], answer["Allow"]) == ("This method is not allowed here", "GET")
