@@ -123,6 +123,8 @@ def edit(call: Call) -> object:
         Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"])
     except TooManyEdits as refused:
         raise Invalid(str(refused.message)) from refused
+    if code := _language(sent):
+        Posts(connect()).say_language(pid, code)
     return _shown(call, pid)
 
 

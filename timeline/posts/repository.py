@@ -278,6 +278,10 @@ class Posts:
                 job.hand_over()
         return True
 
+    def say_language(self, pid: int, code: str) -> None:
+        """Note in which language a post is, which its author has just edited. One round trip."""
+        self._store.hset(keys.post(pid), {"language": code})
+
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
         pipe = self._store.pipeline()

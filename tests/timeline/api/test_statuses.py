@@ -120,7 +120,8 @@ def test_an_author_edits_and_deletes(store, raw, alice, bob):
     publish(app, "first")
     for method in ("PUT", "DELETE"):
         assert other.ask(method, "/api/v1/statuses/1", {"status": "mine"}).status_code == 404
-    edited = app.json("PUT", "/api/v1/statuses/1", {"status": "second"})
+    edited = app.json("PUT", "/api/v1/statuses/1", {"status": "second", "language": "fr"})
+    assert edited["language"] == raw.hget("post:1", "language") == "fr"
     assert (edited["content"], edited["edited_at"] is not None) == ("<p>second</p>", True)
     assert [text["content"] for text in app.json("GET", "/api/v1/statuses/1/history")] == [
         "<p>first</p>",
