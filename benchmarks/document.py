@@ -70,6 +70,7 @@ PAGES: dict[str, tuple[str, float, float]] = {  # what is measured, with its goa
     "profile": ("another user's profile (20 posts, signed in)", 0.16, 0.20),
     "own profile": ("a user's own profile (20 posts)", 0.12, 0.17),
     "global timeline": ("global timeline (20 posts, signed out)", 0.25, 0.35),
+    "home for an app": ("home for an app (20 statuses as JSON)", 0.15, 0.20),
 }
 
 

@@ -11,7 +11,16 @@ from pathlib import Path
 
 import redis
 
-from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer, check, people
+from benchmarks.visitor import (
+    POSTS_A_PAGE,
+    Viewer,
+    Visitor,
+    WrongAnswer,
+    bearer_of,
+    check,
+    check_timeline,
+    people,
+)
 from benchmarks.wrk import Race, Target, target
 from retwis_site.store import keys
 
@@ -36,7 +45,22 @@ class Page:
         return statistics.mean(check(port, path, viewer, self.posts, self.names) for path, viewer in self.visits)
 
 
-def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
+@dataclass(frozen=True)
+class Timeline:
+    """A timeline for apps, and the visits of several users to it, each with the header of their app."""
+
+    name: str
+    visits: Sequence[tuple[str, str]]
+
+    def target(self, port: int, folder: Path) -> Target:
+        return target(port, self.visits, folder / f"app-{port}.lua")
+
+    def check(self, port: int) -> float:
+        """The mean size in bytes. Raises WrongAnswer when one visit gets another answer."""
+        return statistics.mean(check_timeline(port, path, bearer, POSTS_A_PAGE) for path, bearer in self.visits)
+
+
+def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page | Timeline]:
     """The pages to measure, for users whose pages are full.
 
     Loads the homes of all users, so they are rebuilt now, and profiles. Raises RuntimeError when too few are full."""
@@ -55,6 +79,7 @@ def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
         Page("profile", others),
         Page("own profile", [(f"/@{me.name}/", me) for me in authors]),
         Page("global timeline", [("/timeline/", None)], POSTS_A_PAGE, newest),
+        Timeline("home for an app", [("/api/v1/timelines/home", bearer_of(client, me)) for me in readers]),
     ]
 
 

@@ -18,7 +18,7 @@ import redis
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
-from benchmarks.pages import HEADS, Homes, Page, build_homes, heads, load_home, pages_of, require_size, row
+from benchmarks.pages import HEADS, Homes, Page, Timeline, build_homes, heads, load_home, pages_of, require_size, row
 from benchmarks.plan import Plan, Report
 from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
 from benchmarks.table import table, times_table
@@ -55,7 +55,7 @@ The bytes of a response include its headers. Failures are responses with an erro
     return Report(text, figures)
 
 
-def _measure(plan: Plan, pages: list[Page], port: int, base: Target, figures: dict[str, float]) -> str:
+def _measure(plan: Plan, pages: list[Page | Timeline], port: int, base: Target, figures: dict[str, float]) -> str:
     """The table of all pages. Each page is checked before and after. Fills `figures`."""
     sizes = {page.name: page.check(port) for page in pages}
     targets = {page.name: page.target(port, plan.folder) for page in pages}

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import random
 import re
 import string
@@ -13,6 +14,7 @@ from urllib.parse import urlencode
 import redis
 from django.conf import settings
 
+from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import User, Verified
@@ -45,6 +47,25 @@ class Viewer:
     @property
     def header(self) -> str:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+
+def bearer_of(client: redis.Redis, viewer: Viewer) -> str:
+    """The header of an app with a new token of this user."""
+    store = Store(OneServer(client))
+    app, _ = Apps(store).register("Benchmark", "", [OUT_OF_BAND], ["read"])
+    generation = store.hget(keys.user(viewer.uid), "generation") or ""
+    return f"Bearer {Tokens(store).issue(Code(viewer.uid, generation, app.id, app.scopes, OUT_OF_BAND))}"
+
+
+def check_timeline(port: int, path: str, bearer: str, posts: int) -> int:
+    """The size of a timeline for an app in bytes. Raises WrongAnswer unless it has `posts` posts."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)) as connection:
+        connection.request("GET", path, headers={"Authorization": bearer})
+        response = connection.getresponse()
+        body = response.read()
+    if response.status != 200 or len(json.loads(body)) != posts:
+        raise WrongAnswer(f"{path}: {response.status}, {body[:80]!r}")
+    return len(body)
 
 
 @dataclass(frozen=True)

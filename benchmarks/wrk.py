@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-Visit = tuple[str, str]  # path, Cookie header or ""
+Visit = tuple[str, str]  # path, and a header that says who asks: cookies, or `Bearer` and the token of an app; or ""
 
 # wrk can only stop after a time. After a number of requests, the script stops the thread and then wrk, as Ctrl-C does.
 # Its arguments are the number of the run, and the calls of request() until it stops; with 0 it does not stop.
@@ -29,7 +29,8 @@ function init(args)
   made = {{}}
   for number, visit in ipairs(visits) do
     local headers = {{}}
-    if visit[2] ~= "" then headers["Cookie"] = visit[2] end
+    local name = visit[2]:sub(1, 7) == "Bearer " and "Authorization" or "Cookie"
+    if visit[2] ~= "" then headers[name] = visit[2] end
     made[number] = wrk.format("GET", visit[1], headers)
   end
   {start}

@@ -44,6 +44,14 @@ def number(lowest: int, highest: int = 999_999_999) -> Kind[int]:
     return read
 
 
+def memory(value: str) -> int:
+    """Bytes, as Redis's own `maxmemory` is written: `512mb`."""
+    found = re.fullmatch("([0-9]{1,9})(|kb|mb|gb)", value.lower())
+    if found is None:
+        raise ValueError("Set a number of bytes, such as 512mb or 2gb.")
+    return int(found[1]) << 10 * ["", "kb", "mb", "gb"].index(found[2])
+
+
 def one_of(*known: str) -> Kind[str]:
     def read(value: str) -> str:
         if value not in known:

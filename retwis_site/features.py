@@ -7,6 +7,7 @@ for jobs, `doctor` for checks, the log-out view for cookies. So no lower package
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import cache
 from typing import Any, Protocol
 
@@ -25,9 +26,14 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.connection import topology
+from retwis_site.store.ids import parse_number
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
+
+# Forms with pictures, which take some tenths of a second each, in a process of their own.
+UPLOADS = FairQueue(at_once=2, waiting=20)
+A_TEXT = 32 * 1024  # bytes of a form: a post without pictures is smaller, and waits for nobody
 
 
 class Owner(Protocol):
@@ -45,6 +51,17 @@ AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in c
 Checks = Callable[[Store], list[Check]]
 AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
 AskWaiting = Callable[[Pipe], Reply[int] | Result[int]]
+
+
+class Use(Enum):
+    """What has become of that for which a picture was meant."""
+
+    SHOWN = auto()
+    ENDED = auto()  # it is deleted, or shows another picture
+    UNKNOWN = auto()  # it is not there yet, or never comes
+
+
+AskUse = Callable[[Pipe, str, int, int], Reply[Use] | Result[Use]]  # of a digest, a uid and an id
 
 
 @dataclass(frozen=True)
@@ -81,6 +98,7 @@ class SiteLines:
     users: Sequence[str] = ()  # fields with the id of a user; a line about an unknown or deleted user is dropped
     posts: Sequence[str] = ()  # fields with the id of a post; a line about an unknown or deleted post is dropped
     counter: Callable[[], str] | None = None  # the key that counts the ids of these lines
+    at_once: int = 500  # lines that are read together; fewer where a line is long
     finish: Callable[[Store], object] = lambda store: None  # after all lines of all types; can run twice
 
 
@@ -119,6 +137,10 @@ class Feature:
     # What a worker does when staff has hidden or suspended a person, or shows them again: numbers follow. A step for
     # each chunk; it can run twice.
     recount: Callable[[Store, int], Iterable[object]] | None = None
+    # By kind, whether something of a user still shows a picture: `media_users:<digest>` names it by kind, uid and id.
+    picture_uses: Mapping[str, AskUse] = field(default_factory=dict)
+    # Addresses whose forms may have pictures, so that their bodies may be large: names, or paths of a view with many.
+    uploads: Sequence[str] = ()
     form_fields: Mapping[str, Sequence[FormField]] = field(default_factory=dict)  # by the name of the form's address
     # What error pages show of a signed-in user in the frame, without a round trip; empty for everyone else.
     frame_of_errors: Callable[[HttpRequest], Mapping[str, Any]] | None = None
@@ -190,16 +212,35 @@ def site_lines() -> Mapping[str, SiteLines]:
     return {lines.type: lines for feature in features() for lines in feature.site_lines}
 
 
-def queue_of(method: str, path: str) -> FairQueue | None:
-    """The queue in which a request waits; None for a request that takes little work. `path`: within the site, without
-    SCRIPT_NAME."""
-    return _queues().get((method.upper(), path))
+def queue_of(environ: Mapping[str, Any]) -> FairQueue | None:
+    """The queue in which a request waits; None for a request that takes little work. `environ`: of WSGI."""
+    method, path = environ["REQUEST_METHOD"].upper(), environ["PATH_INFO"]
+    queue = _queues().get((method, path))
+    if queue is None and is_upload(environ) and (parse_number(environ.get("CONTENT_LENGTH") or "") or 0) > A_TEXT:
+        return UPLOADS
+    return queue
+
+
+def is_upload(environ: Mapping[str, Any]) -> bool:
+    """Whether a request may have pictures: then its body may have LARGEST_UPLOAD bytes."""
+    content_type: str = environ.get("CONTENT_TYPE") or ""
+    return content_type.startswith("multipart/") and environ["PATH_INFO"] in _uploads()
 
 
 @cache
 def _queues() -> Mapping[tuple[str, str], FairQueue]:
     slow = [each for feature in features() for each in feature.slow_views.items()]
-    return {(method, "/" + reverse(view).removeprefix(get_script_prefix())): queue for (method, view), queue in slow}
+    return {(method, _path_to(view)): queue for (method, view), queue in slow}
+
+
+@cache
+def _uploads() -> frozenset[str]:
+    return frozenset(_path_to(view) for feature in features() for view in feature.uploads)
+
+
+def _path_to(view: str) -> str:
+    """Within the site, without SCRIPT_NAME."""
+    return view if view.startswith("/") else "/" + reverse(view).removeprefix(get_script_prefix())
 
 
 def _load(name: str) -> Feature:

@@ -25,6 +25,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 DEFAULT_NAME = "Retwis"
 DEFAULT_INVITES = 5
+FOR_STAFF = "staff"
 COLOURS = ("pine", "ocean", "plum", "brick", "slate")  # retwis.css has each, in both themes
 
 
@@ -41,6 +42,7 @@ class Site(NamedTuple):
     announcement: str = ""
     registration: Mode = "open"
     invites: int = DEFAULT_INVITES  # open invitations that a member may have; 0: only the operator invites
+    second_factor: str = ""  # FOR_STAFF: their pages need one
 
     @property
     def numbered_rules(self) -> list[str]:
@@ -116,6 +118,7 @@ def read(stored: Mapping[str, str]) -> Site:
     mode, invites = texts.pop("registration"), parse_number(texts.pop("invites"))
     texts["name"] = texts["name"] or DEFAULT_NAME
     texts["colour"] = texts["colour"] if texts["colour"] in COLOURS else COLOURS[0]
+    texts["second_factor"] = texts["second_factor"] and FOR_STAFF
     return Site(
         **texts,
         registration=next((known for known in MODES if known == mode), "open" if not mode else "closed"),

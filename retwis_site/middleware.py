@@ -23,6 +23,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from retwis_site import health
 from retwis_site.fair_queue import PLACE
 from retwis_site.features import queue_of
+from retwis_site.http.apps import CORS, is_of_app, preflight
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import DEFAULT, language_of
 from retwis_site.http.security_headers import headers_of_every_answer
@@ -34,6 +35,7 @@ from retwis_site.telemetry.middleware import ObservedRequests
 View = Callable[[HttpRequest], HttpResponse]
 
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+POLICY = "content-security-policy"
 MOST_HOSTS = 64  # nearly all requests have the same one
 NO_QUERY = QueryDict("")  # of most addresses; to parse an empty one takes eleven calls
 
@@ -78,7 +80,13 @@ class SiteMiddleware(ObservedRequests):
             response = self._accepted(request)
         except Exception as error:
             response = response_for_exception(request, error)
-        response.headers._store.update(self._headers)
+        headers = response.headers._store
+        own = headers.get(POLICY)  # that of a picture is stricter, that of a consent allows the app
+        headers.update(self._headers)
+        if own is not None:
+            headers[POLICY] = own
+        if is_of_app(request):
+            headers.update(CORS._store)
         return response
 
     def _accepted(self, request: HttpRequest) -> HttpResponse:
@@ -89,6 +97,8 @@ class SiteMiddleware(ObservedRequests):
         refusal = refusal_of_head(request)
         if refusal is not None:
             return refusal
+        if request.method == "OPTIONS" and is_of_app(request):
+            return preflight()
         answer: View = self._in_language
         if self._files.autorefresh or path in self._files.files:
             answer = self._file
@@ -165,7 +175,7 @@ class SiteMiddleware(ObservedRequests):
         if request.method not in METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]
-        queue = queue_of(request.method or "", request.path_info)
+        queue = queue_of(request.META)
         if queue is None or PLACE in request.META:
             return self._rest(request)
         with queue.place(client_address(request)) as request.META[PLACE]:

@@ -15,6 +15,7 @@ from retwis_site.environment import (
     host,
     list_of,
     matching,
+    memory,
     network,
     number,
     one_of,
@@ -90,6 +91,8 @@ SECURITY_CONTACT = env("SECURITY_CONTACT", matching(CONTACT, "an address, such a
 LINK_CHECKS = env(
     "LINK_CHECKS", switch, "1"
 )  # whether a worker asks the pages that profiles link to: do they link back?
+MEDIA_MEMORY = env("MEDIA_MEMORY", memory, "512mb")  # of the store, for all pictures; 0: there are none
+MEDIA_QUOTA = env("MEDIA_QUOTA", memory, "50mb")  # the same for those of one user
 EXPLORE = env("EXPLORE", switch, "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
 INSPECT = env("INSPECT", switch, "0" if PUBLIC or REDIS_URL else "1")
@@ -110,8 +113,11 @@ INSTALLED_APPS = [
 # The features, in order: each builds on those before it. A feature is a folder with a `feature.py`.
 FEATURES = [
     "accounts.users",
+    "accounts.media",
     "accounts.signing_in",
+    "accounts.apps",
     "accounts.recovery",
+    "accounts.second_factor",
     "accounts.community",
     "accounts.facts",
     "accounts.inspector",
@@ -127,6 +133,7 @@ FEATURES = [
     "timeline.search",
     *(["timeline.explore"] if EXPLORE else []),
     "timeline.first_steps",
+    "timeline.api",
     "timeline.feeds",
     "timeline.account_data",
     *(["timeline.book"] if BOOK else []),
@@ -155,6 +162,9 @@ TEMPLATES = [
 CSRF_FAILURE_VIEW = "retwis_site.rendering.error_pages.csrf_failure"
 MESSAGE_STORAGE = "retwis_site.http.cookies.FlashStorage"  # Django's default needs a sessions table
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024  # bytes of a request body; a larger one gets a 413
+LARGEST_UPLOAD = 24 * 1024 * 1024  # the same, for a form with pictures: `Feature.uploads`
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]  # no file of a user is on the disk
+FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_UPLOAD
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]  # each in its own language
@@ -275,5 +285,6 @@ LOGGING: dict[str, Any] = {
         # What `runserver` says of each request: retwis.access says more, and no query.
         "django.server": _lines_of("CRITICAL"),
         "retwis": _lines_of(LOG_LEVEL),
+        "authlib": _lines_of(_at_least("WARNING")),  # below that it says the tokens
     },
 }

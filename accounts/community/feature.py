@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community import profile_pictures
 from accounts.community.answers import finish_application
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
@@ -34,6 +35,7 @@ FEATURE = Feature(
         "appeal": finish_appeal,
         "answer": finish_answer,
         "removal": finish_removal,
+        "staff_profile": profile_pictures.finish_removal,
         "site": finish_site,
         "application": finish_application,
         "applied": finish_applying,
@@ -56,6 +58,7 @@ FEATURE = Feature(
             FormField("contact", "text", _("Contact")),
             FormField("colour", "hidden"),
             FormField("registration", "hidden"),
+            FormField("second_factor", "hidden"),
             FormField("invites", "hidden"),
         ),
         "dismiss": (FormField("announcement", "hidden"),),

@@ -213,6 +213,9 @@ NOTES = SiteLines("staff_note", lambda line: ACT | {"whom": ID}, _read_notes, _w
 # ---- The site's own words
 
 
+WORDS = dict.fromkeys(FIELDS, TEXT) | {"second_factor": OPTIONAL_TEXT}  # files of version 0.3 lack that one
+
+
 def _read_words(store: Store) -> Iterator[Line]:
     """One line; none for a site with the defaults alone. One round trip."""
     stored = store.hgetall(keys.site())
@@ -222,12 +225,10 @@ def _read_words(store: Store) -> Iterator[Line]:
 
 def _write_words(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        writes.hset(keys.site(), {field: line[field] for field in FIELDS if line[field]})
+        writes.hset(keys.site(), {field: line[field] for field in FIELDS if line.get(field)})
 
 
-SITE = SiteLines(
-    "site_words", lambda line: dict.fromkeys(FIELDS, TEXT), _read_words, _write_words, finish=lambda store: forget()
-)
+SITE = SiteLines("site_words", lambda line: WORDS, _read_words, _write_words, finish=lambda store: forget())
 
 
 # ---- Joining

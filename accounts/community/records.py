@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from accounts.community.log import Act, read_act
 from accounts.community.sanctions import SanctionCase, case_in
+from accounts.media.profiles import Kind
 from accounts.signing_in.sessions.entities import sessions_in
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import Users, role_of
 from retwis_site.store import keys
 from retwis_site.store.client import Store
-from retwis_site.store.ids import integer, parse_number, stored_time
+from retwis_site.store.ids import integer, parse_number, stored_digest, stored_time
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Record:
     sessions: int
     invited_by: str | None  # a username; empty for the operator; None for a person who came without an invitation
     bio: str
+    header: str  # the digest of the header; empty without one
     language: str
 
 
@@ -61,7 +63,12 @@ class Records:
         inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
         pipe.execute()
         return Record(
-            user=User(uid, username, fields.get("name", "")),
+            user=User(
+                uid,
+                username,
+                fields.get("name", ""),
+                picture=stored_digest(keys.user(uid), fields.get(Kind.PICTURE)),
+            ),
             role=role_of(uid, role.value),
             standing=case_in(uid, fields),
             deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
@@ -72,6 +79,7 @@ class Records:
             sessions=len(sessions_in(fields)),
             invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
             bio=fields.get("bio", ""),
+            header=stored_digest(keys.user(uid), fields.get(Kind.HEADER)),
             language=fields.get("language", ""),
         )
 

@@ -38,7 +38,7 @@ from accounts.users.entities import NotSignedIn, Refused, Role, User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
-from retwis_site.identity import COLOURS, stored_site
+from retwis_site.identity import COLOURS, FOR_STAFF, stored_site
 from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
@@ -296,6 +296,15 @@ class SiteForm(forms.Form):
             ("approval", gettext_lazy("Anyone, after approval by staff")),
             ("invite", gettext_lazy("Only people with an invitation")),
             ("closed", gettext_lazy("Nobody")),
+        ],
+        required=False,
+    )
+    second_factor = forms.ChoiceField(
+        label=gettext_lazy("Second factor"),
+        help_text=gettext_lazy("Staff without one is led to the page where it is added, before a page of staff opens."),
+        choices=[
+            ("", gettext_lazy("Each person decides")),
+            (FOR_STAFF, gettext_lazy("Moderators and admins need one")),
         ],
         required=False,
     )

@@ -110,7 +110,7 @@ class ResetLinks:
         *about, generation, role, newest = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
         if made_for != f"{generation or ''}:{role or ''}" or newest not in (None, _digest(token)):
             return None
-        username, _, deleted, state, until = about
+        username, _, deleted, *_, state, until = about
         if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:
             raise SuspendedLogin(uid)
         return person(uid, about)

@@ -15,20 +15,31 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
+from accounts.signing_in.factors import ask_has_factor, remove_factors
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
-from accounts.signing_in.guards import change, for_passwords, log_account_event, never_store, open_to_frozen
+from accounts.signing_in.guards import (
+    change,
+    confirm_first,
+    for_passwords,
+    is_confirmed,
+    log_account_event,
+    never_store,
+    open_to_frozen,
+)
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.entities import Session, sessions_in
-from accounts.signing_in.sessions.repository import Sessions, stored_of
+from accounts.signing_in.sessions.repository import Sessions, ask_stored, stored_of
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import MaxLength
 from retwis_site.rendering.pages import origin_of
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
 
 # ---- Forms of the recovery of an account.
 
@@ -88,7 +99,8 @@ def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
 @never_store
 def reset(request: RetwisRequest, token: str) -> HttpResponse:
     """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
-    shows why it is suspended, and stays."""
+    shows why it is suspended, and stays. The link is for people who have lost everything, so it also removes the second
+    factor, and the page says so."""
     links = ResetLinks(connect())
     user = links.owner(token)
     if user is None:
@@ -97,10 +109,15 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     if form.is_bound:
         RateLimits(connect()).count(RECOVERIES, client_address(request))
     if not form.is_valid():
-        return form_page(request, "accounts/recovery/reset.html", {"form": form, "owner": user})
+        context = {"form": form, "owner": user, "has_factor": answer(connect(), ask_has_factor, user.uid)}
+        return form_page(request, "accounts/recovery/reset.html", context)
     if links.claim(token) is None:
         return _ended(request)
-    return _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
+    response = _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
+    # Last: a dead process leaves an account that is as safe as before, and another link is needed.
+    if remove_factors(connect(), user.uid):
+        log_account_event(request, "lost the second factor by the link", user)
+    return response
 
 
 def _ended(request: RetwisRequest) -> HttpResponse:
@@ -118,7 +135,11 @@ def _with_new_password(request: RetwisRequest, user: User, password: str, how: s
 @never_store
 def recovery(request: RetwisRequest) -> HttpResponse:
     """How many codes are left; a POST makes new ones and shows them, once."""
-    me, stored = stored_of(request.viewer)
+    me, [stored, has_factor] = request.viewer.ask_as_user(
+        lambda pipe, me: trip(ask_stored(pipe, me), ask_has_factor(pipe, me))
+    )
+    if has_factor and not is_confirmed(request):
+        return confirm_first(request)
     left = len(codes_in(stored))
     is_new = not left and _logged_in_just_now(sessions_in(stored), request.viewer.secret)
     form = PresentPasswordForm(typed(request), request=request, username=me.username)

@@ -31,10 +31,17 @@ FEATURE = Feature(
     urls="accounts.settings.views",
     slow_views={("POST", "password"): HASHING, ("POST", "delete_account"): HASHING},
     limits=(EDITS, PASSWORD_FORMS, SESSIONS),
+    uploads=("settings",),
     form_fields={
         "settings": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
+            FormField("colour", "hidden"),
+            *(
+                FormField(f"{what}_{kind}", "hidden")
+                for what in ("remove", "uploaded")
+                for kind in ("picture", "header")
+            ),
             *(FormField(f"{part}_{number}", "hidden") for number in (1, 2, 3, 4) for part in ("label", "value")),
         ),
     },

@@ -15,7 +15,9 @@ from django.utils.translation import gettext as _
 
 from accounts.community.roles import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
+from accounts.media.profiles import Kind
 from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
+from accounts.settings.pictures import PictureForm, file_field
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
     begin_session,
@@ -28,20 +30,22 @@ from accounts.signing_in.guards import (
     open_to_frozen,
     own_page,
     page_of_form,
+    sudo_required,
     take_back_all,
 )
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Device, Session, sessions_in
+from accounts.signing_in.sessions.entities import Device, Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn, Role, User, Verified
+from accounts.users.html import drawn
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -49,8 +53,36 @@ from retwis_site.store.rate_limits import RateLimits
 # ---- Forms
 
 
-class ProfileForm(forms.Form):
-    """The display name and the bio."""
+# The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
+AUTOMATIC = "automatic"
+COLOUR_NAMES = {
+    AUTOMATIC: gettext_lazy("Automatic"),
+    "red": gettext_lazy("Red"),
+    "brown": gettext_lazy("Brown"),
+    "gold": gettext_lazy("Gold"),
+    "olive": gettext_lazy("Olive"),
+    "green": gettext_lazy("Green"),
+    "teal": gettext_lazy("Teal"),
+    "cyan": gettext_lazy("Cyan"),
+    "blue": gettext_lazy("Blue"),
+    "indigo": gettext_lazy("Indigo"),
+    "violet": gettext_lazy("Violet"),
+    "magenta": gettext_lazy("Magenta"),
+    "pink": gettext_lazy("Pink"),
+}
+
+
+class Swatch(NamedTuple):
+    """One of the colours, as the user's picture would look."""
+
+    value: str
+    name: str
+    picture: Html
+    is_chosen: bool
+
+
+class ProfileForm(PictureForm):
+    """The display name, the bio, the picture, and its colour where it is of initials."""
 
     name = ShortTextField(
         LONGEST_DISPLAY_NAME,
@@ -64,10 +96,43 @@ class ProfileForm(forms.Form):
         help_text=format_lazy(gettext_lazy("Shown on your profile. Up to {number} characters."), number=LONGEST_BIO),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
+    # Empty: a form that does not know of it leaves the choice as it is.
+    colour = forms.ChoiceField(
+        choices=COLOUR_NAMES.items(),
+        required=False,
+        label=gettext_lazy("Colour of your initials"),
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
+    )
+
+    def swatches(self, me: User) -> list[Swatch]:
+        """What the field `colour` offers to a user."""
+        chosen = self["colour"].value() or me.colour or AUTOMATIC
+        pictures = {value: drawn(me._replace(colour="" if value == AUTOMATIC else value)) for value in COLOUR_NAMES}
+        return [Swatch(value, str(COLOUR_NAMES[value]), pictures[value], value == chosen) for value in COLOUR_NAMES]
+
+    def new_colour(self, me: User) -> str | None:
+        """The colour that was chosen, as `User.colour`; None when it stays the same."""
+        chosen: str = self.cleaned_data["colour"] or me.colour
+        chosen = "" if chosen == AUTOMATIC else chosen
+        return None if chosen == me.colour else chosen
+
+    def save_colour(self, me: User) -> None:
+        """Keep the colour that was chosen; `me` as just read. One round trip; none when it stays the same."""
+        colour = self.new_colour(me)
+        if colour is not None:
+            Users(connect()).choose_colour(me.uid, colour)
 
 
 class SettingsForm(ProfileForm):
-    """The profile, and pairs of a label and a text or link."""
+    """The profile with its header, and pairs of a label and a text or link."""
+
+    kinds = (Kind.PICTURE, Kind.HEADER)
+
+    header = file_field(
+        gettext_lazy("Header"),
+        gettext_lazy("A wide picture above your profile. The middle of it is shown, three times as wide as high."),
+    )
+    remove_header = forms.BooleanField(required=False, label=gettext_lazy("Remove the header"))
 
     def __init__(self, data: QueryDict | None, before: Sequence[Fact], **kwargs: Any) -> None:
         """`before`: the facts as they are."""
@@ -148,7 +213,7 @@ class LanguageForm(forms.Form):
 @for_forms
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
-    """The form for the display name, the bio and the facts, with links to the other settings."""
+    """The form for what a profile shows, with links to the other settings."""
     try:
         me, stored = stored_of(request.viewer)
     except NotSignedIn:
@@ -158,16 +223,21 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     before = facts_of(me.uid, *map(stored.get, FIELDS))
     form = SettingsForm(typed(request), before, initial={"name": me.name, "bio": stored.get("bio", "")})
-    if not form.is_valid():
-        return form_page(request, "accounts/settings/settings.html", {"form": form})
-    RateLimits(connect()).count(EDITS, str(me.uid))
+    if form.is_bound:
+        form.upload(me, request.FILES)
+    if form.is_valid():
+        RateLimits(connect()).count(EDITS, str(me.uid))
+    if not form.is_valid() or not form.save_pictures(me, stored):
+        context = {"form": form, "swatches": form.swatches(me), "pictures": form.picture_rows(me, stored)}
+        return form_page(request, "accounts/settings/settings.html", context)
     profile = origin_of(request) + reverse("profile", args=[me.username])
     Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
+    form.save_colour(me)
     return done(request, _("Saved."), "settings")
 
 
 @for_passwords
-@login_required
+@sudo_required
 @never_store
 def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
@@ -179,11 +249,11 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
     log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation), reverse("home"))
+    return begin_session(request, Verified(me, generation, way=request.viewer.way), reverse("home"))
 
 
 @for_passwords
-@login_required
+@sudo_required
 @never_store
 def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
@@ -269,9 +339,19 @@ class Moment(NamedTuple):
     words: str
 
 
+WAYS = {
+    Way.PASSWORD: gettext_lazy("with a password"),
+    Way.PASSKEY: gettext_lazy("with a passkey"),
+    Way.WITH_CODE: gettext_lazy("with a password and a code"),
+    Way.WITH_PASSKEY: gettext_lazy("with a password and a passkey"),
+    Way.WITH_RECOVERY_CODE: gettext_lazy("with a password and a recovery code"),
+}
+
+
 class Row(NamedTuple):
     number: str  # of the session
     device: str  # in words
+    way: str  # how it was opened, in words
     since: Moment
     used: Moment
     is_here: bool  # the browser that asks
@@ -311,6 +391,7 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
         Row(
             session.number,
             in_words(session.device),
+            str(WAYS[session.way]),
             Moment(*moment(session.since, language)),
             Moment(*moment(session.used, language)),
             session.secret == here,
@@ -336,7 +417,7 @@ def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpR
         messages.success(request, _("You are logged out on all your devices."))
         return logged_out()
     messages.success(request, _("All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation, since=here.since), request.path)
+    return begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)
 
 
 @open_to_frozen

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signing_in import factors
 from accounts.signing_in.html import frame_of_error
 from accounts.signing_in.passwords import ATTEMPTS, HASHING, LOGINS
 from accounts.signing_in.sessions.repository import SessionChecks, account_lines, finish_auth, remove_sessions
@@ -43,5 +44,10 @@ FEATURE = Feature(
         ),
     },
     frame_of_errors=frame_of_error,
-    cookies=(PersonalCookie(settings.AUTH_COOKIE), PersonalCookie(just_changed.COOKIE)),
+    cookies=tuple(
+        map(
+            PersonalCookie,
+            (settings.AUTH_COOKIE, just_changed.COOKIE, factors.PENDING_COOKIE, factors.CONFIRMED_COOKIE),
+        )
+    ),
 )

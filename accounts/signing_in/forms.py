@@ -125,6 +125,7 @@ class LoginForm(forms.Form):
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["username"].widget.attrs["autocomplete"] = "username webauthn"  # browsers list passkeys there, too
         self._request = request
         self.verified: Verified | None = None
 

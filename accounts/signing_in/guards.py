@@ -1,4 +1,5 @@
-"""Decorators that restrict a view to POST, to users or to staff, and where a request may be redirected to."""
+"""Decorators that restrict a view to POST, to users or to staff, or to those who have just shown a second factor, and
+where a request may be redirected to."""
 
 import logging
 from collections.abc import Callable
@@ -7,16 +8,29 @@ from typing import Concatenate, ParamSpec, cast
 from urllib.parse import unquote, urlencode, urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.urls import Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import activate
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.signing_in.factors import (
+    CONFIRMED_COOKIE,
+    CONFIRMED_FOR,
+    PENDING_COOKIE,
+    PENDING_LIVES,
+    Pending,
+    ask_has_factor,
+    confirmation,
+    is_confirmation,
+)
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import device_of
 from accounts.signing_in.sessions.repository import Sessions
@@ -24,7 +38,10 @@ from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
+from retwis_site.http.language import CODES, keep_language
+from retwis_site.identity import FOR_STAFF
 from retwis_site.store.client import connect
+from retwis_site.store.reading import trip
 
 P = ParamSpec("P")
 UserView = Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase]
@@ -41,6 +58,12 @@ def change(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]
 def open_to_frozen(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view whose POST a frozen user may send: it changes nothing that others see."""
     view.open_to_frozen = True  # type: ignore[attr-defined]
+    return view
+
+
+def gives_file(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view that answers with a file, which is no page to come back to."""
+    view.gives_file = True  # type: ignore[attr-defined]
     return view
 
 
@@ -67,7 +90,8 @@ def login_required(view: UserView[P]) -> Guarded[P]:
 
 def staff_required(view: UserView[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
-    404, with any method, so it stands above `require_safe` and the like. No cache stores the answer.
+    404, with any method, so it stands above `require_safe` and the like. No cache stores the answer. Where the site
+    requires a second factor of staff, a viewer without one is led to the page where it can be added.
     Round trips as for `request.user`."""
     return _only({Role.MODERATOR, Role.ADMIN}, view)
 
@@ -82,13 +106,53 @@ def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
         retwis_request = cast(RetwisRequest, request)
         if retwis_request.viewer.checked.role not in roles:
             raise Http404
-        response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
+        response: HttpResponseBase = HttpResponseRedirect(reverse("security"))
+        if not lacks_required_factor(retwis_request):
+            response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
         patch_cache_control(response, private=True, no_store=True)
         return response
 
     update_wrapper(guarded, view)
     guarded.for_roles = roles  # type: ignore[attr-defined]
     return guarded
+
+
+def lacks_required_factor(request: RetwisRequest) -> bool:
+    """Whether the viewer is staff, and the site keeps the pages of staff closed until they have a second factor. Round
+    trips as for `request.user`."""
+    checked = request.viewer.checked
+    return checked.is_staff and not checked.has_factor and request.viewer.site.second_factor == FOR_STAFF
+
+
+def sudo_required(view: UserView[P]) -> Guarded[P]:
+    """Gives the view the signed-in user, after the request: one who has no second factor, or has shown it in the last
+    ten minutes, at the login or since. Others are led to the page that asks for it, and from there back to this page. A
+    form on a page of its own is opened anew then, and what was typed is not kept.
+
+    Round trips as for `request.user`. Raises NotSignedIn.
+    """
+
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        retwis_request = cast(RetwisRequest, request)
+        me, [has_factor] = retwis_request.viewer.ask_as_user(lambda pipe, me: trip(ask_has_factor(pipe, me)))
+        if has_factor and not is_confirmed(retwis_request):
+            return confirm_first(retwis_request)
+        return view(retwis_request, me, *args, **kwargs)
+
+    update_wrapper(guarded, view)
+    return guarded
+
+
+def is_confirmed(request: RetwisRequest) -> bool:
+    """Whether this session has shown a second factor in the last ten minutes. No round trip."""
+    return is_confirmation(request.COOKIES.get(CONFIRMED_COOKIE, ""), request.viewer.secret)
+
+
+def confirm_first(request: HttpRequest) -> HttpResponseRedirect:
+    """A redirect to the page that asks for the second factor, and leads back to this page."""
+    view = request.resolver_match.func if request.resolver_match else None
+    is_page = not getattr(view, "is_change", False) and not getattr(view, "gives_file", False)
+    return _leading_on("confirm", request.get_full_path() if is_page else page_of_form(request))
 
 
 def log_in_first(request: HttpRequest) -> HttpResponseRedirect:
@@ -102,7 +166,11 @@ def log_in_first(request: HttpRequest) -> HttpResponseRedirect:
 
 def to_login(after: str) -> HttpResponseRedirect:
     """A redirect to the login page, which leads on to `after`. No cache stores it, as it stores no page of these."""
-    response = HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': after})}")
+    return _leading_on("login", after)
+
+
+def _leading_on(view: str, after: str) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(f"{reverse(view)}?{urlencode({'next': after})}")
     patch_cache_control(response, private=True, no_store=True)
     return response
 
@@ -169,6 +237,37 @@ def begin_session(request: RetwisRequest, verified: Verified, after: str) -> Htt
         if feature.after_login is not None:
             feature.after_login(request, response, login.user.uid)
     return response
+
+
+def begin_second_step(verified: Verified, after: str) -> HttpResponse:
+    """Lead this browser from the password to the second factor, and from there to `after`. It has no session yet."""
+    pending = Pending(verified.user.uid, verified.generation, verified.digest, verified.language)
+    response = _leading_on("second_step", after)
+    cookies.keep(response, PENDING_COOKIE, pending.signed(), PENDING_LIVES)
+    return response
+
+
+def begin_confirmed_session(request: RetwisRequest, verified: Verified, after: str) -> HttpResponse:
+    """Like `begin_session`, when a second factor was shown just now."""
+    response = begin_session(request, verified, after)
+    note_confirmation(response, response.cookies[settings.AUTH_COOKIE].value)
+    cookies.take_back(response, PENDING_COOKIE)
+    return response
+
+
+def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResponse) -> HttpResponse:
+    """The response that begins a session of a login, in the language of the account, with a greeting."""
+    if verified.language in CODES:
+        activate(verified.language)
+        keep_language(response, verified.language)
+    messages.success(request, _("Welcome back, %(name)s.") % {"name": verified.user.username})
+    log_account_event(request, "logged in", verified.user)
+    return response
+
+
+def note_confirmation(response: HttpResponse, secret: str) -> None:
+    """Let the browser keep that the session with this secret has shown a second factor now."""
+    cookies.keep(response, CONFIRMED_COOKIE, confirmation(secret), CONFIRMED_FOR)
 
 
 def said_at_login(request: RetwisRequest) -> list[str]:

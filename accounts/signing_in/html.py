@@ -11,11 +11,12 @@ from django.contrib import messages
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.urls import reverse
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Checked, Viewer, last_checked
 from accounts.users.entities import Sanction, State, User
-from accounts.users.html import at, avatar
+from accounts.users.html import SIZES, at, avatar, picture_address
 from accounts.users.names import isolated
 from retwis_site.http.cookies import csrf_token
 from retwis_site.identity import DEFAULT, Site, known_site
@@ -189,7 +190,7 @@ def session(viewer: Checked, here: str, language: str) -> Html:
         staff=("waited for" if waiting else "idle") if viewer.is_staff else "",
         waiting=shown_number(waiting),
         at=at(user.username),
-        avatar=avatar(user.uid, user.shown_name),
+        avatar=avatar(user),
         shown_name=user.shown_name,
         isolated_name=isolated(user),
     )
@@ -200,8 +201,8 @@ def news_link(number: int, here: str, how: How, language: str) -> Html:
     return LINK.fill(language, number=news_number(number, language, how), is_here=here == "notifications")
 
 
-# By uid, language, page and `how`: what a frame was made of, and the frame. An entry has 2.4 KB, so all have 1.2 MB.
-_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=500, seconds=3600)
+# By uid, language, page and `how`: what a frame was made of, and the frame. An entry has 3.2 KB, so all have 1 MB.
+_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=300, seconds=3600)
 
 
 def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
@@ -286,3 +287,13 @@ def done(request: HttpRequest, said: str, view: str, *arguments: object) -> Http
     """A redirect to a view, whose page begins with what is said."""
     messages.success(request, said)
     return redirect(view, *arguments)
+
+
+# ---- What other sites show beside a link to a page.
+
+
+@lru_cache(maxsize=1000)
+def image_to_share(origin: str, user: User | None = None) -> str:
+    """A whole address: of the picture of this user, or of the sign of the site. `origin`: that of the site."""
+    picture = picture_address(user, SIZES[-1]) if user is not None else ""
+    return origin + (picture or f"{reverse('home')}apple-touch-icon.png")

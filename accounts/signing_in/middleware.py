@@ -10,8 +10,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
+from accounts.signing_in.proofs import AppToken
+from accounts.signing_in.tokens import OWN
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from retwis_site.http.apps import bearer_of, is_of_app
 from retwis_site.identity import forget
 from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
@@ -33,7 +36,11 @@ class ViewerMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
+        if is_of_app(request):
+            token = bearer_of(request)
+            viewer = Viewer(connect(), "" if OWN in token else AppToken(token))
+        else:
+            viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
         attached: Any = request

@@ -1,11 +1,9 @@
 """The viewer of a request: checked in the same round trip that reads the page's own keys.
 
-The sign-in cookie holds a secret. `auths[secret]` leads to a uid. Only when `user:<uid>` has a session with this
-secret, or has it as `auth`, is the user signed in: an old entry in `auths` opens nothing.
-
-The page's commands need the uid before the check is made. So a process caches which uid a secret leads to, and which
-uid a name has. A cached uid is a guess: each request checks it in the pipeline that also has the page's commands. When
-the guess was wrong, the replies are dropped, and the page asks anew.
+A request shows the secret of a session or the token of an app (`proofs.py`). The page's commands need the uid before
+the check is made. So a process caches which uid a secret leads to, and which uid a name has. A cached uid is a guess:
+each request checks it in the pipeline that also has the page's commands. When the guess was wrong, the replies are
+dropped, and the page asks anew.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,9 +11,9 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import NamedTuple, Never, TypeVar
 
-from django.utils.crypto import constant_time_compare
-
-from accounts.signing_in.sessions.entities import USED, Session, asked_fields, present_hour, standing, uid_in
+from accounts.signing_in.factors import ask_has_factor
+from accounts.signing_in.proofs import Opened, Proof, SessionSecret
+from accounts.signing_in.sessions.entities import Way, present_hour
 from accounts.users.entities import (
     AccountDeleted,
     AccountSuspended,
@@ -32,6 +30,7 @@ from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
@@ -62,6 +61,9 @@ class Checked(NamedTuple):
     waiting: Mapping[str, int] = {}  # what waits for staff, by the page that lists it; empty for all others
     sanction: Sanction | None = None  # what staff has imposed on the viewer: FROZEN or HIDDEN
     dismissed: str | None = None  # which announcement the viewer has dismissed last; None for a visitor
+    has_factor: bool = False  # a second factor; asked of staff alone
+    scopes: tuple[str, ...] = ()  # what the token of an app allows; a session allows all
+    app: str = ""  # whose token it is
 
     @property
     def is_staff(self) -> bool:
@@ -75,27 +77,29 @@ class Checked(NamedTuple):
 
 
 VISITOR = Checked(Visitor())
+OfStaff = tuple[Mapping[str, int], bool]  # how much waits for a decision, and whether the viewer has a second factor
 
-_uids_by_secret: Hints[str] = Hints(1 << 17)  # 2 MB
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
-# By secret: who was signed in with it when this process checked it last. An entry has 700 bytes, so all have 1.4 MB.
-_last_checked: Memory[str, Checked] = Memory(size=2000, seconds=300)
+# By secret: who was signed in with it when this process checked it last. An entry has 600 bytes, so all have 600 KB.
+_last_checked: Memory[str, Checked] = Memory(size=1000, seconds=300)
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
-
-LONGEST_SECRET = 200  # characters; a secret of this site has 32, but a cookie may hold anything
 
 
 class Viewer:
     """The viewer of one request, `request.viewer`: a signed-in user or a visitor. `request.user` is its `user`."""
 
-    def __init__(self, store: Store, secret: str, just_changed: Collection[int] = ()) -> None:
-        """`secret`: the value of the sign-in cookie, empty when there is none. `just_changed`: posts on which this
-        browser has acted a moment ago."""
+    def __init__(self, store: Store, shown: str | Proof, just_changed: Collection[int] = ()) -> None:
+        """`shown`: the value of the sign-in cookie, empty when there is none, or what an app shows. `just_changed`:
+        posts on which this browser has acted a moment ago."""
         self._store = store
-        self.secret = secret if len(secret) <= LONGEST_SECRET else ""
+        self.proof: Proof = SessionSecret(shown) if isinstance(shown, str) else shown
+        self.secret = self.proof.secret
         self._checked = None if self.secret else VISITOR
         self.check: Callable[[User], object] = bool  # called once the viewer is known; may raise
+        # Queues what the response needs of every page, in the next round trip of `ask`. Each try queues it anew.
+        self.besides: Callable[[Pipe, int | None], object] = _nothing
         self._site: Site | None = None
+        self.way = Way.PASSWORD  # how the session was opened, once the viewer is known
         self.just_changed = just_changed
         self.asked = False  # whether the response depends on the viewer
 
@@ -150,7 +154,8 @@ class Viewer:
         return self._checked is not None and isinstance(self._checked.user, User)
 
     def ask(self, make: Reader[T]) -> T:
-        """The result of a reader. Its first round trip checks the viewer.
+        """The result of a reader. Its first round trip checks the viewer. Raises NotSignedIn for a token of an app that
+        opens nothing.
 
         One round trip when the secret names the viewer's uid or it is cached, two when not, and those of the reader
         after its first. A wrong uid costs one more, a stale entry in `auths` too; each try makes a new reader. Once an
@@ -162,62 +167,67 @@ class Viewer:
             pipe = self._store.pipeline()
             site = ask_site(pipe)
             if self._checked is not None:
+                self.besides(pipe, self.uid)
                 reading = begun(make(pipe, self.uid))
                 pipe.execute()
-                self._site = site.value
+                self._site, self.besides = site.value, _nothing
                 return rest(pipe, reading)
             me = self._unchecked_uid()
             if me is None:
                 continue
-            uid = pipe.hget(keys.auths(), self.secret)
-            fields = pipe.hmget(
-                keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *asked_fields(self.secret)]
-            )
+            uid = self.proof.ask_uid(pipe)
+            fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self.proof.fields])
             numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
-            waiting = ask_waiting(pipe) if _staff.get(me) else None
+            of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
+            self.besides(pipe, me)
             reading = begun(make(pipe, me))
             pipe.execute()
             self._site = site.value
-            if uid.value != str(me):
+            if uid is not None and uid.value != str(me):
                 self._take_for(stored_id(keys.auths(), uid.value))
                 continue
-            *about, role, reason, dismissed, auth, generation, value, used = fields.value
-            user = person(me, about)
-            session = standing(self.secret, value, used, generation)
-            is_signed_in = session is not None or (auth is not None and constant_time_compare(auth, self.secret))
-            if user is not None and is_signed_in:
+            about, (role, reason, dismissed, *judging) = fields.value[: len(PERSON)], fields.value[len(PERSON) :]
+            user, opened = person(me, about), self.proof.opened(judging)
+            if user is not None and opened is not None:
                 its_role = role_of(me, role)
+                waiting, has_factor = ({}, False) if its_role is Role.MEMBER else self._of_staff(me, of_staff)
                 self._checked = Checked(
                     user,
                     {name: number.value for name, number in numbers.items()},
                     its_role,
-                    {} if its_role is Role.MEMBER else self._waiting_for(me, waiting),
+                    waiting,
                     sanction_of(me, about, reason),
                     dismissed or "",
+                    has_factor,
+                    opened.scopes,
+                    opened.app,
                 )
                 _last_checked.put(self.secret, self._checked)
-                if session is not None:
-                    self._note_use(me, session)
+                self.way = opened.way
+                self._note_use(me, opened)
                 self.check(user)
+                self.besides = _nothing
                 return rest(pipe, reading)
             self._take_for(None)  # a stale entry in `auths`
         raise StoreError("the account kept changing while the page was read; try again")
 
-    def _waiting_for(self, me: int, asked: Result[Mapping[str, int]] | None) -> Mapping[str, int]:
-        """How much waits for the viewer as staff. One round trip when it was not asked yet."""
+    def _of_staff(self, me: int, asked: Result[OfStaff] | None) -> OfStaff:
+        """What only the pages of staff need to know of the viewer. One round trip when it was not asked yet."""
         _staff.put(me, True)
-        if asked is None:
-            pipe = self._store.pipeline()
-            asked = ask_waiting(pipe)
-            pipe.execute()
-        return asked.value
+        return answer(self._store, ask_of_staff, me) if asked is None else asked.value
 
-    def _note_use(self, me: int, session: Session) -> None:
-        """Write the hour in which a session is used. One round trip an hour; else none."""
+    def _note_use(self, me: int, opened: Opened) -> None:
+        """Write the hour in which a session or token is used. One round trip an hour; else none. An app lives for as
+        long as one of its tokens is used."""
         hour = present_hour()
-        if session.used < hour:
-            with suppress(StoreReadOnly):  # a page is read from such a store all the same
-                self._store.hset(keys.user(me), {f"{USED}{session.secret}": str(hour)})
+        if not opened.used_in or opened.used >= hour:
+            return
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(me), {opened.used_in: str(hour)})
+        if opened.app:
+            pipe.expire(keys.app(opened.app), keys.app.lives)
+        with suppress(StoreReadOnly):  # a page is read from such a store all the same
+            pipe.execute()
 
     def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
         """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises
@@ -246,22 +256,20 @@ class Viewer:
         return user
 
     def _unchecked_uid(self) -> int | None:
-        """The uid that the secret leads to, not yet checked; None when `auths` has no such secret. At most one round
-        trip; none for a secret that ends with a uid."""
-        guess = _uids_by_secret.get(self.secret) or uid_in(self.secret)
+        """The uid that the proof leads to, not yet checked; None when it opens nothing. At most one round trip."""
+        guess = self.proof.unchecked_uid(self._store)
         if guess is None:
-            guess = stored_id(keys.auths(), self._store.hget(keys.auths(), self.secret))
-            self._take_for(guess)
+            self._take_for(None)
         return guess
 
     def _take_for(self, uid: int | None) -> None:
         """Go on with the uid to which `auths` leads from the secret."""
+        self.proof.leads_to(uid)
         if uid is None:
-            self._checked = VISITOR
             if last_checked(self.secret) is not None:
                 _last_checked.forget(self.secret)
-        else:
-            _uids_by_secret.put(self.secret, uid)
+            self.proof.opens_nothing()
+            self._checked = VISITOR
 
     def _unchecked_owner(self, name: str) -> int:
         """The uid that the name leads to, not yet checked. At most one round trip. Raises NoSuchUser."""
@@ -274,11 +282,20 @@ class Viewer:
         return uid
 
 
+def ask_of_staff(pipe: Pipe, me: int) -> Result[OfStaff]:
+    waiting, has_factor = ask_waiting(pipe), ask_has_factor(pipe, me)
+    return Result(lambda: (waiting.value, has_factor.value))
+
+
 def last_checked(secret: str) -> Checked | None:
     """Who was signed in with this secret when this process checked it last, at most five minutes ago. Without numbers
     and sanctions: these change, and what is shown must be true. No round trip."""
     checked = _last_checked.get(secret)
     return checked and Checked(checked.user, role=checked.role, dismissed=checked.dismissed)
+
+
+def _nothing(pipe: Pipe, me: int | None) -> None:
+    """Asks nothing besides."""
 
 
 def _not_signed_in() -> Reading[Never]:

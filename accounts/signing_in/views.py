@@ -5,7 +5,6 @@ from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -13,6 +12,7 @@ from accounts.joining.joining import Joining
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
 from accounts.signing_in.guards import (
+    begin_second_step,
     begin_session,
     change,
     for_passwords,
@@ -21,6 +21,7 @@ from accounts.signing_in.guards import (
     open_to_frozen,
     own_page,
     said_at_login,
+    welcomed_back,
 )
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
@@ -28,7 +29,6 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import Login, Refused, Verified
 from retwis_site.features import first_page
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import CODES, keep_language
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -101,14 +101,9 @@ def login(request: RetwisRequest) -> HttpResponse:
     if not form.is_valid() or form.verified is None:
         context = {"form": form, "next": after, "said": said_at_login(request)}
         return form_page(request, "accounts/signing_in/login.html", context)
-    user, language = form.verified.user, form.verified.language
-    response = begin_session(request, form.verified, after)
-    if language in CODES:
-        activate(language)
-        keep_language(response, language)
-    messages.success(request, _("Welcome back, %(name)s.") % {"name": user.username})
-    log_account_event(request, "logged in", user)
-    return response
+    if form.verified.digest:
+        return begin_second_step(form.verified, after)
+    return welcomed_back(request, form.verified, begin_session(request, form.verified, after))
 
 
 @open_to_frozen

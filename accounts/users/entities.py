@@ -47,6 +47,8 @@ class User(NamedTuple):
     username: str  # as typed at registration
     name: str = ""  # the display name; empty when none is set
     state: State = State.NONE  # never SUSPENDED: such a user is not found
+    colour: str = ""  # one of COLOURS; empty: it follows from the uid
+    picture: str = ""  # the digest of the profile picture; empty: it is of initials
 
     @property
     def is_authenticated(self) -> bool:
@@ -73,6 +75,8 @@ class Verified:
     generation: str = ""  # of the user's sessions, as read with the password
     language: str = ""  # the code of the chosen language; empty when none was chosen
     since: int | None = None  # when the password was typed, in unix seconds; None: now
+    way: str = ""  # how it was shown who it is: a `Way` of a session
+    digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
     backend: str = ""
 
 

@@ -8,6 +8,8 @@ from accounts.users.registration import finish_user
 from accounts.users.site_lines import USERS, account_lines
 from retwis_site.features import Feature
 from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.lines import lines_of
+from retwis_site.store import keys
 from retwis_site.store.client import Store
 
 
@@ -27,6 +29,6 @@ FEATURE = Feature(
     orphans=_orphans,
     adoption=lambda store: AccountAdoption(store).checks(),
     account_lines=account_lines,
-    site_lines=(USERS,),
+    site_lines=(USERS, lines_of(keys.user.fields["colour"])),
     remove_account=remove_user,
 )

@@ -5,34 +5,84 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
+
 from accounts.users.entities import User
 from accounts.users.names import isolated
 from retwis_site.http.url_converters import in_path
 from retwis_site.rendering.fragments import Fragment, Html, escaped
+from retwis_site.store.kinds import COLOURS
 
-# ---- A picture for each user: a shape in two hues, which follow from the uid, and the initials of the shown name.
+# ---- A picture for each user: a shape in two hues, and the initials of the shown name. The shape and the hues follow
+# from the uid, but for a ground that the user has chosen. Instead of it, a picture that the user has uploaded.
 #
 # Some 60 bytes of HTML that name the hues and the shape; `retwis.css` draws them. It takes nothing else from users than
-# letters and digits, which need no escaping.
+# letters and digits, which need no escaping. The HTML of an uploaded picture has its digest alone.
 
 
-GROUNDS = SHADES = SHAPES = 12  # how many the stylesheet has: `.g0` to `.g11`, `.s0` to `.s11`, `.f0` to `.f11`
+GROUNDS = SHADES = SHAPES = len(COLOURS)  # the stylesheet has as many: `.g0` to `.g11`, `.s0` on, `.f0` on
 
 NUMBER = GROUNDS * (SHADES - 1) * SHAPES  # a shade has another hue than its ground
+SIZES = (48, 96, 192)  # of an uploaded picture, in pixels; the largest one has no size in its name
 _STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common factor, so all NUMBER differ
 
 # The first character of each word; in the middle of one, a capital before a small letter: the C of DanielJCosta.
 _INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 
-@lru_cache(maxsize=5000)
-def avatar(uid: int, name: str) -> Html:
-    """The user's picture, `<span class="avatar ...">`. `name`: as it is shown. The shape and the hues of two users are
-    the same only when their uids differ by a multiple of NUMBER."""
-    rest, ground = divmod(uid * _STRIDE % NUMBER, GROUNDS)
+@lru_cache(maxsize=2000)
+def avatar(user: User) -> Html:
+    """The user's picture, small, as rows and cards have it. A card is kept and serves in any place, so it says of each
+    picture that it may wait until it is near the screen."""
+    if not user.picture:
+        return drawn(user)
+    small, middle, large = (picture_address(user, size) for size in SIZES)
+    sources = f'src="{small}" srcset="{middle} 2x, {large} 3x" width="{SIZES[0]}" height="{SIZES[0]}"'
+    return Html(f'<img class="avatar" {sources} alt="" loading="lazy">')
+
+
+@lru_cache(maxsize=2000)
+def portrait(user: User) -> Html:
+    """The user's picture, larger, for the head of a page, which is seen at once."""
+    if not user.picture:
+        return drawn(user)
+    middle, large = (picture_address(user, size) for size in SIZES[1:])
+    return Html(
+        f'<img class="avatar" src="{middle}" srcset="{large} 2x" width="{SIZES[1]}" height="{SIZES[1]}" alt="">'
+    )
+
+
+def picture_address(user: User, size: int) -> str:
+    """The path of a user's picture, a square: `size` is one of SIZES, in pixels. Empty for a user without one."""
+    if not user.picture:
+        return ""
+    return media_address(user.picture if size == SIZES[-1] else f"{user.picture}-{size}")
+
+
+def header_address(header: str) -> str:
+    """The path of a header, by the digest of it; empty without one."""
+    return media_address(header) if header else ""
+
+
+FILE = Fragment("accounts/users/_file.html")
+
+
+@lru_cache(maxsize=20_000)
+def media_address(file: str) -> str:
+    """The path of a file of a picture, by its name."""
+    return FILE.fill(settings.LANGUAGE_CODE, file=file).strip()
+
+
+def drawn(user: User) -> Html:
+    """The initials, `<span class="avatar ...">`. Of two users without a chosen colour, the shape and the hues are the
+    same only when their uids differ by a multiple of NUMBER."""
+    rest, ground = divmod(user.uid * _STRIDE % NUMBER, GROUNDS)
+    if user.colour:
+        ground = COLOURS.index(user.colour)
     shape, hue = divmod(rest, SHADES - 1)
     shade = (ground + 1 + hue) % SHADES
-    return Html(f'<span class="avatar g{ground} s{shade} f{shape}" aria-hidden="true">{initials(name)}</span>')
+    letters = initials(user.shown_name)
+    return Html(f'<span class="avatar g{ground} s{shade} f{shape}" aria-hidden="true">{letters}</span>')
 
 
 def initials(name: str) -> str:
@@ -55,7 +105,7 @@ def _is_caseless(character: str) -> bool:
 NAME = Fragment("accounts/users/_name.html")
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=2000)
 def name_of(person: User, language: str) -> Html:
     """The display name and beside it `@` and the username, or these alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
@@ -63,7 +113,12 @@ def name_of(person: User, language: str) -> Html:
 
 def person(user: User, language: str) -> dict[str, Any]:
     """The slots of a person: the picture, the username in addresses, and the name."""
-    return {"avatar": avatar(user.uid, user.shown_name), "at": at(user.username), "name": name_of(user, language)}
+    return {"avatar": avatar(user), "at": at(user.username), "name": name_of(user, language)}
+
+
+def heading(user: User, language: str) -> dict[str, Any]:
+    """The same slots at the head of a page, or beside it."""
+    return {**person(user, language), "avatar": portrait(user)}
 
 
 def titled(user: User) -> dict[str, Any]:
@@ -82,7 +137,7 @@ def first_two(people: Sequence[User]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=2000)
 def at(username: str) -> Html:
     """The username as a part of an address, for `{% url 'profile' at %}` in a fragment."""
     return escaped(in_path(username))

@@ -11,9 +11,10 @@ from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import note_bad, stored_id, stored_names, stored_time
+from retwis_site.store.ids import note_bad, stored_digest, stored_id, stored_names, stored_time
+from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 
 SECRET_DIGITS = 32
 TRIES = 3  # times that a sequence starts again when the account has changed meanwhile
@@ -21,7 +22,7 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
 NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
 HASHES = ("password", "prepared_password", "old_password")
-PERSON = ("username", "name", "deleted", "state", "state_until")
+PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_until")
 
 # An entry has a user of some 250 bytes, so all have 2 MB.
 _people: Memory[int, User] = Memory(size=5000, seconds=5)
@@ -64,6 +65,15 @@ class Users:
         """Keep the language that a user reads after each login. One round trip."""
         self.write(uid, {"language": code})
 
+    def choose_colour(self, uid: int, colour: str) -> None:
+        """Keep the colour of a user's picture, one of COLOURS; with an empty one it follows from the uid again. One
+        round trip."""
+        if colour:
+            self.write(uid, {"colour": colour})
+        else:
+            self.take_back(uid, ["colour"])
+        forget(uid)
+
     def write(self, uid: int, fields: Mapping[str, str]) -> bool:
         """Write fields of an account. Returns False for a deleted account, which keeps none of them. One round trip,
         two for a deleted account.
@@ -86,6 +96,11 @@ class Users:
         for field in fields:
             pipe.hdel(keys.user(uid), field)
         pipe.execute()
+
+
+def ask_how_many(pipe: Pipe) -> Reply[int]:
+    """The number of users. One command."""
+    return pipe.zcard(keys.users_by_time())
 
 
 def ask_user(pipe: Pipe, uid: int) -> Result[User | None]:
@@ -124,13 +139,16 @@ def cached_until(uids: Iterable[int]) -> float:
 
 def person(uid: int, fields: Sequence[str | None]) -> User | None:
     """A user from the fields PERSON; None for an unknown uid, and for a deleted or suspended account."""
-    username, name, deleted, state, until = fields
+    username, name, deleted, colour, picture, state, until = fields
     if not username or deleted is not None:
         return None
-    if not state:
-        return User(uid, username, name or "")
-    now = state_now(uid, state, until)
-    return None if now is State.SUSPENDED else User(uid, username, name or "", now)
+    now = state_now(uid, state, until) if state else State.NONE
+    if colour and colour not in COLOURS:
+        note_bad(keys.user(uid), colour)
+        colour = ""
+    if picture:
+        picture = stored_digest(keys.user(uid), picture)
+    return None if now is State.SUSPENDED else User(uid, username, name or "", now, colour or "", picture or "")
 
 
 def state_now(uid: int, state: str | None, until: str | None) -> State:
@@ -165,7 +183,7 @@ def role_of(uid: int, role: str | None) -> Role:
 
 
 def forget(uid: int) -> None:
-    """Remove a renamed user from this process's caches."""
+    """Remove a user who looks different now from this process's caches."""
     _people.forget(uid)
     for forget_all in made_of_users:
         forget_all()

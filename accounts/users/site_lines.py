@@ -104,10 +104,10 @@ USERS = SiteLines(
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """One line. One round trip."""
     pipe = store.pipeline()
-    fields = pipe.hmget(keys.user(owner.uid), ["name", "bio", "language"])
+    fields = pipe.hmget(keys.user(owner.uid), ["name", "bio", "language", "colour", "picture", "header"])
     registered = pipe.zscore(keys.users_by_time(), owner.username)
     pipe.execute()
-    name, bio, language = fields.value
+    name, bio, language, colour, picture, header = fields.value
     yield [
         {
             "type": "account",
@@ -116,6 +116,9 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "name": name or "",
             "bio": bio or "",
             "language": language or "",
+            "colour": colour or "",
+            "picture": picture or "",
+            "header": header or "",
             "registered": None if registered.value is None else iso(integer(registered.value)),
             "address": address_of("profile", owner.username),
         }

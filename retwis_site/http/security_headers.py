@@ -22,6 +22,12 @@ POLICY = "; ".join(
     )
 )
 
+
+def policy_with_forms_to(source: str) -> str:
+    """The same for a page whose form may lead to another place: an origin, or a scheme such as `tusky:`."""
+    return POLICY.replace("form-action 'self'", f"form-action 'self' {source}")
+
+
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",

@@ -138,6 +138,14 @@ class Outbox:
         leased.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         return Job(name, leased)
 
+    def add_for_later(self, name: str, seconds: int) -> Store:
+        """Add a job that a worker carries out after so many seconds: what then is no longer needed, it removes. An
+        earlier job of this name waits as long again. Returns the store for all that is written meanwhile. One round
+        trip."""
+        leased = owned(self._store)
+        leased.zadd(keys.outbox(name), {name: int(time.time()) + seconds})
+        return leased
+
     def add_all(self, names: Sequence[str]) -> Store:
         """Add jobs that this process carries out at once. Returns the store for all that is written for them. One round
         trip."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from django.conf import settings
 from django.utils.timesince import timesince
 
 from retwis_site.exceptions import StoreRefused
@@ -18,7 +19,7 @@ from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import stored_id, stored_ids, stored_time
+from retwis_site.store.ids import integer, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
@@ -49,6 +50,8 @@ class Census:
     posts: int = 0
     follows: int = 0
     jobs: int = 0  # in the outbox
+    pictures: int = 0
+    picture_bytes: int = 0
     newest_post: int | None = None  # unix seconds: the last of the times of the authors' newest posts
     posts_are_estimated: bool = False  # by the counter: the official Retwis has no `updates:` to count
     clear_text: int = 0  # passwords that are no hash of this site
@@ -151,6 +154,9 @@ class Census:
     def _finish(self) -> None:
         if not self.posts:
             self._estimate_posts()
+        for scored in self.store.zset_scored(keys.media_sizes(), AT_ONCE):
+            self.pictures += len(scored)
+            self.picture_bytes += sum(integer(size) for _, size in scored)
         self.jobs = sum(answers(self.store, lambda pipe, key: pipe.zcard(key), keys.outbox.all()).values())
 
     def _estimate_posts(self) -> None:
@@ -349,10 +355,17 @@ class Report:
         """`errors` and `debris` (the orphans): findings by check, with up to EXAMPLES `examples`. `advice`: like system
         checks."""
         census = self.census
+        pictures = {"pictures": census.pictures, "picture_bytes": census.picture_bytes} if census.pictures else {}
         return {
             "ok": self.ok,
             "foreign": self.is_foreign,
-            "counts": {"users": census.users, "posts": census.posts, "follows": census.follows, "jobs": census.jobs},
+            "counts": {
+                "users": census.users,
+                "posts": census.posts,
+                "follows": census.follows,
+                "jobs": census.jobs,
+                **pictures,
+            },
             "posts_are_estimated": census.posts_are_estimated,
             "newest_post": None if census.newest_post is None else iso(census.newest_post),
             "errors": [_as_json(one) for one in self.errors if one.found or one.refused],
@@ -368,9 +381,16 @@ def _counts(census: Census) -> Iterator[str]:
         f"users: {census.users}, posts: {about}{census.posts}, follows: {census.follows}, "
         f"jobs in the outbox: {census.jobs}"
     )
+    if census.pictures:
+        used, most = _megabytes(census.picture_bytes), _megabytes(settings.MEDIA_MEMORY)
+        yield f"pictures: {census.pictures}, {used} of {most} MB (MEDIA_MEMORY)"
     if census.newest_post is not None:
         age = timesince(moment_of(census.newest_post), depth=1).replace("\xa0", " ")
         yield f"age of the newest post: {age}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):.1f}"
 
 
 def _findings(kind: str, examination: Examination) -> Iterator[str]:

@@ -16,7 +16,7 @@ from django.conf import settings
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes
+from retwis_site.store.chunks import Writes, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.reading import Handle
@@ -25,6 +25,9 @@ from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
 
 AT_ONCE = 500  # keys that are read or removed in one round trip, and about the number of fields or members of each
+
+
+PICTURES_AT_ONCE = 16  # of up to 640 KB
 
 
 class CannotFill(Exception):
@@ -198,12 +201,13 @@ class Copy:
 
     def __iter__(self) -> Iterator[None]:
         for server, chunk in _chunks(self._source):
-            for parts in _read(server, [key for key in chunk if key.name not in counters()]):
-                pipe = self._target.pipeline()
-                for key, content in parts:
-                    _write(pipe, key, content)
-                pipe.execute()
-                yield
+            for some in _by_weight([key for key in chunk if key.name not in counters()]):
+                for parts in _read(server, some):
+                    pipe = self._target.pipeline()
+                    for key, content in parts:
+                        _write(pipe, key, content)
+                    pipe.execute()
+                    yield
 
     def comparison(self) -> "Comparison":
         return Comparison(self._source, self._target)
@@ -301,6 +305,12 @@ def _chunks(source: Store) -> Iterator[tuple[Store, list[Key]]]:
                 yield server, [Key(name, kind, ttl.value) for name, kind, ttl in right]
 
 
+def _by_weight(chunk: list[Key]) -> Iterator[list[Key]]:
+    """Pictures are long, so that few are read together."""
+    yield [key for key in chunk if key.kind is not keys.media]
+    yield from batches((key for key in chunk if key.kind is keys.media), PICTURES_AT_ONCE)
+
+
 def _read(server: Store, chunk: list[Key]) -> Iterator[list[Part]]:
     """The content of keys: the first AT_ONCE entries of each, then the next ones of those that have more. One round
     trip for each list."""
@@ -320,8 +330,8 @@ def _ask_scan(pipe: Pipe, key: Key, cursor: int) -> Handle[tuple[int, Any]]:
         return pipe.hscan(key.name, cursor, AT_ONCE)
     if key.type == "zset":
         return pipe.zscan(key.name, cursor, AT_ONCE)
-    text = pipe.get(key.name)
-    return Result(lambda: (0, text.value))
+    content = pipe.get_bytes(key.name)
+    return Result(lambda: (0, content.value))
 
 
 def _write(pipe: Pipe, key: Key, content: Any) -> None:
@@ -332,7 +342,7 @@ def _write(pipe: Pipe, key: Key, content: Any) -> None:
     elif key.type == "zset":
         pipe.zadd(key.name, dict(content))
     else:
-        pipe.set(key.name, content)
+        pipe.set_bytes(key.name, content)
     if key.ttl >= 0:
         pipe.pexpire(key.name, key.ttl)
 

@@ -14,9 +14,9 @@ from retwis_site.store import keys
 from retwis_site.store.cached_list import MARKS
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import LONGEST_LOGGED, integer, parse_id, parse_number
+from retwis_site.store.ids import LONGEST_LOGGED, integer, is_digest, parse_id, parse_number
 from retwis_site.store.keys import user
-from retwis_site.store.kinds import KINDS, Anything, Kind, id_in, may_be
+from retwis_site.store.kinds import COLOURS, KINDS, Anything, Kind, id_in, may_be
 from retwis_site.store.replies import Result
 from retwis_site.store.schema import ADOPTING
 
@@ -211,6 +211,8 @@ IS: dict[str, Callable[[str], bool]] = {
     "number": lambda text: parse_number(text) is not None,
     "deletion": lambda text: parse_number(text.removesuffix(":staff")) is not None,
     "text": bool,
+    "colour": lambda text: text in COLOURS,
+    "digest": lambda text: not text or is_digest(text) is not None,
     "entry": _is_entry,
     "version": lambda text: text == ADOPTING or parse_id(text) is not None,
 }

@@ -16,9 +16,32 @@ from retwis_site.rendering.dates import iso, unix
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first_of_each
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID, note_bad, stored_id, stored_ids, stored_numbers, stored_score, stored_time
+from retwis_site.store.ids import (
+    DIGEST,
+    LARGEST_ID,
+    is_digest,
+    note_bad,
+    stored_id,
+    stored_ids,
+    stored_numbers,
+    stored_score,
+    stored_time,
+)
+from retwis_site.store.kinds import (
+    COLOUR,
+    COLOURS,
+    OWN_TIME,
+    PICTURE,
+    POST,
+    THREAD,
+    UNTIL,
+    USER,
+    Field,
+    OfId,
+    One,
+    mirror_of,
+)
 from retwis_site.store.kinds import NUMBER as NUMBER_OF_KEY
-from retwis_site.store.kinds import OWN_TIME, POST, THREAD, UNTIL, USER, Field, OfId, One, mirror_of
 from retwis_site.store.kinds import TEXT as TEXT_OF_KEY
 from retwis_site.store.kinds import TIME as TIME_OF_KEY
 from retwis_site.store.schema import is_hash
@@ -113,6 +136,11 @@ def _named(key: str, text: str) -> str:
 _USERS, _POSTS = Column(ID, stored_id), Column(ID, stored_id)
 _NUMBERS = Column(NUMBER, lambda key, text: next(iter(stored_numbers(key, [text])), None))
 _TEXTS, _HASHES = Column(NAME, _named), Column(HASH, _named)
+_COLOURS = Column(LineField(f"one of {', '.join(COLOURS)}", lambda value: value in COLOURS), lambda key, text: text)
+_PICTURES = Column(
+    LineField(f"{DIGEST} hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None),
+    lambda key, text: text,
+)
 _TIMES = Column(TIME, lambda key, text: iso(stored_time(key, text)), lambda time: str(unix(time) or 0))
 _SINCE = Column(TIME, lambda key, scored: iso(stored_score(key, *scored)), unix)
 _UNTIL = Column(
@@ -125,6 +153,8 @@ _COLUMNS = {
     POST: _POSTS,
     THREAD: _POSTS,
     TEXT_OF_KEY: _TEXTS,
+    COLOUR: _COLOURS,
+    PICTURE: _PICTURES,
     NUMBER_OF_KEY: _NUMBERS,
     TIME_OF_KEY: _TIMES,
     OWN_TIME: _TIMES,

@@ -12,7 +12,7 @@ import zlib
 from array import array
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -40,6 +40,7 @@ FORMAT, VERSION = "retwis-site", 1
 PERSONAL = "retwis-export"  # the format of a personal download, which `import_account` reads
 LONGEST = 1 << 20  # bytes of a line
 AT_ONCE = 500  # lines of a chunk
+HEAVY = 16 << 20  # bytes of a chunk
 
 
 def encoded(line: Line) -> bytes:
@@ -166,7 +167,7 @@ class Export:
         self._write([head(int(time.time()))])
         for kind in site_lines().values():
             self.counts[kind.type] = 0
-            for lines in batches(kind.read(self._store), AT_ONCE):
+            for lines in batches(kind.read(self._store), kind.at_once):
                 self._write([{"type": kind.type} | line for line in lines])
                 self.counts[kind.type] += len(lines)
                 yield
@@ -393,5 +394,19 @@ class Chunks:
         return self.lines // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[list[Line]]:
-        lines: Iterator[Line] = map(json.loads, raw_lines(self.open()))
-        yield from batches((line for line in lines if line["type"] not in {"site", "end"}), AT_ONCE)
+        for some in _by_weight(raw_lines(self.open())):
+            lines: Iterator[Line] = map(json.loads, some)
+            yield [line for line in lines if line["type"] not in {"site", "end"}]
+
+
+def _by_weight(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """At most AT_ONCE lines together, and fewer when they are long: those of pictures have up to a megabyte."""
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if len(some) == AT_ONCE or size > HEAVY:
+            yield some
+            some, size = [], 0
+    yield some

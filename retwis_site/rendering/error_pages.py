@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, SuspiciousOperation
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.http.request import UnreadablePostError
@@ -23,7 +23,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, StoreError, StoreReadOnly, TooOften, WrongClock
-from retwis_site.features import features, frame_of_errors
+from retwis_site.features import features, frame_of_errors, is_upload
+from retwis_site.http import apps
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.form_fields import FormField
 from retwis_site.rendering.pages import origin_of, page
@@ -34,6 +35,7 @@ logger = logging.getLogger("retwis.store")
 security = logging.getLogger("retwis.security")
 
 RETRY_AFTER = 5  # seconds
+RECORD_NOT_FOUND = "Record not found"  # apps compare it
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
 
@@ -54,21 +56,28 @@ class Refusal(NamedTuple):
 
 
 def refusal_of_body(request: HttpRequest) -> Refusal | None:
-    """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read."""
+    """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read; of a form
+    with pictures, over LARGEST_UPLOAD."""
     if "HTTP_TRANSFER_ENCODING" in request.META:
         text = _("The request must state its length (Content-Length).")
         return Refusal(411, _("Length required"), text)
     if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
         return None
     length = _content_length(request)
-    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
+    has_pictures = is_upload(request.META)
+    if length > (settings.LARGEST_UPLOAD if has_pictures else settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
         start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
+        if not has_pictures:
+            return _too_much_text(request, start)
+        text = _("Your pictures are too large together, so nothing was saved. Choose fewer or smaller ones.")
         return Refusal(413, _("Too large"), text, _fields(request, start))
-    body = _read(lambda: request.body) if length else b""
+    body = _read(lambda: _body(request, length)) if length else b""
     complete = len(body) == length
-    if complete and _is_readable(request):
-        return None
+    try:
+        if complete and _is_readable(request):
+            return None
+    except RequestDataTooBig:  # what is no picture in a form that may have some
+        return _too_much_text(request, body[: settings.DATA_UPLOAD_MAX_MEMORY_SIZE])
     if complete:
         text = _("This form cannot be read. Send it in UTF-8.")
         return Refusal(400, _("Unreadable form"), text)
@@ -79,6 +88,18 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         return Refusal(408, _("Too slow"), text, arrived)
     text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
     return Refusal(400, _("Incomplete form"), text, arrived)
+
+
+def _too_much_text(request: HttpRequest, start: bytes) -> Refusal:
+    text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
+    return Refusal(413, _("Too large"), text, _fields(request, start))
+
+
+def _body(request: HttpRequest, length: int) -> bytes:
+    """The whole body. Django's own `body` refuses one that is longer than a form without files may be."""
+    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        request._body = request.read(length)
+    return request.body
 
 
 def _read(body: Callable[[], bytes]) -> bytes:
@@ -163,7 +184,9 @@ def error_page(
     request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
 ) -> HttpResponse:
     """A page that says what is wrong. With `kept` it has a form that sends the typed text again. `undone_at`: the
-    address of a page on which the viewer can change that."""
+    address of a page on which the viewer can change that. Apps get JSON with the text."""
+    if apps.is_of_app(request):
+        return apps.refusal(status, text)
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
     context |= {"request_id": current_request_id(), "undone_at": undone_at}
     frame = frame_of_errors(request)
@@ -213,6 +236,8 @@ def unread_form(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 def not_a_page(request: HttpRequest, allowed: str) -> HttpResponse:
     """405. `allowed`: the methods that the address takes."""
     text = _("This address only accepts forms. It cannot be opened as a page.")
+    if apps.is_of_app(request):
+        text = "This method is not allowed here"
     answer = error_page(request, 405, _("This is not a page"), text)
     answer["Allow"] = allowed
     return answer
@@ -279,7 +304,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = _("There is no user or page at this address.")
+    text = RECORD_NOT_FOUND if apps.is_of_app(request) else _("There is no user or page at this address.")
     return error_page(request, 404, _("Page not found"), text)
 
 

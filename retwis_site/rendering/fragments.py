@@ -160,11 +160,16 @@ class Refillable:
         # Threads may share it, so it is replaced as a whole.
         self.filled = NEVER_FILLED._replace(html=b"".join(pieces), places=places)
 
-    def filled_but(self, filled: Filled, name: str, value: Html) -> bytes:
-        """The HTML as it was filled, with this value in a slot that it has once."""
+    def filled_but(self, filled: Filled, instead: Mapping[str, Html]) -> bytes:
+        """The HTML as it was filled, with these values in their slots."""
         html, places = filled.html, filled.places
-        at = 2 * self._names.index(name)
-        return b"".join((html[: places[at]], value.encode(), html[places[at + 1] :]))
+        parts: list[bytes] = []
+        read = 0
+        for number, name in enumerate(self._names):
+            if name in instead:
+                parts += [html[read : places[2 * number]], instead[name].encode()]
+                read = places[2 * number + 1]
+        return b"".join((*parts, html[read:]))
 
     def fill(self, state: object, right: tuple[float, float], values: Mapping[str, Html]) -> Filled:
         """The HTML with these values. They follow from `state`, and are right from a unix second until another."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from granian.rsgi import ProtocolClosed
 
 TIMEOUT = 10.0  # seconds that a client has to send a body
+MORE_FOR_PICTURES = 110.0  # seconds more: a phone may send 24 MB
 MOST = 64 * 1024 * 1024  # bytes of all
 MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answer before it has sent its form
 
@@ -34,10 +35,10 @@ class AwaitedBodies:
         self._arriving: set[_Arriving] = set()
         self._size = 0  # bytes of all
 
-    async def read(self, source: AsyncIterable[bytes], limit: int) -> Body:
-        """A request's body: its first `limit` bytes; the rest is read and dropped. It is late after TIMEOUT, or when it
-        is the largest one while all take more than MOST: an ordinary form is small."""
-        body = _Arriving(asyncio.timeout(TIMEOUT))
+    async def read(self, source: AsyncIterable[bytes], limit: int, more: float = 0.0) -> Body:
+        """A request's body: its first `limit` bytes; the rest is read and dropped. It is late after TIMEOUT and `more`
+        seconds, or when it is the largest one while all take more than MOST: an ordinary form is small."""
+        body = _Arriving(asyncio.timeout(TIMEOUT + more))
         try:
             async with body.deadline:
                 self._arriving.add(body)

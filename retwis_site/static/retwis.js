@@ -97,6 +97,77 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
   document.querySelector("[formaction$='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
+  // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
+  // form; its part with the pictures comes into this one.
+
+  /** The page behind an address, as a document; null without an answer. */
+  const pageAt = async (address, sent) => {
+    const answer = await fetch(address, sent).catch(() => null);
+    return answer && new DOMParser().parseFromString(await answer.text(), "text/html");
+  };
+  /** Put the fields for pictures in the place of the link to them. */
+  const openPictures = async (form) => {
+    const link = form.querySelector("a.attach");
+    if (!link) return;
+    const part = (await pageAt(link.href))?.querySelector(".composer .attach");
+    if (!part) return location.assign(link.href); // that page says what is wrong
+    form.enctype = "multipart/form-data";
+    link.replaceWith(part);
+    part.open = true;
+  };
+  const changePictures = async (form, button) => {
+    const before = form.querySelector(".attach");
+    before.setAttribute("aria-busy", "true");
+    const page = await pageAt(form.action, { method: "POST", body: new FormData(form, button) });
+    const after = page?.querySelector(".composer .attach");
+    before.removeAttribute("aria-busy");
+    if (!after) {
+      // Such as files that are too large: without them, the form can be sent.
+      before.querySelector("[type=file]").value = "";
+      const why = before.querySelector(":scope > .message") ?? document.createElement("p");
+      why.className = "message error";
+      why.setAttribute("role", "alert");
+      why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
+      return before.querySelector("summary").after(why);
+    }
+    before.replaceWith(after);
+    after.open = true;
+    const described = [...after.querySelectorAll("[name=alt]")];
+    (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+  };
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest("a.attach");
+    if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      const form = link.closest("form");
+      await openPictures(form);
+      form.querySelector(".attach [type=file]")?.focus();
+    }
+    const button = event.target.closest(".attach button");
+    if (!button) return;
+    event.preventDefault();
+    changePictures(button.form, button);
+  });
+  document.addEventListener("change", ({ target }) => {
+    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add);
+  });
+  const takePictures = async (event, data) => {
+    const form = event.target.closest(".composer:has(.attach)");
+    if (!form || !data?.types.includes("Files")) return;
+    event.preventDefault(); // else the browser would leave the page and show the file
+    const chosen = new DataTransfer();
+    for (const file of data.files) chosen.items.add(file);
+    if (!chosen.files.length) return; // still dragged
+    await openPictures(form);
+    const field = form.querySelector(".attach [type=file]");
+    if (!field) return;
+    field.files = chosen.files;
+    changePictures(form, form.elements.add);
+  };
+  document.addEventListener("paste", (event) => takePictures(event, event.clipboardData));
+  document.addEventListener("dragover", (event) => takePictures(event, event.dataTransfer));
+  document.addEventListener("drop", (event) => takePictures(event, event.dataTransfer));
+
   // ---- answering below a card of a list
 
   /** Open a composer below a card, or close it. Its text is kept. */

@@ -52,6 +52,11 @@ class Commands(ABC):
         return self.send("SET", key, value)
 
     @command
+    def set_bytes(self, key: str, value: bytes) -> None:
+        """Like `set`, for a string that is no text."""
+        return self.send("SET", key, value)
+
+    @command
     def set_ex(self, key: str, value: str, seconds: int) -> None:
         return self.send("SET", key, value, "EX", seconds)
 
@@ -169,6 +174,11 @@ class Commands(ABC):
     def zadd_nx(self, key: str, members: Mapping[str, float]) -> int:
         """The number of new members; existing members keep their score."""
         return self.send("ZADD", key, "NX", *_scored(members))
+
+    @command
+    def zadd_gt(self, key: str, member: str, score: float) -> int:
+        """1 when the member is new or its score has grown; 0 when the score is not above the present one."""
+        return self.send("ZADD", key, "GT", "CH", score, member)
 
     @command
     def zrem(self, key: str, member: str) -> int:

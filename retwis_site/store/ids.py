@@ -19,6 +19,9 @@ LONGEST_LOGGED = 40  # characters of a bad value
 _is_id = re.compile("[1-9][0-9]{0,15}").fullmatch
 _is_number = re.compile("0|[1-9][0-9]{0,15}").fullmatch
 
+DIGEST = 40  # hex digits of SHA-256, which the name of a picture has
+is_digest = re.compile(f"[0-9a-f]{{{DIGEST}}}").fullmatch
+
 logged: set[tuple[str, str]] = set()  # bad values that this process has logged, with their keys
 
 
@@ -81,6 +84,14 @@ def stored_id(key: str, text: str | None) -> int | None:
     if text is not None and number is None:
         note_bad(key, text)
     return number
+
+
+def stored_digest(key: str, text: str | None) -> str:
+    """The digest of a picture; empty without one."""
+    if text and not is_digest(text):
+        note_bad(key, text)
+        return ""
+    return text or ""
 
 
 def stored_time(key: str, text: str | None) -> int:

@@ -28,6 +28,7 @@ BY_POSTS, BY_TAGS = _("longer with each post"), _("longer with each tag")
 A_THOUSAND, TWO_THOUSAND = _("about 1000 entries at most"), _("about 2000 entries at most")
 BY_ACTS, BY_REPORTS = _("longer with each act of staff"), _("longer with each report")
 BY_WORK = _("as long as there is work to do")
+BY_PICTURES = _("longer with each picture")
 JOBS_ON_POST = "post:{member} fan:{member} del:{member} restore:{member} edit:{member} settle:{member} stone:{member}"
 LINE_OF_LOG = Field("act:<id>", says="a line of the log until it is there")
 
@@ -48,9 +49,15 @@ user = OfId(
         Field("prepared_password", says="`<password> <hash>`: counts for this `password`, which is of another form"),
         Field("old_password", says="until the first login: the hash of another Retwis"),
         Field("auth", says="the secret of the account"),
-        Field("session:<secret>", says="`<since (unix s)>:<generation>:<browser>:<system>` of each session"),
+        Field(
+            "session:<secret>",
+            says="`<since (unix s)>:<generation>:<browser>:<system>` of each session; behind it `/<way>`, when it was "
+                 "not opened by a password alone",
+        ),
         Field("used:<secret>", says="the hour of its last use, unix s"),
-        Field("generation", says="sessions of another one have ended"),
+        Field("token:<digest>", says="`<since (unix s)>:<generation>:<app>:<scopes>` of each token of an app"),
+        Field("token_used:<digest>", says="the hour of its last use, unix s"),
+        Field("generation", says="sessions and tokens of another one have ended"),
         Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
             "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
@@ -58,6 +65,18 @@ user = OfId(
         ),
         Field("name", says="display name", shown=EVERYONE),
         Field("bio", shown=EVERYONE),
+        Field(
+            "colour", COLOUR, "of the picture, such as `red`; without it, it follows from the uid", EVERYONE,
+            line="colour user colour",
+        ),
+        Field(
+            "picture", PICTURE, "the digest of the profile picture; without it, the picture is of initials", EVERYONE,
+            line="profile_picture user picture",
+        ),
+        Field(
+            "header", PICTURE, "the digest of the wide picture above the profile", EVERYONE,
+            line="profile_header user header",
+        ),
         Field(
             "facts", TEXT, "of the profile: JSON, a list of pairs of a label and a text or link", EVERYONE,
             line="facts user facts",
@@ -89,9 +108,55 @@ user = OfId(
     jobs="user:{owner} auth:{owner} name:{owner} role:{owner} sanction:{owner} appeal:{owner} answer:{owner} "
          "links:{owner}",
 )
+credentials = OfId(
+    "credentials:<uid>",
+    Hash((
+        Field("totp", says="of an authenticator app: `<since (unix s)>:<secret>`"),
+        Field("passkey:<id>", says="of each passkey, JSON: `name`, `key` (the public one), `since` (unix s)"),
+    )),
+    "what this user has beside the password. A login by password needs one of them, too, while there are any",
+    _("longer with each passkey"), truth=True, goes=True, of_unknown="second factors of unknown users",
+)
+factor_uses = OfId(
+    "factor_uses:<uid>", ZSet(TEXT, OTHER),
+    "digests of these, score = the last time step of 30 seconds of which a code was used, or the counter of a passkey. "
+    "It only grows, so no code serves twice", _("longer with each passkey"), truth=True, goes=True,
+)
+challenge = OfText(
+    "challenge:<digest>", String(USER), "a challenge to a passkey that was answered: it serves once. EX five minutes",
+    FIXED, lives=5 * MINUTE,
+)
 auths = One(
     "auths", Map(ANY, USER), "secret of an account or a session -> uid; may hold stale entries, never trusted alone",
     BY_LOGINS, official=True,
+)
+app = OfText(
+    "app:<client_id>",
+    Hash((
+        Field("name", shown=COMMANDS),
+        Field("website", shown=COMMANDS),
+        Field("redirect_uris", says="a line each", shown=COMMANDS),
+        Field("scopes", says="what it may ask for, with spaces between", shown=COMMANDS),
+        Field("secret", says="its digest"),
+        Field("since", OWN_TIME, "unix s", COMMANDS),
+        Field("generation", says="its own tokens, for no user, of another one have ended"),
+    )),
+    "an app that speaks the API of Mastodon; until 400 days after its last use, a day after an unused one came",
+    FIXED, truth=True, lives=400 * DAY, each=_("One key for each app; it expires"), shown=COMMANDS,
+)
+code = OfText(
+    "code:<digest>", String(),
+    "a code with which an app fetches its token, as JSON: `uid`, `generation`, `app`, `scopes`, `redirect_uri`, "
+    "`challenge`, EX ten minutes", FIXED, lives=10 * MINUTE,
+)
+spent_code = OfText(
+    "spent_code:<digest>", String(), "the token that a code has given: `<uid>:<digest>`, EX ten minutes", FIXED,
+    lives=10 * MINUTE,
+)
+calls = OfTwo(
+    "calls:<digest>:<window>", String(NUMBER),
+    "how often a token of an app was used in a window of five minutes, EX ten minutes", FIXED,
+    lives=10 * MINUTE, about=SITE,
 )
 users_by_time = One(
     "users_by_time", ZSet(TEXT, SECONDS), "username as typed, score = registration (unix s)", BY_USERS,
@@ -132,6 +197,8 @@ post = OfId(
         Field("repost_of", POST, "this id is a repost and has no body", EVERYONE),
         Field("mentions", USERS, "uids", EVERYONE),
         Field("edited", TIME, "unix s of the last change", EVERYONE),
+        Field("language", says="a code, such as `de`, where the author's app said it", shown=EVERYONE),
+        Field("media", says="its pictures as JSON: digest, width, height and description of each", shown=EVERYONE),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),
         Field("reposts", NUMBER, "of `reposted_by:`", EVERYONE),
         Field("replies", NUMBER, "of `replies_to:`", EVERYONE),
@@ -154,6 +221,53 @@ edits = OfId(
 idem = OfTwo(
     "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED,
     lives=DAY,
+)
+
+# ---- pictures: `<digest>` is the SHA-256 of its files, the first 40 hex digits
+
+media = OfText(
+    "media:<digest>", String(),
+    "a picture, a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: the same one smaller",
+    _("stays as it is"), truth=True, each=_("Some keys for each picture"),
+)
+media_info = OfText(
+    "media_info:<digest>",
+    Hash((
+        Field("width", NUMBER, "pixels", COMMANDS),
+        Field("height", NUMBER, "pixels", COMMANDS),
+        Field("bytes", NUMBER, "of all its files", COMMANDS),
+        Field("sizes", says="what the names of its files add to the digest, with spaces between", shown=COMMANDS),
+        Field("owner", USER, "who has uploaded it first", COMMANDS),
+        Field("since", TIME, "unix s", COMMANDS),
+        Field("look", says="a hash that pictures share which look nearly the same"),
+        Field("blurhash", says="its colours, for an app that waits for it"),
+        Field("going", TIME, "a worker is removing it, unix s: nobody may use it any more", COMMANDS),
+    )),
+    "what is known of a picture", FIXED, truth=True, each=_("One key for each picture"),
+)
+media_users = OfText(
+    "media_users:<digest>", ZSet(TEXT, SECONDS),
+    "what shows a picture, score = since when (unix s): `<kind>:<uid>:<id>`, such as `post:<uid>:<pid>` of a post by "
+    "this user, `picture:<uid>:<since>` and `header:<uid>:<since>` of a profile, or `upload:<uid>:0` for a day. "
+    "Without any, a worker removes the picture",
+    _("longer with each post that shows the picture"), truth=True, each=_("One key for each picture"),
+)
+media_of = OfId(
+    "media_of:<uid>", ZSet(TEXT, OTHER), "the digests of the pictures that this user has uploaded, score = bytes",
+    BY_PICTURES, truth=True, of_unknown="pictures of unknown users", jobs="picture:{member}",
+)
+media_draft = OfTwo(
+    "media_draft:<uid>:<digest>", String(),
+    "what an app has said of a picture before its post: `<focus> <description>`, EX one day", FIXED, lives=DAY,
+)
+media_sizes = One(
+    "media_sizes", ZSet(TEXT, OTHER), "the digests of all pictures, score = bytes", BY_PICTURES,
+    jobs="picture:{member}",
+)
+
+blocked_media = One(
+    "blocked_media", Map(TEXT, TEXT), "pictures that nobody may upload again: digest -> `look`", BY_ACTS, truth=True,
+    line="blocked_picture digest look",
 )
 
 # ---- timelines
@@ -329,6 +443,7 @@ site = One(
         Field("announcement", shown=EVERYONE),
         Field("registration", says="`open`, `approval`, `invite` or `closed`", shown=EVERYONE),
         Field("invites", says="open invitations that a member may have", shown=COMMANDS),
+        Field("second_factor", says="`staff`: its pages need one", shown=COMMANDS),
         LINE_OF_LOG,
     )),
     "the site's own words; an absent or empty field has its default", BY_TEXT, truth=True, shown=EVERYONE,
@@ -365,6 +480,7 @@ report = OfId(
         Field("rule", says="its text"),
         Field("note"),
         Field("body", says="the text of the post as it was"),
+        Field("media", says="its pictures, which stay until the report is decided"),
         Field("decision", says="a line of the log"),
     )),
     "what a user has told staff", BY_TEXT, each=_("One key for each report"), truth=True,

@@ -74,6 +74,12 @@ class Score:
     what: What = What.TEXT
 
 
+# The grounds of a picture of initials, as the stylesheet has them: `.g0` is the first.
+COLOURS = (
+    *("red", "brown", "gold", "olive", "green", "teal"),
+    *("cyan", "blue", "indigo", "violet", "magenta", "pink"),
+)
+
 ANY, TEXT, NUMBER, ID, VERSION = Value(), Value("text"), Value("number"), Value("id"), Value("version")
 USER, POST, TIME = Value("id", What.USER), Value("id", What.POST), Value("number", What.TIME)
 USERS, POSTS, OWN_TIME = Value("", What.USER), Value("", What.POST), Value("", What.TIME)  # a feature checks them
@@ -81,6 +87,7 @@ THREAD = Value("id", What.POST, outlasts=True)  # by its first post: a thread st
 ENTRY = Value("entry", What.POST)  # an id, or a mark of a cached list
 DELETION = Value("deletion", What.TIME)  # a time, or one with `:staff` behind it
 JOB = Value("text", of_job=True)
+COLOUR, PICTURE = Value("colour"), Value("digest")  # PICTURE: empty when staff has removed it
 SECONDS, UNTIL = Score("seconds", What.TIME), Score("", What.TIME)  # unix seconds; UNTIL may be +inf
 ITSELF, REPOST, OTHER = Score("member"), Score("", What.POST), Score()
 

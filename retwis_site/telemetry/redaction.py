@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from retwis_site.store.commands import FACTS, Names
 from retwis_site.store.connection.recorder import KEY_IS_SECOND, KEYLESS, Command
 from retwis_site.store.ids import parse_id
-from retwis_site.store.keys import idem, inspected, lease, reset, staff, throttle
+from retwis_site.store.keys import calls, challenge, code, idem, inspected, lease, reset, spent_code, staff, throttle
 from retwis_site.store.kinds import COMMANDS, Kind, kind_of, unprefixed
 
 HIDDEN = "•••"
@@ -28,8 +28,8 @@ _HARMLESS = re.compile(
 
 
 def shown_key(key: str) -> str:
-    """The key, with what is secret in it hidden: the token of a form, the hash of a link, the name of a job, and the
-    address of a client."""
+    """The key, with what is secret in it hidden: the token of a form, the hash of a link, code or token, the name of a
+    job, and the address of a client."""
     kind = kind_of(key)
     if kind is None:
         return HIDDEN
@@ -37,7 +37,7 @@ def shown_key(key: str) -> str:
     begin = key.removesuffix(end)
     if kind in {lease, idem}:
         return f"{begin}{shown_job(end)}"
-    if kind in {reset, inspected}:
+    if kind in {reset, challenge, inspected, code, spent_code, calls}:
         return f"{begin}{HIDDEN}"
     if kind is throttle:
         limit, _, who = end.partition(":")

@@ -209,7 +209,7 @@ def bob_reports_and_carol_decides(his, staff, dora, bob, picture):
     picture(staff, "16-queue")
     reported.get_by_role("link", name=f"A post by @{dora}").click()
     staff.get_by_role("checkbox", name="Delete the post").check()
-    staff.get_by_label("What happens to the person?").select_option("Freeze: they read, and write nothing")
+    staff.get_by_label("What happens to the person?").select_option("Freeze: they can only read")
     staff.get_by_label("Duration").select_option("a week")
     staff.get_by_label("Reason").fill(WHY)
     staff.get_by_label("Message to those who reported it").fill(THANKS)

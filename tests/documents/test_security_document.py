@@ -152,9 +152,9 @@ def test_every_address_says_who_may_use_it():
     while patterns:
         pattern = patterns.pop()
         patterns += getattr(pattern, "url_patterns", [])
-        names += [pattern.name] if hasattr(pattern, "name") else []
+        names += [pattern.name] if getattr(pattern, "name", None) else []
     documented = re.findall(r"`(\w+)`", " ".join(what for [what] in table_of("Who may do what").values()))
-    assert sorted(documented) == sorted(names)
+    assert sorted(documented) == sorted(set(names))  # an address may stand there with and without its last slash
 
 
 def test_what_may_be_typed_is_what_the_code_takes():

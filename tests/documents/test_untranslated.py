@@ -164,6 +164,11 @@ def addresses():
     """Every address of the site, for user `2` and one of the posts of `2`."""
     arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
     arguments |= {"name": "keys-and-hashes", "key": "user:2"}  # a chapter, a key
+    arguments |= {
+        "rest": "v1/instance",
+        "file": "0" * 40,
+        "number": 1,
+    }  # what apps ask, a picture
 
     def within(patterns):
         for pattern in patterns:

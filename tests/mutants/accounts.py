@@ -54,6 +54,31 @@ MUTANTS = [
         (f"{INTERLEAVINGS}::test_after_logouts_and_a_password_change_one_secret_signs_in",),
     ),
     Mutant(
+        "code of an app: the last one is read, and then replaced",
+        "accounts/second_factor/repository.py",
+        "        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), _use(totp), step))\n",
+        """        if step is None or (self._store.zscore(keys.factor_uses(uid), _use(totp)) or 0) >= step:
+            return False
+        self._store.zadd(keys.factor_uses(uid), {_use(totp): step})
+        return True
+""",
+        ("tests/protocols/test_interleaved_factors.py::test_nothing_serves_twice",),
+    ),
+    Mutant(
+        f"app: {EARLY}",
+        "accounts/second_factor/repository.py",
+        """        [(name, value)] = field.items()
+        if not self._store.hsetnx(keys.credentials(uid), name, value):
+            raise AlreadyThere
+        self._is_kept(uid)
+""",
+        """        [(name, value)] = field.items()
+        if self._is_kept(uid) and not self._store.hsetnx(keys.credentials(uid), name, value):
+            raise AlreadyThere
+""",
+        (f"{DELETED}[she adds an app]",),
+    ),
+    Mutant(
         f"old password: {EARLY}",
         "accounts/signing_in/sessions/repository.py",
         """        pipe.hsetnx(keys.user(uid), "password", password)

@@ -5,12 +5,15 @@ import io
 import itertools
 import json
 
+import pyotp
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.second_factor.repository import Passkey, SecondFactors, Totp
+from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
@@ -233,6 +236,8 @@ def restore(store):
     restoring.write([OldPost(900, 5, "sooner"), OldPost(901, 6, "later")])
 
 
+APP = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
 # What carol does, and what is done to her.
 CHANGES = {
     "her registration is finished": lambda s: carry_out(s, "user:3"),
@@ -244,6 +249,11 @@ CHANGES = {
     "she chooses a language": lambda s: Users(s).choose_language(CAROL, "de"),
     "she appeals": lambda s: Sanctions(s).appeal(CAROL, "It was not me."),
     "she reports someone": lambda s: Reports(s).make(CAROL, NewReport(BOB, None, "spam")),
+    "she adds an app": lambda s: SecondFactors(s).add_totp(CAROL, APP, pyotp.TOTP(APP).now()),
+    "she adds a passkey": lambda s: SecondFactors(s).add_passkey(CAROL, Passkey("a1", "Phone", "b2", 1), 7),
+    "she shows a code": lambda s: SecondFactors(s).take_code(CAROL, Totp(APP, 1), pyotp.TOTP(APP).now()),
+    "she shows a passkey": lambda s: SecondFactors(s).take_passkey(CAROL, Passkey("a1", "Phone", "b2", 1), "0a", 7),
+    "she loses her second factor": lambda s: remove_factors(s, CAROL),
     "she posts": lambda s: Posts(s).publish(CAROL, NewPost("for @alice #tag", reply_to=1), "t"),
     "she edits": lambda s: Posts(s).edit(CAROL, 2, "for @alice #tag"),
     "she reposts": lambda s: Reposts(s).repost(CAROL, 1, BOB),
@@ -293,6 +303,7 @@ def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(store, raw,
 def assert_nothing_is_left(raw, where):
     left = {field for field in raw.hgetall("user:3") if not field.startswith(("answer:", "session:"))}
     assert left == {"username", "deleted"}, where
+    assert not raw.exists(f"credentials:{CAROL}"), where
     for account_set in account_sets():
         assert not raw.exists(account_set.key(CAROL)), (where, account_set.key(CAROL))
     assert raw.zscore("users_by_time", "carol") is None, where

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
+from accounts.community import profile_pictures as profiles
 from accounts.community.answers import Answers
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
@@ -20,6 +21,9 @@ from accounts.facts.facts import Fact, Facts
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
+from accounts.media.decoding import Shape
+from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
@@ -31,6 +35,7 @@ from retwis_site.jobs import lease
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.people import give_old_password
+from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.conversations import make_thread
 from tests.support.protocols.relations import CASES
 from tests.support.protocols.reports import make_admin, report
@@ -42,7 +47,8 @@ from tests.support.stores.seam import before_round_trip, killed_before_round_tri
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NewPost
+from timeline.posts.entities import Media, NewPost, Picture
+from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import Posts, delete_by_staff
 
@@ -161,6 +167,21 @@ def _tomorrow():
     return int(time.time()) + 24 * 3600
 
 
+def picture_deleted(store, raw):
+    red = decoded_picture()
+    Pictures(store).add(CAROL, red)
+    new = NewPost("Look", media=Media((Picture(red.digest),)))
+    pid = Posts(store).publish(CAROL, new, "picture").pid
+    return lambda: remove_by_staff(store, pid, red.digest, BOB, WHY, blocks=True)
+
+
+def profile_picture_removed(store, raw):
+    red = decoded_once(picture_file(), Shape.PROFILE)
+    Pictures(store).add(CAROL, red)
+    ProfilePictures(store).choose(CAROL, Kind.PICTURE, red.digest)
+    return lambda: profiles.remove_by_staff(store, CAROL, Kind.PICTURE, red.digest, BOB, WHY, blocks=False)
+
+
 WRITES = {
     "a post": lambda s, raw: lambda: Posts(s).publish(CAROL, NewPost("Hello @bob"), "t"),
     "a post for many": for_many(lambda s: Posts(s).publish(CAROL, NewPost("Hello"), "t")),
@@ -191,6 +212,8 @@ WRITES = {
     "a role": lambda s, raw: lambda: Roles(s).give(ALICE, Role.MODERATOR),
     "the end of a role": demoted,
     "the site's words": lambda s, raw: lambda: SiteWords(s).change({"name": "Ours", "tagline": ""}),
+    "a picture that staff deletes": picture_deleted,
+    "a profile's picture that staff removes": profile_picture_removed,
     "a report": lambda s, raw: lambda: Reports(s).make(ALICE, NewReport(BOB, 1, "spam", body="post 1")),
     "a decision about a report": decided,
 }
@@ -219,7 +242,7 @@ def begun(store, raw, monkeypatch):
 
 def waiting(raw):
     """The jobs that are not for a later day."""
-    return [job for job in noted(raw) if not job.startswith("removal:")]
+    return [job for job in noted(raw) if not job.startswith(("removal:", "picture:"))]
 
 
 def finish_all(store, raw):

@@ -20,7 +20,9 @@ from tests.support.texts.unseen import TEXTS, UNSEEN
 
 # ---- The fields of all forms: what nobody can see is answered as an empty text is.
 
-NO_TEXTS = {"AnswerForm.username", "RecoverForm.code"}  # only what is stored already is accepted
+# Only what is stored already is accepted, or what a device has made.
+NO_TEXTS = {"AnswerForm.username", "RecoverForm.code", "PictureRemovalForm.digest", "NewAppForm.code"}
+NO_TEXTS |= {"FactorForm.code", "FactorForm.passkey", "NewPasskeyForm.passkey"}
 
 
 def _loaded(patterns):
@@ -87,6 +89,7 @@ PLACES = [
     ("ReasonForm.reason", "carol", PERSON, {"act": "link"}),
     ("SanctionForm.reason", "carol", PERSON, {"act": "sanction", "action": "frozen", "days": "1"}),
     ("DeletionForm.reason", "carol", "/moderation/people/Alice/", {"act": "delete", "post": ["1"]}),
+    ("PictureRemovalForm.reason", "carol", PERSON, {"act": "remove_picture", "digest": "0" * 40}),
     ("NoteForm.note", "carol", PERSON, {"act": "note"}),
     ("DecisionForm.reason", "carol", REPORTED, {"action": "frozen", "days": "7"}),
     (
@@ -105,6 +108,7 @@ def rid(store, raw, alice, bob, carol):
     publish(raw, store, alice, "One")
     make_admin(store, CAROL)
     Sanctions(store).impose(BOB, State.HIDDEN, "Ads")
+    raw.hset("user:2", "picture", "0" * 40)
     raw.hset("site", mapping={"registration": "approval", "name": "Ravens"})
     Memory.clear_all()
     return report(store, ALICE, BOB).rid

@@ -8,6 +8,7 @@ import pytest
 
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.apps import App
 from tests.support.stored_posts import like, write_recent
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
@@ -58,6 +59,26 @@ PROPOSED = {
     "people to follow": ("/explore/", 'class="name" href="/@bob/"'),
     "the posts of the day": ("/explore/", WRITTEN),
     "the tags of the week": ("/explore/", 'href="/tags/otter/"'),  # without him, too few people use it
+}
+
+# The same lists as apps read them.
+IN_APPS = {
+    "his profile": ("/api/v1/accounts/2/statuses?exclude_replies=true", WRITTEN),
+    "his posts and replies": ("/api/v1/accounts/2/statuses", WRITTEN),
+    "a post of his": ("/api/v1/statuses/2", WRITTEN),
+    "home, or the welcome page": ("/api/v1/timelines/home", WRITTEN),
+    "everyone": ("/api/v1/timelines/public", WRITTEN),
+    "a tag": ("/api/v1/timelines/tag/walrus", WRITTEN),
+    "the search": ("/api/v2/search?q=walrus", WRITTEN),
+    "a repost and a quote": ("/api/v1/accounts/3/statuses", WRITTEN),
+    "a thread": ("/api/v1/statuses/1/context", "bob answers"),
+    "likes": ("/api/v1/favourites", WRITTEN),
+    "bookmarks": ("/api/v1/bookmarks", WRITTEN),
+    "notifications": ("/api/v1/notifications", "bob calls"),
+    "followers": ("/api/v1/accounts/3/followers", '"acct":"bob"'),
+    "following": ("/api/v1/accounts/3/following", '"acct":"bob"'),
+    "who likes a post": ("/api/v1/statuses/1/favourited_by", '"acct":"bob"'),
+    "who reposts a post": ("/api/v1/statuses/1/reblogged_by", '"acct":"bob"'),
 }
 
 FOR_ALL = {**OWN, **POSTS, **PEOPLE, **PROPOSED}
@@ -147,6 +168,7 @@ def test_what_a_user_sees(site, browser, alice, case):
     happens(site)
     Memory.clear_all()
     assert seen(client, LISTS) == expected
+    assert seen(App(alice).client, IN_APPS) == expected & {*IN_APPS}
 
 
 @pytest.mark.parametrize("case", OF_VISITORS)
@@ -155,6 +177,8 @@ def test_what_a_visitor_sees(site, browser, case):
     happens(site)
     Memory.clear_all()
     assert seen(browser(), LISTS) == OF_VISITORS[case]
+    in_apps = {*IN_APPS} - {"home, or the welcome page"}  # apps have no welcome page
+    assert seen(App().client, IN_APPS) == OF_VISITORS[case] & in_apps
 
 
 @pytest.mark.parametrize("case", ["he is hidden", "he is suspended", "she mutes him", "he blocks her"])

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
-from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, TIME, TIME_OR_NULL, seconds
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, TEXT, TIME, TIME_OR_NULL, seconds
 from retwis_site.maintenance.site_files import FORMAT as SITE_FORMAT
 from retwis_site.maintenance.site_files import NEWER, BadFile, check_fields, parsed, raw_lines
 from retwis_site.rendering.dates import iso
@@ -26,7 +26,7 @@ from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
-from timeline.posts.site_lines import TEXTS
+from timeline.posts.site_lines import LANGUAGE, TEXTS
 from timeline.relations.relation import Relation, Scores
 
 # ---- Written
@@ -76,10 +76,22 @@ def _encoded(lines: Iterable[Line]) -> bytes:
 AT_ONCE = 500  # posts of a chunk
 
 FIELDS = {
-    "account": {"username": NAME, "name": TEXT, "bio": TEXT, "language": TEXT},
+    "account": {
+        "username": NAME,
+        **dict.fromkeys(("name", "bio", "language"), TEXT),
+        **dict.fromkeys(("colour", "picture", "header"), OPTIONAL_TEXT),
+    },
     "following": {"username": NAME},
     "follower": {},
-    "post": {"id": ID, "time": TIME, "text": TEXT, "reply_to": OPTIONAL_ID, "quote": OPTIONAL_ID, "texts": TEXTS},
+    "post": {
+        "id": ID,
+        "time": TIME,
+        "text": TEXT,
+        "language": LANGUAGE,
+        "reply_to": OPTIONAL_ID,
+        "quote": OPTIONAL_ID,
+        "texts": TEXTS,
+    },
     "pin": {"id": ID},
 }
 UNSEEN = "posts with a text that nobody can see"
@@ -114,7 +126,7 @@ class Download:
         line = parsed(0, self.file.readline())
         texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
         reply_to, quote = _named(line, "reply_to"), _named(line, "quote")
-        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts)
+        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts, line.get("language", ""))
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""

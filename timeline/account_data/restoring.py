@@ -68,6 +68,7 @@ class OldPost(NamedTuple):
     reply_to: Named | None = None
     quote: Named | None = None
     texts: tuple[Version, ...] = ()  # of an edited post; the newest last
+    language: str = ""  # a code
 
 
 class Target(NamedTuple):
@@ -391,6 +392,8 @@ class Restoring:
             fields = {"user_id": str(self._uid), "time": str(post.time), "body": post.body}
             if post.texts:
                 fields["edited"] = str(post.texts[-1].since)
+            if post.language:
+                fields["language"] = post.language
             pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
         pipe.execute()
 

@@ -7,7 +7,7 @@ from django.urls import path, reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import login_required
+from accounts.signing_in.guards import gives_file, sudo_required
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.rendering.pages import origin_of
@@ -17,8 +17,9 @@ from timeline.account_data.download import CONTENT_TYPE, export, file_name
 from timeline.account_data.feature import DOWNLOADS
 
 
+@gives_file
 @require_safe
-@login_required
+@sudo_required
 def download(request: RetwisRequest, me: User) -> FileResponse:
     """All data of the viewer, as a file. The file is complete before it is sent, so a store failure gives an error
     page. HEAD only gives the headers."""

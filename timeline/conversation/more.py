@@ -11,7 +11,7 @@ from accounts.signing_in.guards import match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import person, titled
+from accounts.users.html import heading, titled
 from retwis_site.features import features
 from retwis_site.rendering.fragments import NOTHING, Html, joined
 from retwis_site.rendering.pages import origin_of
@@ -122,7 +122,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     return MORE_PERSON.response(
         request,
         by,
-        **person(them, by.language),
+        **heading(them, by.language),
         **titled(them),
         viewer=viewer,
         staff_menu=_staff_menu(request, by, them, None),

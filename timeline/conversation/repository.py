@@ -2,19 +2,28 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
-from retwis_site.store.reading import rest, trip
+from retwis_site.store.reading import Handle, Reading, begun, rest, trip
 from retwis_site.store.replies import Result
-from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, read_rows
+from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
-from timeline.posts.reading.one_post import OnePost, PostOrPlace
-from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader, ask_latest_acted
+from timeline.posts.reading.one_post import OnePost, PostOrPlace, read_by_id
+from timeline.posts.reading.post_reader import (
+    NOTHING_READ_MUTES_ASIDE,
+    AskAboutAuthors,
+    LatestActed,
+    PostReader,
+    ask_latest_acted,
+    nothing_more,
+)
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
@@ -127,6 +136,13 @@ FOLLOWS_NOBODY = Result(lambda: LatestFollowed(frozenset(), are_all=True))
 NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
 
 
+class Around(NamedTuple):
+    """The posts around a post."""
+
+    above: list[Post]  # the first of the thread first
+    below: list[Post]  # each after the one that it replies to
+
+
 class Threads:
     """All threads."""
 
@@ -186,6 +202,63 @@ class Threads:
             raise post_deleted(pid, found.deleted_by)
         return page
 
+    def one(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Post:
+        """A post by its id alone; the id of a repost gives what it reposts, as a list has it. `about_authors`:
+        as for `PostReader`. Two round trips; one for a post that is cached, one more while its author is not.
+        Raises NoSuchPost, PostDeleted, NotShown."""
+
+        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed]]:
+            acted = ask_latest_acted(pipe, me)
+            author, post = yield from read_by_id(pipe, me, pid)
+            return author, post.value, acted.value
+
+        author, found, latest = viewer.ask(reading)
+        posts, _ = self._reader(viewer, author, pid, latest, about_authors).read([pid])
+        if not posts:
+            raise NoSuchPost(pid)
+        return posts[0] if posts[0].pid != pid else found.by(author)._replace(context=posts[0].context)
+
+    def some(self, viewer: Viewer, pids: Sequence[int], about_authors: AskAboutAuthors) -> list[Post]:
+        """Those of these posts that the viewer sees, also of people whom the viewer mutes. One round trip, and those of
+        `PostReader.read`."""
+        viewer.ask(lambda pipe, me: trip())
+        acted = NOTHING_READ_MUTES_ASIDE
+        reader = PostReader(
+            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
+        )
+        return reader.read(pids)[0]
+
+    def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Around:
+        """What a post replies to, and the replies to it and to these, as far as the page of the post has them. Round
+        trips and errors as for `one`, and one more for replies to a post that is a reply itself."""
+
+        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed, list[int]]]:
+            acted = ask_latest_acted(pipe, me)
+            replies = pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE)
+            in_thread = pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD)
+            author, post = yield from read_by_id(pipe, me, pid)
+            listed = [(keys.replies_to(pid), replies.value), (keys.thread(pid), in_thread.value)]
+            return author, post.value, acted.value, [one for key, some in listed for one in stored_ids(key, some)]
+
+        author, found, latest, below = viewer.ask(reading)
+        if below and found.links.root not in (None, pid):
+            below += self._in_thread(found.links.root or pid, pid)
+        above = [higher for higher in _above(found.links) if higher != pid]
+        reader = self._reader(viewer, author, pid, latest, about_authors)
+        posts = self._read(reader, dict.fromkeys([*above, pid, *below]))
+        higher = [posts[one] for one in reversed(above) if one in posts]
+        return Around([post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values()))
+
+    def _reader(
+        self, viewer: Viewer, author: User, pid: int, latest: LatestActed, about_authors: AskAboutAuthors
+    ) -> PostReader:
+        """Of the page of a post."""
+        acted = latest.asking_for(pid)
+        return PostReader(
+            *(self._store, viewer.user, (), [author], acted, viewer.just_changed, author.uid),
+            about_authors=about_authors,
+        )
+
     def _reposted(self, viewer: Viewer, repost: int) -> ThreadPage:
         """Round trips as for `PostReader.read`. Raises NoSuchPost when the viewer does not see the post."""
         acted, fresh = NOTHING_READ_MUTES_ASIDE, viewer.just_changed
@@ -205,6 +278,24 @@ class Threads:
         found = rest(pipe, reader.reading(pipe, [*pids]))
         all_of_them: list[InThread] = [*found.unavailable(), *found.posts]
         return {post.pid: post for post in all_of_them}
+
+
+def _in_order(top: int, replies: Iterable[InThread]) -> list[Post]:
+    """The posts below `top` that the viewer sees: each reply before the next one to the same post, and what replies to
+    it in between."""
+    below: dict[int, list[InThread]] = {}
+    for reply in replies:
+        if reply.links.reply_to is not None and reply.pid != top:
+            below.setdefault(reply.links.reply_to, []).append(reply)
+    shown = _without_empty_ends(top, below)
+    found: list[Post] = []
+    waiting = sorted(shown.get(top, ()), key=lambda reply: -reply.pid)
+    while waiting:
+        reply = waiting.pop()
+        if isinstance(reply, Post):
+            found.append(reply)
+        waiting += sorted(shown.get(reply.pid, ()), key=lambda reply: -reply.pid)
+    return found
 
 
 def _as_it_is_now(shown: InThread | None, found: Record | Unavailable, author: User) -> InThread:
@@ -320,10 +411,31 @@ class ActedBy:
             username,
             lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
         )
-        shown = stored_rows(key, found[:PEOPLE_A_PAGE])
+        return self._page(viewer, author, pid, found, PEOPLE_A_PAGE)
+
+    def part(self, viewer: Viewer, pid: int, before: Cursor | None, size: int) -> ActedByPage:
+        """As `page`, of a post by its id alone, and `size` people. Round trips and errors as for `page` and
+        `read_by_id`."""
+        assert self._relation.mirror is not None
+        key = self._relation.mirror(pid)
+
+        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[Post, Scored]]:
+            rows = begun(read_rows(pipe, key, before, size + 1, Result(lambda: None)))
+            author, post = yield from read_by_id(pipe, me, pid)
+            found = post.value.by(author)
+            _, listed = yield from rows
+            return found, listed
+
+        post, found = viewer.ask(reading)
+        return self._page(viewer, post.author, pid, found, size)
+
+    def _page(self, viewer: Viewer, author: User, pid: int, found: Scored, size: int) -> ActedByPage:
+        """`found`: one row more than the page has."""
+        assert self._relation.mirror is not None
+        shown = stored_rows(self._relation.mirror(pid), found[:size])
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         older = None
-        if shown and len(found) > PEOPLE_A_PAGE:
+        if shown and len(found) > size:
             uid, score = shown[-1]
             older = str(Cursor(score, str(uid)))
         return ActedByPage(author, pid, [*people.values()], older)
@@ -341,6 +453,16 @@ class SavedPage:
 
     posts: list[Post]
     older: Cursor | None  # None on the last page
+    newest: Cursor | None  # None without posts
+
+
+class SavedPart(NamedTuple):
+    """Which part of such a list an answer has, as `Part`."""
+
+    below: Cursor | None = None
+    above: Cursor | None = None
+    upwards: bool = False
+    size: int = POSTS_A_PAGE
 
 
 class SavedPosts:
@@ -353,12 +475,41 @@ class SavedPosts:
     def page(self, viewer: Viewer, before: Cursor | None) -> SavedPage:
         """The posts, the last one first. Two round trips with cached uids, three for a later page; one more where many
         are deleted or hidden, and those of `PostReader.read`. Raises NotSignedIn."""
+        return self.part(viewer, SavedPart(before), nothing_more)
+
+    def part(self, viewer: Viewer, part: SavedPart, about_authors: AskAboutAuthors) -> SavedPage:
+        """A part of these posts. `about_authors`: as for `PostReader`. Round trips and errors as for `page`;
+        three for a part above a cursor."""
         key = self._key
         me, (acted, scored) = viewer.ask_as_user(
-            lambda pipe, me: read_rows(pipe, key(me), before, MOST, ask_latest_acted(pipe, me))
+            lambda pipe, me: _read_saved(pipe, key(me), part, ask_latest_acted(pipe, me))
         )
         scores = dict(stored_rows(key(me.uid), scored))
-        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed)
-        filled = fill([*scores], POSTS_A_PAGE, reader.read)
-        older = filled.older
-        return SavedPage(filled.posts, None if older is None else Cursor(scores[older], str(older)))
+        reader = PostReader(self._store, me, acted=acted, fresh=viewer.just_changed, about_authors=about_authors)
+        filled = fill([*scores], part.size, reader.read)
+        posts, older = filled.posts, filled.older
+        if part.upwards:
+            posts = posts[::-1]
+            older = posts[-1].pid if posts else None
+        newest = posts[0].pid if posts else None
+        last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (older, newest))
+        return SavedPage(posts, last, first)
+
+
+def _read_saved(
+    pipe: Pipe, key: str, part: SavedPart, beside: Handle[LatestActed]
+) -> Reading[tuple[LatestActed, Scored]]:
+    """The rows of a part, in the order in which they are looked at, and what else the first round trip asks."""
+    above = part.above
+    if above is None:
+        return (yield from read_rows(pipe, key, part.below, MOST, beside))
+    asked = ask_start_rank(pipe, key, above)
+    below = Result(int) if part.below is None else ask_start_rank(pipe, key, part.below)
+    other, end, start = yield from trip(beside, asked, below)
+    if part.upwards:
+        start = max(start, end - MOST)
+    if start >= end:
+        return other, []
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + MOST) - 1))
+    kept = [row for row in rows if row[0] != above.member]
+    return other, kept[::-1] if part.upwards else kept

@@ -10,10 +10,10 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
-from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import at, person
+from accounts.users.html import at, heading
 from retwis_site.rendering import just_changed
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
@@ -26,9 +26,10 @@ from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, 
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import DeletedBy, NoSuchPost, Post, Unavailable
+from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
+from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
 from timeline.relations.html import follow_button
@@ -213,7 +214,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     post = found.post if isinstance(found.post, Post) else None
     highest = found.above[0] if found.above else None
     higher = highest if isinstance(highest, Post) and found.begins_higher else None
-    text = post.body if post else ""
+    text = words_of(post) if post else ""
     return THREAD.response(
         request,
         by,
@@ -225,7 +226,9 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         author=_author(found, by) if post else NOTHING,
         title_text=beginning_of(text, IN_TITLE),
         origin=origin_of(request),
+        image=image_to_share(origin_of(request), found.author),
         description=shortened(text, IN_DESCRIPTION),
+        **preview_of(post.media if post else NO_MEDIA),
         iso=iso(post.time) if post else "",
         has_above=bool(found.above),
         higher=higher is not None,
@@ -249,9 +252,9 @@ def _author(found: ThreadPage, by: Rendering) -> Html:
     author = found.author
     return AUTHOR.fill(
         by.language,
-        **person(author, by.language),
+        **heading(author, by.language),
         uid=author.uid,
-        counts=listing.numbers_of(author, found.numbers, by),
+        counts=listing.numbers_of(author, found.numbers, by.language),
         button=follow_button(author, found.follows, by) if by.me not in (None, author.uid) else NOTHING,
     )
 
@@ -294,6 +297,7 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 
 
 urlpatterns = [
+    path("@<username:username>/<id:pid>", post),  # as apps name it
     path("@<username:username>/<id:pid>/", post, name="post"),
     path("@<username:username>/<id:pid>/more/", more, name="more"),
     path("@<username:username>/more/", more_person, name="more_person"),

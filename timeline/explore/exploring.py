@@ -20,7 +20,7 @@ from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted, nothing_more
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts
@@ -269,13 +269,24 @@ class Explore:
         Two round trips while the posts are cached, and those of the suggestions. Every five minutes a process looks
         anew: some twenty more.
         """
-        [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
+        posts = self.posts(viewer)
         explored = self._explored()
-        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed, at_most=MOST_SHOWN)
-        posts, _ = reader.read(explored.best.pids)
         suggestions = Suggestions(self._store)
         people = suggestions.for_visitor() if viewer.uid is None else suggestions.for_user(viewer.uid)
         return ExplorePage(posts, explored.best.of_the_week, explored.tags, people)
+
+    def posts(self, viewer: Viewer, about_authors: AskAboutAuthors = nothing_more) -> list[Post]:
+        """The posts of the page. `about_authors`: for `PostReader`. Round trips as for `page`."""
+        [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
+        fresh = viewer.just_changed
+        reader = PostReader(
+            *(self._store, viewer.user),
+            acted=acted,
+            fresh=fresh,
+            at_most=MOST_SHOWN,
+            about_authors=about_authors,
+        )
+        return reader.read(self._explored().best.pids)[0]
 
     def tags(self) -> tuple[TagOfTheWeek, ...]:
         """The tags of the week. No round trip while they are cached; else some twenty, as for `page`."""

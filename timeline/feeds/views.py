@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from xml.sax.xmlreader import AttributesImpl
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
@@ -23,6 +24,7 @@ from django.utils.translation import override
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.html import SIZES, picture_address
 from accounts.users.names import isolated
 from accounts.users.repository import Users
 from retwis_site.http.public_cache import publicly_cached
@@ -33,6 +35,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
+from timeline.posts.html.pictures import pictures_in_feed, words_of
 from timeline.posts.html.post_cards import beginning_of, html_of
 from timeline.posts.links import folded
 from timeline.tags.tags import TagPages
@@ -54,6 +57,7 @@ def item_html(post: Post, language: str, origin: str) -> Html:
         quotes=post.links.quote is not None,
         seen=quoted is not None,
         text=_text(post, language, origin),
+        pictures=pictures_in_feed(post.media, language, origin),
         answered=answered.username if answered else "",
         answered_address=address_answered(post, origin) or "",
         quoted_name=quoted.author.shown_name if quoted else "",
@@ -102,6 +106,7 @@ class FeedPosts(NamedTuple):
     subtitle: str
     page: str
     args: Sequence[str] = ()
+    picture: str = ""  # the path of a square picture; empty without one
 
 
 def of_profile(username: str) -> FeedPosts:
@@ -116,6 +121,7 @@ def of_profile(username: str) -> FeedPosts:
         _("Posts by %(name)s, newest first") % {"name": name},
         "profile",
         [person.username],
+        picture_address(person, SIZES[1]),
     )
 
 
@@ -170,9 +176,18 @@ def _allowed_in_xml(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 class Rss(_ValidFeed, Rss201rev2Feed):
-    """RSS 2.0. Titles are plain text, as in the RSS Board's profile; descriptions are HTML."""
+    """RSS 2.0. Titles are plain text, as in the RSS Board's profile; descriptions are HTML. A picture may
+    have 144 pixels there, so it is of the middle size."""
 
     ending = "rss"
+
+    def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
+        super().add_root_elements(handler)
+        if self.feed["picture"]:
+            handler.startElement("image", AttributesImpl({}))
+            for name in ("url", "title", "link"):
+                handler.addQuickElement(name, self.feed["picture" if name == "url" else name])
+            handler.endElement("image")
 
 
 class Atom(_ValidFeed, Atom1Feed):
@@ -183,6 +198,11 @@ class Atom(_ValidFeed, Atom1Feed):
 
     def root_attributes(self) -> dict[str, str]:
         return super().root_attributes() | {"xmlns:thr": THREADING}
+
+    def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
+        super().add_root_elements(handler)
+        if self.feed["picture"]:
+            handler.addQuickElement("icon", self.feed["picture"])
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
         super().add_item_elements(handler, {**item, "description": None})
@@ -218,12 +238,14 @@ def _filled(format_: type[_ValidFeed], found: FeedPosts, origin: str) -> _ValidF
         link=origin + reverse(found.page, args=found.args),
         feed_url=origin + reverse(f"{found.page}_{format_.ending}", args=found.args),
         language=LANGUAGE,
+        picture=found.picture and origin + found.picture,
     )
     for post in found.posts:
         author = post.author
         address = origin + reverse("post", args=[author.username, post.pid])
         feed.add_item(
-            title=_("%(name)s: %(text)s") % {"name": isolated(author), "text": beginning_of(post.body, TITLE_LENGTH)},
+            title=_("%(name)s: %(text)s")
+            % {"name": isolated(author), "text": beginning_of(words_of(post), TITLE_LENGTH)},
             link=address,
             unique_id=address,
             unique_id_is_permalink=True,

@@ -8,10 +8,14 @@ from retwis_site.http.form_fields import FormField
 FEATURE = Feature(
     urls="timeline.first_steps.views",
     first_page="first_steps",
+    uploads=("first_steps",),
     form_fields={
         "first_steps": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
+            FormField("colour", "hidden"),
+            FormField("remove_picture", "hidden"),
+            FormField("uploaded_picture", "hidden"),
             FormField("follow", "hidden"),
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),

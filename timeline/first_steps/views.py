@@ -1,6 +1,7 @@
 """The page to which a new account comes first: one form with three steps, none of which must be taken."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from django import forms
@@ -72,20 +73,27 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
     midway is sent again as it is."""
     me, stored = stored_of(request.viewer)
     form = FirstStepsForm(typed(request), initial={"name": me.name, "bio": stored.get("bio", "")})
-    if form.is_valid() and _taken(me, stored.get("bio", ""), form):
+    if form.is_bound:
+        form.upload(me, request.FILES)
+    if form.is_valid() and _taken(me, stored, form):
         return done(request, _("Saved."), "recovery")
     offer = offered_to(connect(), me.uid)
-    people = [(one, avatar(one.user.uid, one.user.shown_name)) for one in offer.people]
-    context = {"form": form, "tags": offer.tags, "people": people, "chosen": form["follow"].value() or ()}
-    return form_page(request, "timeline/first_steps/first_steps.html", {**context, "token": new_token()})
+    people = [(one, avatar(one.user)) for one in offer.people]
+    context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
+    context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}
+    return form_page(request, "timeline/first_steps/first_steps.html", context)
 
 
-def _taken(me: User, bio: str, form: FirstStepsForm) -> bool:
-    """Whether all steps are taken; else the form has an error."""
+def _taken(me: User, stored: Mapping[str, str], form: FirstStepsForm) -> bool:
+    """Whether all steps are taken; else the form has an error. `stored`: the fields of the user."""
     given, limits, who = form.cleaned_data, RateLimits(connect()), str(me.uid)
-    if (given["name"], given["bio"]) != (me.name, bio):
+    is_other = (given["name"], given["bio"]) != (me.name, stored.get("bio", "")) or form.new_colour(me) is not None
+    if is_other or form.changes_pictures():
         limits.count(EDITS, who)
+        if not form.save_pictures(me, stored):
+            return False
         NameIndex(connect()).edit(me, given["name"], given["bio"])
+        form.save_colour(me)
     chosen: Chosen = given["follow"]
     for _one in (*chosen.names, *chosen.tags):
         limits.count(FOLLOWS, who)

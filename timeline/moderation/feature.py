@@ -7,7 +7,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.moderation.html import staff_menu
-from timeline.moderation.reports import ask_open, finish_report
+from timeline.moderation.reports import ask_open, ask_picture_use, finish_report
 from timeline.moderation.upkeep import REPORTS as REPORT_LINES
 from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
 
@@ -31,6 +31,7 @@ FEATURE = Feature(
     jobs={"report": finish_report},
     limits=(REPORTS,),
     waiting={"moderation": ask_open},
+    picture_uses={"report": ask_picture_use},
     staff_menu=staff_menu,
     form_fields={
         "report_person": _REPORT,
@@ -39,7 +40,7 @@ FEATURE = Feature(
         "moderation_person": (
             _REASON,
             FormField("note", "textarea", _("Note")),
-            *(FormField(name, "hidden") for name in ("act", "action", "days")),
+            *(FormField(name, "hidden") for name in ("act", "action", "days", "digest", "block")),
         ),
         "moderation_post": (_REASON, FormField("next", "hidden")),
     },

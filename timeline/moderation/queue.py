@@ -22,6 +22,7 @@ from retwis_site.store.chunks import AT_ONCE, answer, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
+from timeline.posts.entities import Picture
 from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.reading.records import Record
 from timeline.posts.repository import Posts
@@ -145,6 +146,9 @@ ACTS = {
     Action.WARN: _("Person warned"),
     Action.DELETE: _("Post deleted"),
     "post:deleted": _("Post deleted"),
+    "picture:deleted": _("Picture deleted"),
+    "picture:removed": _("Profile picture removed"),
+    "header:removed": _("Header removed"),
     f"role:{Role.MEMBER}": _("Role removed"),
     f"role:{Role.MODERATOR}": _("Made a moderator"),
     f"role:{Role.ADMIN}": _("Made an admin"),
@@ -212,6 +216,7 @@ class ShownPost(NamedTuple):
     body: str
     iso: str  # when, for a machine
     when: str
+    pictures: tuple[Picture, ...] = ()
 
 
 def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
@@ -229,7 +234,8 @@ def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
 
 
 def _shown(post: Record) -> ShownPost:
-    return ShownPost(post.pid, post.body, *moment(post.time, active_language()))
+    iso, when = moment(post.time, active_language())
+    return ShownPost(post.pid, post.body, iso, when, post.media.pictures)
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:

@@ -17,17 +17,20 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin
+from accounts.media.repository import Mark, Pictures
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
+from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_numbers
+from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
-from timeline.posts.entities import DeletedBy, NoSuchPost, PostDeleted
+from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, PostDeleted
+from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
 
 # ---- Reports: what users tell the staff about a person or a post.
@@ -72,6 +75,7 @@ class NewReport(NamedTuple):
     note: str = ""
     rule: str = ""  # the text of the rule
     body: str = ""  # the text of the post as the reporter has seen it
+    media: Media = NO_MEDIA  # its pictures
 
     @property
     def thing(self) -> str:
@@ -128,7 +132,7 @@ def pids_of(act: Act) -> list[int]:
 # ---- Repository
 
 
-FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "decision")
+FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision")
 
 
 class Reports:
@@ -138,22 +142,29 @@ class Reports:
         self._store = store
         self._outbox = Outbox(store)
 
-    def make(self, who: int, new: NewReport) -> bool:
-        """Report a person or a post. Returns False when `who` has an open report about it: that one stays. Nine round
-        trips. Raises AccountDeleted when one of the two accounts is deleted meanwhile."""
+    def make(self, who: int, new: NewReport) -> int | None:
+        """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
+        one stays. Nine round trips; one more for a post with pictures, which stay until the report is decided. Raises
+        AccountDeleted when one of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = self._outbox.add(job_of(rid))
+        Pictures(job.store).keep(Mark("report", new.whom, rid), new.media.digests)
         job.store.hset(keys.report(rid), fields_of(who, new))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             job.store.unlink(keys.report(rid))
             job.done()
-            return False
+            return None
         with suppress(LeaseEnded):
             has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
             job.done()
             if not has_accounts:
                 raise AccountDeleted
-        return True
+        return rid
+
+    def open_by(self, who: int, thing: str) -> int | None:
+        """The id of the open report of a user about something, as `NewReport.thing` names it. One round trip."""
+        rid = self._store.zscore(keys.reports_by(who), thing)
+        return None if rid is None else integer(rid)
 
     def finish(self, report: Report) -> None:
         """List an open report whose process died after its commit. At most six round trips."""
@@ -233,12 +244,13 @@ def ask_reports(pipe: Pipe, rids: Collection[int]) -> Result[dict[int, Report]]:
 
 def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
     """A report from its fields FIELDS; None without one."""
-    who, whom, pid, reason, note, rule, body, decision = fields
+    who, whom, pid, reason, note, rule, body, media, decision = fields
     key = keys.report(rid)
     reported = stored_id(key, whom)
     if reported is None or reason is None:
         return None
-    about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "")
+    pictures = media_from(key, media)
+    about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "", pictures)
     return Report(rid, stored_id(key, who), about, read_act(key, decision) if decision is not None else None)
 
 
@@ -252,8 +264,22 @@ def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
         "note": about.note,
         "rule": about.rule,
         "body": about.body,
+        **media_field(about.media),
     }
     return {name: text for name, text in fields.items() if text}
+
+
+def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]:
+    """Whether an open report needs a picture. One command."""
+    fields = pipe.hmget(keys.report(rid), ["media", "decision"])
+
+    def read() -> Use:
+        media, decision = fields.value
+        if decision is not None:
+            return Use.ENDED
+        return Use.SHOWN if digest in media_from(keys.report(rid), media).digests else Use.UNKNOWN
+
+    return Result(read)
 
 
 def ask_open(pipe: Pipe) -> Result[int]:
@@ -263,7 +289,9 @@ def ask_open(pipe: Pipe) -> Result[int]:
 
 
 def close(store: Store, report: Report) -> None:
-    """Take a decided report out of the queue, and give the claim on its thing back. One round trip; can run twice."""
+    """Take a decided report out of the queue, and give the claim on its thing back. One round trip, two with pictures;
+    can run twice."""
+    Pictures(store).release(report.about.whom, report.about.media.digests)
     pipe = store.pipeline()
     pipe.zrem(keys.reports(), str(report.rid))
     if report.who is not None:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from accounts.community.log import read_act
+from accounts.media.repository import Pictures
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
@@ -105,6 +106,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     key = keys.reports_about(uid)
     for members in emptied(store, key):
         for report in Reports(store).some(stored_ids(key, members)).values():
+            Pictures(store).release(uid, report.about.media.digests)
             forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
         remove_members(store, key, members)
         yield

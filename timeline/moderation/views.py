@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -14,15 +15,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from accounts.community import profile_pictures
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
+from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
+from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
 from retwis_site.rendering.dates import day, moment
@@ -60,7 +64,8 @@ from timeline.moderation.reports import (
     require_may_act,
 )
 from timeline.people.directory import People, search_query
-from timeline.posts.entities import NoSuchPost, Post, PostDeleted
+from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post, PostDeleted
+from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.html import person_menu
@@ -129,8 +134,8 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
         cleaned = form.cleaned_data
-        pid, body = (post.pid, post.body) if post is not None else (None, "")
-        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body)
+        pid, body, media = (post.pid, post.body, post.media) if post is not None else (None, "", NO_MEDIA)
+        new = NewReport(person.uid, pid, cleaned["reason"], cleaned["note"], form.rule, body, media)
         if Reports(connect()).make(me.uid, new):
             said = _("Thank you. You will be told what the moderators decide.")
         else:
@@ -160,8 +165,8 @@ def reported(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 ACTIONS = {
     Action.DISMISS: gettext_lazy("Nothing"),
     Action.WARN: gettext_lazy("Warn them"),
-    Action.FREEZE: gettext_lazy("Freeze: they read, and write nothing"),
-    Action.HIDE: gettext_lazy("Hide: only their followers see them"),
+    Action.FREEZE: gettext_lazy("Freeze: they can only read"),
+    Action.HIDE: gettext_lazy("Hide: only followers see them"),
     Action.SUSPEND: gettext_lazy("Suspend: nobody sees them"),
 }
 FOR_DAYS = (
@@ -236,6 +241,16 @@ class DeletionForm(ReasonForm):
         super().__init__(data, auto_id="deletion_%s")
 
 
+class PictureRemovalForm(ReasonForm):
+    """Removes the picture or the header of a person: `act` says which, `digest` what the page has shown."""
+
+    digest = forms.CharField(required=False)
+    block = forms.BooleanField(required=False)
+
+    def __init__(self, kind: Kind, data: QueryDict | None = None) -> None:
+        super().__init__(data, auto_id=f"{kind}_%s")
+
+
 class NoteForm(forms.Form):
     note = TextField(
         LONGEST_STAFF_NOTE,
@@ -249,10 +264,12 @@ class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
 
+REMOVE = "remove_"  # and one of Kind
 # What staff does about a person, by `act`; a sanction without it.
 FORMS: dict[str, Callable[[QueryDict | None], forms.Form]] = {
     **dict.fromkeys(("grant", "refuse", "lift", "link"), ReasonForm),
     "delete": DeletionForm,
+    **{f"{REMOVE}{kind}": partial(PictureRemovalForm, kind) for kind in Kind},
     "note": NoteForm,
 }
 
@@ -296,7 +313,7 @@ def new(request: RetwisRequest, me: User) -> HttpResponse:
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
-    or `note`."""
+    `remove_picture`, `remove_header`, or `note`."""
     store, before = connect(), post_cursor(request.GET.get("before"))
     try:
         record = Records(store).find(username)
@@ -309,7 +326,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     link = ""
     if form.is_valid():
         try:
-            require_may_act(store, me.uid, them.uid, Action.DELETE if act == "delete" else None)
+            is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
+            require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
         except Refused as refused:
             form.add_error(None, str(refused))
@@ -324,14 +342,17 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
+    context |= {"portrait": portrait(them), "header": header_address(record.header)}
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
 
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     """The forms of a person's page: the form that was sent, and the others empty."""
-    place = {"delete": "deletion", "note": "note"}.get(act, "form")
+    places = {"delete": "deletion", "note": "note", **{f"{REMOVE}{kind}": f"{kind}_removal" for kind in Kind}}
+    place = places.get(act, "form")
     sanctions = form if isinstance(form, SanctionForm) else SanctionForm()
     empty = {"form": SanctionForm(), "deletion": DeletionForm(), "note": NoteForm()}
+    empty |= {f"{kind}_removal": PictureRemovalForm(kind) for kind in Kind}
     return {**empty, "sanctions": sanctions, place: form}
 
 
@@ -352,6 +373,10 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
         StaffNotes(store).add(them.uid, me.uid, form.cleaned_data["note"])
         return ""
     reason = form.cleaned_data["reason"]
+    if isinstance(form, PictureRemovalForm):
+        given, kind = form.cleaned_data, Kind(act.removeprefix(REMOVE))
+        profile_pictures.remove_by_staff(store, them.uid, kind, given["digest"], me.uid, reason, given["block"])
+        return ""
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
     elif act == "lift":
@@ -369,8 +394,8 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
 @staff_required
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
-    """A post with the reports about it, also one of a suspended person. A POST deletes it, and leads back to the page
-    that has the form."""
+    """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
+    leads back to the page that has the form."""
     store = connect()
     author = Users(store).find(username)
     if author is None:
@@ -386,6 +411,11 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
+            if "picture" in request.POST:
+                reason, blocks = form.cleaned_data["reason"], "block" in request.POST
+                remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
+                messages.success(request, _("The picture was deleted."))
+                return redirect("moderation_post", username, pid)
             _delete(store, author, [pid], form, me)
             messages.success(request, _("The post was deleted."))
             return redirect(page_of_form(request))

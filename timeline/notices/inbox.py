@@ -157,16 +157,24 @@ class Inbox:
         pipe.zadd(keys.notices(self._owner), {MARK: when})
         pipe.execute()
 
+    def remove(self, notices: Iterable[Notice]) -> None:
+        """Remove these: their owner has seen enough of them. One round trip."""
+        pipe = self._store.pipeline()
+        for notice in notices:
+            queue_remove(pipe, self._owner, notice)
+        pipe.execute()
+
+    def clear(self) -> None:
+        """Remove all, and the mark: all that come later are new. One round trip."""
+        self._store.unlink(keys.notices(self._owner))
+
     def remove_those_by(self, others: Iterable[int]) -> None:
         """Remove all that these people have caused, as after a block. Two round trips; one when there is nothing."""
         by = set(others)
         pipe = self._store.pipeline()
         rows = ask_rows(pipe, self._owner)
         pipe.execute()
-        for notice, _ in rows.value:
-            if notice.who in by:
-                queue_remove(pipe, self._owner, notice)
-        pipe.execute()
+        self.remove(notice for notice, _ in rows.value if notice.who in by)
 
 
 # ---- Who may cause a notice, and where: one look of a fixed number of commands.

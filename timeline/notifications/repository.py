@@ -1,6 +1,6 @@
 """A user's notices, with the people and the posts that they name."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ from timeline.moderation.reports import Report, ask_reports
 from timeline.notices.inbox import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted, nothing_more
 from timeline.posts.reading.visibility import hidden_among, unseen_by
 
 # ---- Notices in groups, as a page shows them. Pure: all notices of a user are at hand, so every group is whole.
@@ -76,7 +76,6 @@ def read_cursor(text: str | None) -> int | None:
 
 
 A_PAGE = 20  # groups
-NAMED = 2  # people of a group
 LOADED = 6  # people of a group: deleted accounts among them are neither named nor counted
 
 
@@ -92,8 +91,8 @@ class Item:
     """A group with what it names."""
 
     group: Group
-    people: tuple[User, ...]  # at most NAMED, the newest first
-    others: int
+    people: tuple[User, ...]  # at most LOADED, the newest first
+    number: int  # of all its people
     post: Post | None  # None for follows and decisions
     decided: Decided | None = None  # of a decision
 
@@ -112,15 +111,36 @@ class Notifications:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def some(
+        self,
+        viewer: Viewer,
+        choose: Callable[[Sequence[Row]], Sequence[Group]],
+        about_authors: AskAboutAuthors = nothing_more,
+    ) -> tuple[User, list[Item]]:
+        """The viewer, and the groups that `choose` makes of the notices by people who are not hidden, newest first.
+        `about_authors`: for `PostReader`. It makes nothing read. Round trips and errors as for `page`."""
+        owner, rows, _, acted = self._read(viewer)
+        items, _ = self._items(owner, acted, viewer.just_changed, choose(_not_hidden(rows, acted)), about_authors)
+        return owner, items
+
+    def rows(self, viewer: Viewer) -> tuple[User, list[Row], int]:
+        """The viewer, the notices by people who are not hidden, newest first, and until when they are read, in unix
+        seconds. One round trip. Raises NotSignedIn."""
+        owner, rows, noticed, acted = self._read(viewer)
+        return owner, _not_hidden(rows, acted), noticed
+
+    def _read(self, viewer: Viewer) -> tuple[User, list[Row], int, LatestActed]:
+        owner, (rows, noticed, acted) = viewer.ask_as_user(
+            lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
+        )
+        return owner, rows, noticed, acted
+
     def page(self, viewer: Viewer, only: Only, before: Cursor | None) -> NotificationsPage:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
         all notices makes them read: one more when there is a new one. Raises NotSignedIn."""
-        owner, (rows, noticed, acted) = viewer.ask_as_user(
-            lambda pipe, me: trip(ask_rows(pipe, me), ask_noticed(pipe, me), ask_latest_acted(pipe, me))
-        )
-        hidden = acted.hidden.blocked_or_muted
-        groups = below(grouped([row for row in rows if row.notice.who not in hidden]), before, only)
+        owner, rows, noticed, acted = self._read(viewer)
+        groups = below(grouped(_not_hidden(rows, acted)), before, only)
         items, unseen = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
         newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
         if only is Only.ALL and before is None and newest > noticed:
@@ -130,13 +150,18 @@ class Notifications:
         return NotificationsPage(owner, items, noticed, older)
 
     def _items(
-        self, owner: User, acted: LatestActed, just_changed: Collection[int], groups: Sequence[Group]
+        self,
+        owner: User,
+        acted: LatestActed,
+        just_changed: Collection[int],
+        groups: Sequence[Group],
+        about_authors: AskAboutAuthors = nothing_more,
     ) -> tuple[list[Item], set[int]]:
         """The groups that the viewer may see: without hidden posts and people, and without deleted accounts. And the
         people among the groups whom staff hides from the viewer: what they did is not read when it is shown again."""
         pids = dict.fromkeys(group.what for group in groups if group.kind in ABOUT_POSTS)
         pipe = self._store.pipeline()
-        reader = PostReader(self._store, owner, acted=acted, fresh=just_changed)
+        reader = PostReader(self._store, owner, acted=acted, fresh=just_changed, about_authors=about_authors)
         reading = begun(reader.reading(pipe, list(pids)))
         people = reader.ask_about(pipe, {uid for group in groups for uid in group.people[:LOADED]})
         reports = ask_reports(pipe, [group.what for group in groups if group.kind is Kind.REPORT])
@@ -165,8 +190,14 @@ class Notifications:
         }
 
 
+def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:
+    """Without notices by people whom lists leave out."""
+    hidden = acted.hidden.blocked_or_muted
+    return [row for row in rows if row.notice.who not in hidden]
+
+
 def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None:
-    return None if decided is None else Item(group, (owner,), 0, None, decided)
+    return None if decided is None else Item(group, (owner,), 1, None, decided)
 
 
 def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -> Item | None:
@@ -178,5 +209,4 @@ def _item(group: Group, loaded: Sequence[User | None], posts: dict[int, Post]) -
     if group.kind in BY_POSTS and post is not None and post.author.uid not in group.people:
         return None
     deleted = len(loaded) - len(people)
-    named = tuple(people[:NAMED])
-    return Item(group, named, len(group.people) - deleted - len(named), post)
+    return Item(group, tuple(people), len(group.people) - deleted, post)

@@ -36,7 +36,6 @@ from timeline.notifications.repository import (
 from timeline.people.lists import Cursor, choice, cursor
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
-from timeline.timelines.html import STOPPED
 
 Told = Literal["reporter", "reported"]
 
@@ -51,6 +50,7 @@ class Outcome(StrEnum):
 
 
 BEGINNING = 80  # characters of the text of a post
+NAMED = 2  # people of a group
 
 NOTIFICATIONS = Page("timeline/notifications/notifications.html", here="notifications", shape={"only": tuple(Only)})
 GROUP = Fragment("timeline/notifications/_group.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST)})
@@ -58,6 +58,7 @@ SENTENCE = Fragment(
     "timeline/notifications/_sentence.html", shape={"kind": (Kind.FOLLOW, Kind.LIKE, Kind.REPOST), "named": (1, 2)}
 )
 BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
+STOPPED = Fragment("timeline/notifications/_stopped.html")
 DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
 
 
@@ -101,7 +102,7 @@ def _item(item: Item, by: Rendering, read: int, now: int) -> bytes:
         by.language,
         kind=item.group.kind,
         is_new=item.group.place.score > read,
-        avatars=joined(avatar(user.uid, user.shown_name) for user in item.people),
+        avatars=joined(map(avatar, item.people[:NAMED])),
         sentence=_sentence(item, by.language),
         own_at=at(item.post.author.username) if item.post is not None else "",
         pid=item.group.what,
@@ -124,13 +125,15 @@ def _by_post(post: Post, item: Item, by: Rendering, read: int) -> bytes:
 
 
 def _sentence(item: Item, language: str) -> str:
+    named = item.people[:NAMED]
+    others = item.number - len(named)
     return SENTENCE.fill(
         language,
         kind=item.group.kind,
-        named=len(item.people),
-        has_others=item.others > 0,
-        **first_two(item.people),
-        others=item.others,
+        named=len(named),
+        has_others=others > 0,
+        **first_two(named),
+        others=others,
     )
 
 

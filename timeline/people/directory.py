@@ -9,16 +9,16 @@ from math import inf
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
+from accounts.users.entities import NoSuchUser, User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
-from accounts.users.repository import ask_owner, ask_owners, ask_people
+from accounts.users.repository import ask_owner, ask_owners, ask_people, ask_user
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import trip
+from retwis_site.store.reading import Reading, begun, trip
 from retwis_site.store.replies import Reply, Result
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
@@ -65,6 +65,28 @@ class FollowPages:
         """The users that `username` follows, newest first. Round trips and errors as for `followers_page`."""
         return self._people(viewer, username, before, show, keys.following, keys.followers)
 
+    def followers_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
+        """As `followers_page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for
+        a later page. Raises NoSuchUser, also for a deleted account, and NotShown."""
+        return self._of(viewer, uid, before, size, keys.followers, keys.following)
+
+    def following_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
+        """The users that this user follows, as `followers_of`."""
+        return self._of(viewer, uid, before, size, keys.following, keys.followers)
+
+    def _of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int, side: Side, other: Side) -> PeoplePage:
+        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Scored]]:
+            asked, may_see = ask_user(pipe, uid), _ask_may_see(pipe, me, uid)
+            reading = begun(read_rows(pipe, side(uid), before, size + 1, may_see))
+            yield
+            if asked.value is None:
+                raise NoSuchUser(str(uid))
+            _, found = yield from reading
+            return asked.value, found
+
+        person, found = viewer.ask(reading)
+        return self._page(viewer, person, found, Show.ALL, size, side, other)
+
     def _people(
         self, viewer: Viewer, username: str, before: Cursor | None, show: Show, side: Side, other: Side
     ) -> PeoplePage:
@@ -73,12 +95,19 @@ class FollowPages:
             username,
             lambda pipe, me, them: read_rows(pipe, side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
         )
+        return self._page(viewer, person, found, show, PEOPLE_A_PAGE, side, other)
+
+    def _page(
+        self, viewer: Viewer, person: User, found: Scored, show: Show, size: int, side: Side, other: Side
+    ) -> PeoplePage:
+        """`found`: one row more than are looked at."""
+        limit = size if show is Show.ALL else COMPARED
         rows, has_more = stored_rows(side(person.uid), found), len(found) > limit
         compared = rows[:limit]
         fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
-        edges = self._edges(fitting[:PEOPLE_A_PAGE], side, person.uid, viewer.uid)
-        if len(fitting) > PEOPLE_A_PAGE:
-            last, further = fitting[PEOPLE_A_PAGE - 1], False
+        edges = self._edges(fitting[:size], side, person.uid, viewer.uid)
+        if len(fitting) > size:
+            last, further = fitting[size - 1], False
         elif has_more and compared:
             last, further = compared[-1], show is not Show.ALL
         else:

@@ -75,8 +75,8 @@ def _follow_row(row: FollowRow, by: Rendering) -> Html:
 
 
 def suggestions(people: Sequence[Suggested], by: Rendering) -> Html:
-    """People to follow; nothing without any."""
-    if not people:
+    """People to follow; nothing without any, and for a frozen viewer, who may follow no one."""
+    if not people or by.viewer.is_frozen:
         return NOTHING
     rows = joined(
         SUGGESTED.fill(

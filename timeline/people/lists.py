@@ -70,11 +70,12 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The texts of a profile."""
+    """The texts of a profile, and its header."""
 
     bio: str  # empty without one
     joined: int | None  # unix seconds; None when the store has no date
     facts: tuple[Fact, ...] = ()
+    header: str = ""  # the digest of the wide picture above it; empty without one
 
 
 class Show(StrEnum):
@@ -204,12 +205,12 @@ def read_rows(
     round trip, two below a cursor."""
     if before is None:
         return (yield from trip(beside, pipe.zrevrange_withscores(key, 0, number - 1)))
-    other, start = yield from trip(beside, _ask_start_rank(pipe, key, before))
+    other, start = yield from trip(beside, ask_start_rank(pipe, key, before))
     [rows] = yield from trip(pipe.zrevrange_withscores(key, start, start + number - 1))
     return other, rows
 
 
-def _ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
+def ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
     """The rank at which a page begins. Three commands.
 
     When the member was removed, or has another score by now, the page begins with all rows of the old score, so that no

@@ -1,5 +1,6 @@
 """The pages of people: followers, following, the directory and search; whom a user blocks and mutes; muted words."""
 
+import time
 from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
@@ -20,8 +21,8 @@ from accounts.signing_in.guards import for_forms, login_required, never_store
 from accounts.signing_in.html import Page, Rendering, done, form_page, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import person, titled
-from retwis_site.rendering.dates import day, moment
+from accounts.users.html import heading, person, titled
+from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language, joined
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
@@ -71,7 +72,7 @@ def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: s
         has_rows=bool(found.edges),
         further=found.further,
         more=found.older is not None,
-        **person(owner, by.language),
+        **heading(owner, by.language),
         **titled(owner),
         rows=follow_rows(found.edges, by),
         newest_at=f"{request.path}?show={which}" if which else request.path,
@@ -157,7 +158,7 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
         csrf_token=by.token,
         iso=iso,
         exact=exact,
-        day=day(one.until or 0, by.language),
+        day=_end(one.until or 0, by.language),
     )
 
 
@@ -254,7 +255,12 @@ def _words_page(request: RetwisRequest, form: MutedWordForm, present: Sequence[M
 
 
 def _until(seconds: int, language: str) -> tuple[str, str, str]:
-    return (*moment(seconds, language), day(seconds, language))
+    return (*moment(seconds, language), _end(seconds, language))
+
+
+def _end(until: int, language: str) -> str:
+    """When a mute ends: the day, and the time too within the next day."""
+    return moment(until, language)[1] if until < time.time() + A_DAY else day(until, language)
 
 
 # ---- Addresses

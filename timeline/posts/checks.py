@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from accounts.media.repository import Mark
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
 from retwis_site.maintenance.checks import (
     Check,
@@ -28,7 +29,7 @@ from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts.delivery import Delivery
-from timeline.posts.reading.records import BASIC
+from timeline.posts.reading.records import BASIC, media_field, media_from
 from timeline.posts.repository import Posts
 from timeline.posts.settling import (
     DELETED_STAYS,
@@ -163,6 +164,68 @@ def _ask_wrong(pipe: Pipe, entry: Listed) -> Result[bool]:
 
 def _is_time(text: str | None) -> bool:
     return text is not None and text.isascii() and text.isdigit()
+
+
+# ---- The pictures of posts: each has its file, and a mark without which a worker would remove it.
+
+
+Wrong = tuple[int, str, int, bool]  # pid, digest, uid of the author, whether the picture is there
+
+
+class PictureChecks(Searcher):
+    """Searches the pictures of published posts."""
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            self._check_of(
+                "pictures of posts that are not there, or that nothing keeps",
+                keys.post,
+                self._look,
+                "post {0} shows {1}",
+                self._repair,
+                jobs=lambda pid, *_: at_work_on(pid),
+                subject=lambda one: one[0],
+                after=True,
+            )
+        ]
+
+    def _look(self, pids: Sequence[int]) -> list[Wrong]:
+        """Two round trips."""
+        stored = answers(
+            self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]), pids
+        )
+        shown = {
+            (pid, digest, uid)
+            for pid, (author, deleted, media) in stored.items()
+            if media and deleted is None and (uid := stored_id(keys.post(pid), author))
+            for digest in media_from(keys.post(pid), media).digests
+        }
+        pipe = self._store.pipeline()
+        asked = [
+            (
+                one,
+                pipe.zscore(keys.updates(one[2]), str(one[0])),
+                pipe.zscore(keys.media_users(one[1]), str(Mark("post", one[2], one[0]))),
+                pipe.type(keys.media(one[1])),
+            )
+            for one in sorted(shown)
+        ]
+        pipe.execute()
+        return [
+            (*one, kind.value == "string")
+            for one, listed, mark, kind in asked
+            if listed.value is not None and (mark.value is None or kind.value != "string")
+        ]
+
+    def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
+        """A picture without its file leaves the post."""
+        if is_there:
+            self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
+            return
+        key = keys.post(pid)
+        media = media_from(key, self._store.hget(key, "media"))
+        left = media._replace(pictures=tuple(one for one in media.pictures if one.digest != digest))
+        self._store.hset(key, media_field(left) or {"media": ""})
 
 
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.

@@ -283,15 +283,20 @@ class Reposts:
         Edges(leased, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
         forget(pid)
 
+    def of(self, me: int, pid: int) -> int | None:
+        """The id of the repost of a post by `me`; None without one. One round trip."""
+        own = self._store.zscore(keys.reposts(me), str(pid))
+        return None if own is None else integer(own)
+
     def undo(self, me: int, pid: int, author: int) -> None:
         """Let `me` no longer repost a post of `author`. Ten round trips; one without a repost.
 
         Only the repost that stands now is removed, not one that a later click makes."""
-        own = self._store.zscore(keys.reposts(me), str(pid))
+        own = self.of(me, pid)
         if own is None:
             return
-        Edges(self._store, REPOST).unset(Edge(me, str(pid), author, integer(own)))
-        forget(integer(own))
+        Edges(self._store, REPOST).unset(Edge(me, str(pid), author, own))
+        forget(own)
         forget(pid)
 
     def finish(self, claim: Claim) -> None:

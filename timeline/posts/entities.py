@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 LONGEST_POST = 280  # characters
+is_language = re.compile("[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}").fullmatch  # such as `de` or `zh-TW`
 
 
 class Counts(NamedTuple):
@@ -44,6 +46,49 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
+MOST_PICTURES = 4
+LONGEST_ALT = 1500  # characters of a description
+
+
+class Picture(NamedTuple):
+    """A picture of a post."""
+
+    digest: str
+    width: int = 0  # pixels; 0: not asked yet
+    height: int = 0
+    alt: str = ""  # what it shows, for people who do not see it
+    blurhash: str = ""  # its colours, for an app that waits for it
+    focus: str = ""  # `x,y`, each from -1 to 1: what apps keep when they cut a part off; empty: the middle
+
+    @property
+    def small(self) -> str:
+        """The name of the file for a card: of a small picture there is one file."""
+        return f"{self.digest}-600" if max(self.width, self.height) > 600 else self.digest
+
+
+_FOCUS = re.compile(r"-?(?:0(?:\.[0-9]{1,4})?|1(?:\.0{1,4})?)")
+
+
+def is_focus(text: str) -> bool:
+    """Whether this is the `focus` of a picture, or empty."""
+    parts = text.split(",")
+    return not text or (len(parts) == 2 and all(map(_FOCUS.fullmatch, parts)))
+
+
+class Media(NamedTuple):
+    """The pictures of a post."""
+
+    pictures: tuple[Picture, ...] = ()
+    sensitive: bool = False  # they are covered until the viewer asks for them
+
+    @property
+    def digests(self) -> list[str]:
+        return [picture.digest for picture in self.pictures]
+
+
+NO_MEDIA = Media()
+
+
 class Acted(NamedTuple):
     """What the viewer has done with a post."""
 
@@ -66,6 +111,7 @@ class Context(NamedTuple):
     # The usernames in the text that are links, in lower case. None: all, since nobody has looked them up.
     mentioned: frozenset[str] | None = None
     muted: str | None = None  # the words that the viewer mutes and the post has: it waits behind a line that names them
+    listed_time: int = 0  # unix seconds: when the repost was made that the list has
 
 
 NO_CONTEXT = Context()
@@ -79,6 +125,8 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds of the last change
+    language: str = ""  # a code, such as `de`; empty when the author has not said it
+    media: Media = NO_MEDIA
     context: Context = NO_CONTEXT
 
     @property
@@ -90,6 +138,19 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     def listed_by(self) -> User:
         """Who has put it into the list: its author, or who reposted it."""
         return self.author if self.context.listed is None else self.context.reposted_by[0]
+
+    @property
+    def plain(self) -> Post:
+        """The post as most people see it: without what the viewer has done, who reposted it, and muted words."""
+        return self.within(Context(NOT_ACTED, None, (), *self.context[3:6]))
+
+    def is_plainly(self, other: Post) -> bool:
+        """Whether most people see the same in both."""
+        return self[:-1] == other[:-1] and self.context[3:6] == other.context[3:6]
+
+    def within(self, context: Context) -> Post:
+        """The post with this context. `_replace` takes four times as long."""
+        return Post(*self[:-1], context)
 
 
 class DeletedBy(StrEnum):
@@ -119,6 +180,8 @@ class NewPost:
     body: str
     reply_to: int | None = None  # the post that this one replies to
     quote: int | None = None
+    language: str = ""  # a code, such as `de`; empty when the author has not said it
+    media: Media = NO_MEDIA  # of pictures that its author has uploaded
 
 
 @dataclass(frozen=True, slots=True)

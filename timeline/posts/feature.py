@@ -6,9 +6,10 @@ from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.store.rate_limits import Limit
-from timeline.posts.checks import CountChecks, ListingChecks, PostAdoption, PostChecks, PostOrphans
+from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
+from timeline.posts.pictures import ask_picture_use, finish_removal
 from timeline.posts.repository import (
     finish_deletion,
     finish_edit,
@@ -41,6 +42,7 @@ FEATURE = Feature(
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "staff_deletion": finish_staff_deletion,
+        "staff_picture": finish_removal,
         "del": finish_deletion,
         "edit": finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),
@@ -48,7 +50,9 @@ FEATURE = Feature(
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
     inconsistencies=lambda store: [
-        check for checks in (PostChecks, ListingChecks, CountChecks) for check in checks(store).inconsistencies()
+        check
+        for checks in (PostChecks, PictureChecks, ListingChecks, CountChecks)
+        for check in checks(store).inconsistencies()
     ],
     orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
     adoption=lambda store: PostAdoption(store).checks(),
@@ -56,12 +60,14 @@ FEATURE = Feature(
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
     recount=recount_posts,
     remove_account=remove_posts,
+    picture_uses={"post": ask_picture_use},
+    uploads=("publish",),
     form_fields={
         "edit": (FormField("body", "textarea", _("Your post")),),
         "publish": (
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),
-            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote")),
+            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote", "media", "alt", "sensitive")),
         ),
     },
     cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),

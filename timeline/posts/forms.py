@@ -4,22 +4,33 @@ import base64
 import binascii
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from django import forms
 from django.conf import settings
 from django.core.validators import RegexValidator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
-from retwis_site.store.ids import parse_id
+from retwis_site.store.ids import is_digest, parse_id
 from retwis_site.visible_text import is_visible
-from timeline.posts.entities import LONGEST_POST, NewPost, TargetMissing, TargetRefused
+from timeline.posts.entities import (
+    LONGEST_ALT,
+    LONGEST_POST,
+    MOST_PICTURES,
+    Media,
+    NewPost,
+    Picture,
+    Post,
+    TargetMissing,
+    TargetRefused,
+)
 
 # ---- The line breaks of a typed text.
 
@@ -80,6 +91,10 @@ class EditForm(forms.Form):
     longest = LONGEST_POST
     body = _body(_("Your post"))
 
+    def __init__(self, typed: Mapping[str, Any] | None, post: Post) -> None:
+        super().__init__(typed, initial={"body": post.body})
+        self.fields["body"].required = not post.media.pictures
+
 
 class PostForm(forms.Form):
     longest = LONGEST_POST
@@ -89,9 +104,13 @@ class PostForm(forms.Form):
 
     reply_to = PostIdField()
     quote = PostIdField()
+    sensitive = forms.BooleanField(required=False)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pictures: Sequence[Picture] = (), **kwargs: Any) -> None:
+        """`pictures`: those that the post has by now, also those that were just uploaded."""
         super().__init__(*args, **kwargs)
+        self.pictures = tuple(pictures)
+        self.fields["body"].required = not pictures
         self.is_reply = bool(self["reply_to"].value())
         body = self.fields["body"]
         if self.is_reply:
@@ -103,7 +122,8 @@ class PostForm(forms.Form):
     @classmethod
     def of(cls, post: NewPost) -> Self:
         """The form with what was written before."""
-        return cls(initial={"body": post.body, "reply_to": post.reply_to, "quote": post.quote})
+        named = {"body": post.body, "reply_to": post.reply_to, "quote": post.quote, "sensitive": post.media.sensitive}
+        return cls(initial=named, pictures=post.media.pictures)
 
     def clean_token(self) -> str:
         """The form's token; a new one for a client that sends none."""
@@ -112,7 +132,10 @@ class PostForm(forms.Form):
     @property
     def new_post(self) -> NewPost:
         """What a valid form says."""
-        return NewPost(*(self.cleaned_data[name] for name in ("body", "reply_to", "quote")))
+        body, reply_to, quote, sensitive = (
+            self.cleaned_data[name] for name in ("body", "reply_to", "quote", "sensitive")
+        )
+        return NewPost(body, reply_to, quote, media=Media(self.pictures, sensitive and bool(self.pictures)))
 
     def refuse(self, why: TargetRefused) -> None:
         """Make the form invalid: the post that it names cannot be answered or quoted."""
@@ -125,6 +148,24 @@ _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 def new_token() -> str:
     """Like `secrets.token_urlsafe(12)`, which takes five calls more: 16 characters."""
     return binascii.b2a_base64(os.urandom(12), newline=False).translate(_URL_SAFE).decode()
+
+
+# ---- The pictures of a form: `media` names those that were uploaded before, `picture` has new files. Each has an
+# `alt`, first those of `media`. So a form without a script has them, too: its button `add` uploads what was chosen, and
+# shows the form again with a field for each description; `remove` leaves one out.
+
+
+def pictures_in(form: QueryDict) -> list[Picture]:
+    """The uploaded pictures that a form names, each with its description; without the one that is removed. Their sizes
+    are not known yet."""
+    named = zip(form.getlist("media"), [*form.getlist("alt"), *[""] * MOST_PICTURES], strict=False)
+    chosen = {digest: alt_of(alt) for digest, alt in named if is_digest(digest) and digest != form.get("remove")}
+    return [Picture(digest, alt=alt) for digest, alt in [*chosen.items()][:MOST_PICTURES]]
+
+
+def alt_of(typed: str) -> str:
+    """A typed description as it is stored; what is too long is cut."""
+    return normalised(typed.replace("\0", ""))[:LONGEST_ALT]
 
 
 # ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.

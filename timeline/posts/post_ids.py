@@ -10,8 +10,17 @@ from django.conf import settings
 
 from retwis_site.store import keys, snowflake
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import parse_number
+from retwis_site.store.replies import Result
 
 RECENT = 2000  # ids in each `recent`
+
+
+def ask_given_out(pipe: Pipe) -> Result[int]:
+    """How many ids the counter has given out: to posts and reposts, also to those that are deleted by now. Ids from the
+    time are not counted. One command."""
+    counter = pipe.get(keys.next_post_id())
+    return Result(lambda: parse_number(counter.value or "") or 0)
 
 
 class CounterIds:

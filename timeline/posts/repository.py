@@ -12,6 +12,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from accounts.community.log import Act, Log, read_act
+from accounts.media.repository import Mark, Pictures
 from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
@@ -35,6 +36,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.links import tags_in
+from timeline.posts.pictures import with_sizes
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -45,6 +47,7 @@ from timeline.posts.reading.records import (
     existing,
     link_fields,
     links_from,
+    media_field,
 )
 from timeline.posts.settling import (
     PostLook,
@@ -166,11 +169,12 @@ class Posts:
 
         Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
         cut; one more for a text with an @name, four more for a reply or a quote, six for both, one more where a
-        repost is named. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them from a worker. A second
-        click on a published or deleted post costs three round trips. It drops the author's home, because the first
-        request may have died before that push. When the first request died before its commit, the second click finishes
-        it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it
-        answers or quotes.
+        repost is named; three more with pictures. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them
+        from a worker. A second click on a published or deleted post costs three round trips. It drops the author's
+        home, because the first request may have died before that push. When the first request died before its commit,
+        the second click finishes it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and
+        TargetBlocked for what it answers or quotes; PictureGone for a picture that its author has not uploaded, or that
+        was removed.
         """
         leased = owned(self._store)  # `cleanup` may take a hash without a job for an orphan later
         try:
@@ -189,17 +193,23 @@ class Posts:
             published = self._published_before(uid, pid, token)
             if published is not None:
                 return published
+        media = with_sizes(new.media, Pictures(leased).mark(Mark("post", uid, pid), new.media.digests))
         pipe = leased.pipeline()
         fields = {"user_id": str(uid), "time": str(int(time.time())), **link_fields(links), "body": new.body}
+        fields |= media_field(media)
+        if new.language:
+            fields["language"] = new.language
         for name, value in fields.items():
             pipe.hsetnx(keys.post(pid), name, value)
-        stored = pipe.hmget(keys.post(pid), ["body", *LINKS])
+        stored = pipe.hmget(keys.post(pid), ["body", "media", *LINKS])
         followers = pipe.zcard(keys.followers(uid))
         pipe.execute()
-        body, *stored_links = stored.value
-        now = PostState(author=uid, links=links_from(keys.post(pid), stored_links), body=body or "")
+        body, stored_media, *stored_links = stored.value
+        links = links_from(keys.post(pid), stored_links)
+        now = PostState(author=uid, links=links, body=body or "", media=stored_media or "")
         job = Outbox(leased).add(f"post:{pid}:{nonce()}")
         with suppress(LeaseEnded):
+            Pictures(job.store).shown(uid, media.digests)
             Delivery(job.store).deliver(job, uid, pid, now, followers.value)
         return Published(pid, now.body)
 
@@ -275,6 +285,10 @@ class Posts:
             else:
                 job.hand_over()
         return True
+
+    def say_language(self, pid: int, code: str) -> None:
+        """Note in which language a post is, which its author has just edited. One round trip."""
+        self._store.hset(keys.post(pid), {"language": code})
 
     def _editable(self, uid: int, pid: int) -> tuple[PostState, int]:
         """A post that is to be edited, and since when its text stands, in unix seconds."""

@@ -18,6 +18,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from accounts.media.repository import Pictures
 from accounts.users.deletion import is_deleted
 from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
@@ -30,7 +31,7 @@ from timeline.notices.inbox import Kind, Notice, Welcome, ask_welcome, queue_not
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from
+from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from, media_from
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
 from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
@@ -104,6 +105,7 @@ class PostState(NamedTuple):
     has_counted_replies: bool = False
     links: Links = NO_LINKS
     body: str = ""
+    media: str = ""  # the field with its pictures
     edited: int | None = None  # unix seconds
     texts: tuple[Version, ...] = ()  # of an edited post; the newest last
 
@@ -201,12 +203,12 @@ def authors_of(store: Store, pids: Collection[int]) -> dict[int, PostState]:
 def _ask_seen(pipe: Pipe, pid: int, uid: int) -> Result[PostState]:
     key = keys.post(pid)
     person = ask_person(pipe, str(uid)) if uid else None
-    fields = pipe.hmget(key, ("user_id", "deleted", "body", "edited", *LINKS))
+    fields = pipe.hmget(key, ("user_id", "deleted", "body", "media", "edited", *LINKS))
     replies, left_out = pipe.zcard(keys.replies_to(pid)), pipe.zcard(keys.unseen(keys.replies_to(pid)))
     texts = ask_versions(pipe, pid)
 
     def read() -> PostState:
-        author, deleted, body, edited, *links = fields.value
+        author, deleted, body, media, edited, *links = fields.value
         return PostState(
             exists=author is not None,
             author=stored_id(key, author) or 0,
@@ -216,6 +218,7 @@ def _ask_seen(pipe: Pipe, pid: int, uid: int) -> Result[PostState]:
             has_counted_replies=replies.value > left_out.value,
             links=links_from(key, links),
             body=body or "",
+            media=media or "",
             edited=None if edited is None else stored_time(key, edited),
             texts=texts.value,
         )
@@ -367,7 +370,8 @@ class Settling:
         return now._replace(links=now.links._replace(mentions=mentioned(self._store, now.text)))
 
     def _remove_texts(self, seen: Mapping[int, PostState]) -> None:
-        """One round trip; none without deleted posts that have a text, and posts whose hash has expired."""
+        """One round trip; none without deleted posts that have a text, and posts whose hash has expired. One more for
+        each deleted post with pictures, which lose their last link to it here."""
         pipe = self._store.pipeline()
         for pid, now in seen.items():
             if now.exists and not now.deleted:
@@ -377,6 +381,9 @@ class Settling:
                     pipe.hdel(keys.post(pid), field)
             elif now.body:
                 pipe.hset(keys.post(pid), {"body": ""})
+            if now.media:
+                Pictures(self._store).release(now.author, media_from(keys.post(pid), now.media).digests)
+                pipe.hdel(keys.post(pid), "media")
             if now.texts:
                 pipe.unlink(keys.edits(pid))
         pipe.execute()

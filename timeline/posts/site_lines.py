@@ -3,9 +3,11 @@
 A post stands in its hash and in the lists of its author, thread and tags: code reads and writes it.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
+from accounts.media.repository import Mark
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
@@ -17,7 +19,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_f
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
-from timeline.posts.entities import DeletedBy, Links
+from timeline.posts.entities import NO_MEDIA, DeletedBy, Links, Media, Picture, is_language
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -28,6 +30,8 @@ from timeline.posts.reading.records import (
     deleted_by,
     link_fields,
     links_from,
+    media_field,
+    media_from,
 )
 from timeline.posts.repository import MOST_ABOVE
 from timeline.posts.settling import QUOTES, REPLIES, listings_of, queue_spellings
@@ -54,6 +58,22 @@ def _are_texts(value: object) -> bool:
 
 
 TEXTS = LineField("texts with their times, the newest last", _are_texts, required=False)
+LANGUAGE = LineField(
+    "the code of a language", lambda value: isinstance(value, str) and is_language(value) is not None, required=False
+)
+
+
+def _are_pictures(value: object) -> bool:
+    """Whether these are the pictures of a post, as `media_from` takes them."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        return False
+    named = [[one.get(name) for name in Picture._fields] for one in value]
+    return media_from("", json.dumps({"pictures": named})) != NO_MEDIA
+
+
+PICTURES = LineField(f"up to four objects with {', '.join(Picture._fields)}", _are_pictures, required=False)
+SENSITIVE = LineField("true", lambda value: value is True, required=False)
+MEDIA = {"pictures": PICTURES, "sensitive": SENSITIVE}
 STAFF = LineField("staff", lambda value: value == DeletedBy.STAFF, required=False)
 
 
@@ -69,7 +89,9 @@ def read_posts(store: Store) -> Iterator[Line]:
             post = answer.value
             if _is_own(post, uid):
                 line = {"id": post.pid, "user": uid, "time": iso(post.time), "text": post.body}
-                yield line | _links(post.links, NAMED) | texts_of(texts.value)
+                yield (
+                    line | language_of(post) | _links(post.links, NAMED) | texts_of(texts.value) | media_of(post.media)
+                )
 
 
 def _is_own(post: Record | None, uid: int) -> TypeGuard[Record]:
@@ -84,19 +106,38 @@ def _links(links: Links, names: Mapping[str, LineField]) -> Line:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
+def language_of(post: Record) -> Line:
+    """What the line of a post says of its language: nothing where its author has not said it."""
+    return {"language": post.language} if post.language else {}
+
+
 def texts_of(texts: Sequence[Version]) -> Line:
     """What the line of a post says of its texts: nothing about a post that was never edited."""
     return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
+
+
+def media_of(media: Media) -> Line:
+    """What the line of a post says of its pictures: nothing without any."""
+    if not media.pictures:
+        return {}
+    return {"pictures": [one._asdict() for one in media.pictures], **({"sensitive": True} if media.sensitive else {})}
 
 
 def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
     """Homes and the global timeline are caches: their next read finds the posts."""
     for line in lines:
         pid, fields = line["id"], {"body": line["text"]}
+        if line.get("language"):
+            fields["language"] = line["language"]
         texts = {str(seconds(one, "time")): one["text"] for one in line.get("texts", ())}
         if texts:
             writes.hset(keys.edits(pid), texts)
             fields["edited"], fields["body"] = list(texts.items())[-1]
+        pictures = tuple(Picture(**{name: one[name] for name in Picture._fields}) for one in line.get("pictures", ()))
+        fields |= media_field(Media(pictures, line.get("sensitive", False)))
+        for one in pictures:
+            mark = str(Mark("post", line["user"], pid))
+            writes.zadd(keys.media_users(one.digest), {mark: seconds(line, "time")})
         _write(writes, line, NAMED, fields)
         queue_spellings(writes.pipe, fields["body"])
         writes.zadd(keys.updates(line["user"]), {str(pid): pid})
@@ -183,7 +224,16 @@ def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
 
 POSTS = SiteLines(
     type="post",
-    fields=lambda line: {"id": ID, "user": ID, "time": TIME, "text": TEXT, "texts": TEXTS, **NAMED},
+    fields=lambda line: {
+        "id": ID,
+        "user": ID,
+        "time": TIME,
+        "text": TEXT,
+        "language": LANGUAGE,
+        "texts": TEXTS,
+        **NAMED,
+        **MEDIA,
+    },
     read=read_posts,
     write=_write_posts,
     unique=("id",),
@@ -221,6 +271,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                 "id": post.pid,
                 "time": iso(post.time),
                 "text": post.body,
+                **language_of(post),
                 "address": address_of("post", owner.username, post.pid),
                 **_named(post),
                 **{
@@ -229,6 +280,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
                     if pid in authors
                 },
                 **texts_of(texts),
+                **media_of(post.media),
             }
             for post, texts in posts
         ]

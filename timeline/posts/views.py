@@ -1,28 +1,51 @@
 """Writing a post: the page of the composer, publishing, changing and deleting it, and discarding a draft."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from accounts.media.decoding import PictureRefused, Shape
+from accounts.media.repository import PictureGone, Pictures
 from accounts.signing_in.guards import change, for_forms, login_required, match_of, page_of_form, to_login
 from accounts.signing_in.html import form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import AccountFrozen, NotSignedIn, User
+from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.posts.entities import NewPost, NoSuchPost, Post, TargetRefused, TooManyEdits
+from timeline.posts.entities import (
+    MOST_PICTURES,
+    NewPost,
+    NoSuchPost,
+    Picture,
+    Post,
+    TargetRefused,
+    TooManyEdits,
+)
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import Draft, EditForm, PostForm, forget_draft, keep_draft, kept_draft
+from timeline.posts.forms import (
+    Draft,
+    EditForm,
+    PostForm,
+    alt_of,
+    forget_draft,
+    keep_draft,
+    kept_draft,
+    pictures_in,
+)
 from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
+from timeline.posts.html.pictures import picture_page, pictures_of
 from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
 from timeline.posts.repository import Posts
@@ -41,12 +64,13 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     above = _seen(request, pids)
     if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
         raise NoSuchPost(pids)
-    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote), above)
+    return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote, pictures="here"), above)
 
 
 @change
 def publish(request: RetwisRequest) -> HttpResponse:
-    """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these."""
+    """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these. Those of
+    `Pictures.upload` for each picture, and one more where some were uploaded before."""
     form = PostForm(request.POST)
     written_by = parse_id(request.POST.get("as", ""))
     try:
@@ -55,15 +79,21 @@ def publish(request: RetwisRequest) -> HttpResponse:
         return _signed_out(request, form, written_by)
     if written_by not in (None, me.uid):
         return _by_another(request, me, form, written_by)
+    pictures, refused = _chosen(request, me)
+    if refused or "add" in request.POST or "remove" in request.POST:
+        return _with_pictures(request, pictures, refused)
+    form = PostForm(request.POST, pictures=pictures)
     if not form.is_valid():
         return _with_errors(request, form)
     RateLimits(connect()).count(POSTS, str(me.uid))
     post = form.new_post
     try:
         published = Posts(connect()).publish(me.uid, post, form.cleaned_data["token"])
-    except TargetRefused as refused:
-        form.refuse(refused)
+    except TargetRefused as why:
+        form.refuse(why)
         return _with_errors(request, form)
+    except PictureGone as why:
+        return _with_pictures(request, pictures, [str(why)])
     if published.body == post.body:
         response = HttpResponseRedirect(_after(request, me, post, published.pid))
         messages.success(request, _("Posted."), extra_tags="posted")
@@ -71,9 +101,46 @@ def publish(request: RetwisRequest) -> HttpResponse:
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
+        if post.media.pictures:  # a draft has a text alone
+            return _composer_again(request, PostForm.of(post), (), status=422)
         response = HttpResponseRedirect(_composer_of(post))
         keep_draft(response, Draft(post, me.uid))
     return response
+
+
+def _chosen(request: RetwisRequest, me: User) -> tuple[list[Picture], list[str]]:
+    """The pictures of a form, its files among them, which are stored now; and the sentences about those that are
+    refused."""
+    store = Pictures(connect())
+    named = pictures_in(request.POST)
+    known = store.of_user(me.uid, [one.digest for one in named])
+    found = {
+        one.digest: one._replace(width=known[one.digest].width, height=known[one.digest].height)
+        for one in named
+        if one.digest in known
+    }
+    refused = [str(PictureGone.message)] if len(found) < len(named) else []
+    alts = request.POST.getlist("alt")[len(request.POST.getlist("media")) :]
+    for file, alt in zip_longest(request.FILES.getlist("picture"), alts, fillvalue=""):
+        if not isinstance(file, UploadedFile):
+            break
+        if len(found) == MOST_PICTURES:
+            refused.append(_("A post has at most %(number)d pictures.") % {"number": MOST_PICTURES})
+            break
+        try:
+            new = store.upload(me.uid, file.read(), Shape.POST)
+        except PictureRefused as why:
+            refused.append(f"{FIRST_STRONG_ISOLATE}{file.name}{POP}: {why}")
+        else:
+            found.setdefault(new.digest, Picture(new.digest, new.width, new.height, alt_of(alt)))
+    return [*found.values()], refused
+
+
+def _with_pictures(request: RetwisRequest, pictures: Sequence[Picture], refused: Sequence[str]) -> HttpResponse:
+    """The form again, with what was typed and the pictures that it has by now. Nothing was posted yet."""
+    typed = {name: request.POST.get(name, "") for name in ("body", "token", "reply_to", "quote", "sensitive")}
+    form = PostForm(initial=typed, pictures=pictures)
+    return _composer_again(request, form, refused, status=422 if refused else 200)
 
 
 @change
@@ -125,10 +192,14 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
 
 
 def _with_errors(request: RetwisRequest, form: PostForm) -> HttpResponse:
+    return _composer_again(request, form, (), status=422)
+
+
+def _composer_again(request: RetwisRequest, form: PostForm, refused: Sequence[str], status: int) -> HttpResponse:
     by = rendering(request)
     named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
     above = _seen(request, [pid for pid in named if pid is not None])
-    return compose_page(request, by, composer_with(form, by), above, status=422)
+    return compose_page(request, by, composer_with(form, by, refused), above, status)
 
 
 def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) -> HttpResponse:
@@ -167,7 +238,7 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
-    form = EditForm(typed(request), initial={"body": post.body})
+    form = EditForm(typed(request), post)
     if form.is_valid():
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:
@@ -176,7 +247,8 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             return HttpResponseRedirect(address)
         except TooManyEdits as refused:
             form.add_error("body", str(refused.message))
-    context = {"form": form, "uid": me.uid, "pid": pid, "address": address}
+    pictures = pictures_of(post.author.username, pid, post.media, request.LANGUAGE_CODE)
+    context = {"form": form, "uid": me.uid, "pid": pid, "address": address, "pictures": pictures}
     return form_page(request, "timeline/posts/edit.html", context)
 
 
@@ -188,6 +260,19 @@ def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
     return history_page(request, rendering(request), shown[0], texts)
+
+
+# ---- A picture of a post, large.
+
+
+@require_safe
+def large_picture(request: RetwisRequest, username: str, pid: int, number: int) -> HttpResponse:
+    """Round trips as for `one_post`. Raises NoSuchPost, also for a picture that the post does not have, PostDeleted,
+    NotShown."""
+    post = one_post(request.viewer, username, pid)
+    if number > len(post.media.pictures):
+        raise NoSuchPost(pid)
+    return picture_page(request, rendering(request), post, number)
 
 
 # ---- The deletion of a post.
@@ -210,6 +295,7 @@ urlpatterns = [
     path("compose/", compose, name="compose"),
     path("compose/discard/", discard, name="discard"),
     path("@<username:username>/<id:pid>/delete/", delete, name="delete"),
+    path("@<username:username>/<id:pid>/pictures/<id:number>/", large_picture, name="picture"),
     path("@<username:username>/<id:pid>/edit/", edit, name="edit"),
     path("@<username:username>/<id:pid>/history/", history, name="history"),
 ]

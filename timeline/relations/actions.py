@@ -16,7 +16,7 @@ from retwis_site.rendering.error_pages import error_page
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import Limit, RateLimits
 from timeline.relations.feature import BLOCKS, FOLLOWS
-from timeline.relations.relations import FOREVER, BlockedPeople, Follows, Mutes, in_days, read_blocks
+from timeline.relations.relations import FOREVER, BlockedPeople, Blocks, Follows, Mutes, in_days, read_blocks
 
 # ---- The form that mutes a person.
 
@@ -34,6 +34,7 @@ class MuteForm(forms.Form):
     what = forms.ChoiceField(
         choices=((ALL, gettext_lazy("everything")), (REPOSTS, gettext_lazy("only reposts"))), initial=ALL
     )
+    hours = forms.ChoiceField(choices=[("1", "1")], required=False)
     days = forms.ChoiceField(choices=FOR_DAYS, required=False)
 
     @property
@@ -41,9 +42,12 @@ class MuteForm(forms.Form):
         return bool(self.cleaned_data["what"] == REPOSTS)
 
     @property
-    def number_of_days(self) -> int | None:
-        """None: for ever."""
-        return int(self.cleaned_data["days"]) if self.cleaned_data["days"] else None
+    def until(self) -> float:
+        """In unix seconds; FOREVER without an end."""
+        hours, days = self.cleaned_data["hours"], self.cleaned_data["days"]
+        if hours:
+            return in_days(int(hours) / 24)
+        return in_days(int(days)) if days else FOREVER
 
 
 # ---- Views
@@ -53,17 +57,23 @@ class MuteForm(forms.Form):
 @login_required
 def follow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person, blocks = request.viewer.ask_about(username, read_blocks)
-    if person.uid == me.uid:
-        messages.error(request, _("You cannot follow yourself. Your posts are already on your home page."))
-    elif blocks.mine:
-        messages.error(request, _("You block %(name)s. Unblock them first.") % {"name": person.username})
-    elif blocks.theirs:
-        messages.error(request, _("You cannot follow %(name)s.") % {"name": person.username})
+    refusal = why_not_followed(me, person, blocks)
+    if refusal:
+        messages.error(request, refusal)
     else:
         _count(FOLLOWS, me)
         Follows(connect()).follow(me.uid, person.uid)
         messages.success(request, _("You now follow %(name)s.") % {"name": person.username})
     return redirect("home") if _is_on_home(request) else redirect("profile", person.username)
+
+
+def why_not_followed(me: User, person: User, blocks: Blocks) -> str:
+    """Why `me` cannot follow a person, in a sentence; empty when they can."""
+    if person.uid == me.uid:
+        return _("You cannot follow yourself. Your posts are already on your home page.")
+    if blocks.mine:
+        return _("You block %(name)s. Unblock them first.") % {"name": person.username}
+    return _("You cannot follow %(name)s.") % {"name": person.username} if blocks.theirs else ""
 
 
 def _is_on_home(request: RetwisRequest) -> bool:
@@ -115,12 +125,11 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
         messages.error(request, _("You cannot mute yourself."))
         return HttpResponseRedirect(page_of_form(request))
     _count(BLOCKS, me)
-    until = FOREVER if form.number_of_days is None else in_days(form.number_of_days)
     if form.only_reposts:
-        Mutes(connect()).mute_reposts(me.uid, person.uid, until)
+        Mutes(connect()).mute_reposts(me.uid, person.uid, form.until)
         text = _("You no longer see reposts by %(name)s.")
     else:
-        Mutes(connect()).mute(me.uid, person.uid, until)
+        Mutes(connect()).mute(me.uid, person.uid, form.until)
         text = _("You no longer see posts by %(name)s. They are not told.")
     messages.success(request, text % {"name": person.username})
     return HttpResponseRedirect(page_of_form(request))

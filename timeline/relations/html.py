@@ -18,10 +18,10 @@ COMMON_FOLLOWING = Fragment("timeline/relations/_common_following.html")
 PERSON_MENU = Fragment("timeline/relations/_person_menu.html")
 
 
-def counts_of(person: User, counts: FollowCounts, by: Rendering, posts: Html = NOTHING) -> Html:
+def counts_of(person: User, counts: FollowCounts, language: str, posts: Html = NOTHING) -> Html:
     """How many `person` follows, and by how many `person` is followed. `posts`: what stands before them."""
     return COUNTS.fill(
-        by.language,
+        language,
         uid=person.uid,
         at=at(person.username),
         posts=posts,

@@ -230,12 +230,13 @@ def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]
     return Result(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class LatestFollowed:
-    """The users that a user has followed last, at most LATEST of them."""
+class LatestFollowed(NamedTuple):
+    """The users that a user has followed last, at most LATEST of them, and which of some others the user follows."""
 
     members: frozenset[str]  # uids as text
     are_all: bool  # the user follows no one else
+    asked: frozenset[int] = frozenset()  # of these users all is known, too
+    among_asked: frozenset[int] = frozenset()  # those of them that the user follows
 
 
 NO_FOLLOWED_READ = LatestFollowed(frozenset(), are_all=False)
@@ -249,9 +250,16 @@ def _latest_followed(me: int, replies: Sequence[list[str]]) -> LatestFollowed:
 _LATEST_FOLLOWED = Question(("ZREVRANGE", keys.following, 0, LATEST - 1), read=_latest_followed)
 
 
-def ask_latest_followed(pipe: Pipe, me: int) -> Reply[LatestFollowed]:
-    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know."""
-    return pipe.ask(_LATEST_FOLLOWED, me)
+def ask_latest_followed(
+    pipe: Pipe, me: int, others: Collection[int] = ()
+) -> Reply[LatestFollowed] | Result[LatestFollowed]:
+    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know.
+    `others`: whom the last visit has asked about, since the user follows more. One command, two with `others`."""
+    latest = pipe.ask(_LATEST_FOLLOWED, me)
+    if not others:
+        return latest
+    followed = ask_followed(pipe, me, others)
+    return Result(lambda: latest.value._replace(asked=frozenset(others), among_asked=frozenset(followed.value)))
 
 
 class FollowedPeople:
@@ -261,14 +269,17 @@ class FollowedPeople:
         """`latest`: what this request has read. It asks about others only where a user follows more than these."""
         self._me = me
         self._latest = latest
-        self._asked: set[int] = set()
+        self._asked = set(latest.asked)
         self._answers: list[Result[set[int]]] = []
+        self.others: set[int] = set()  # people asked about who are not among the latest
 
     def ask(self, pipe: Pipe, uids: Collection[int]) -> None:
         """Ask about these people, unless it is known already. At most one command."""
         if self._latest.are_all:
             return
-        unknown = {uid for uid in uids if uid not in self._asked and str(uid) not in self._latest.members}
+        others = {uid for uid in uids if str(uid) not in self._latest.members}
+        self.others |= others
+        unknown = others - self._asked
         if unknown:
             self._asked |= unknown
             self._answers.append(ask_followed(pipe, self._me, unknown))
@@ -277,7 +288,7 @@ class FollowedPeople:
         """Those of these people whom the user follows. It was asked about all of them."""
         members = self._latest.members
         latest = {uid for uid in uids if str(uid) in members}
-        return latest.union(*[answer.value for answer in self._answers])
+        return latest.union(self._latest.among_asked, *[answer.value for answer in self._answers])
 
 
 # ---- Blocks: `blocked:` is the truth, `blocked_by:` its mirror. Both hold the unix second of each block.
@@ -343,7 +354,7 @@ MUTE_REPOSTS = Relation("mute_reposts", keys.muted_reposts, PERSON, scores=Score
 MUTE_THREAD = Relation("mute_thread", keys.muted_threads, THREAD)
 
 
-def in_days(days: int) -> float:
+def in_days(days: float) -> float:
     """The unix second in which a mute of so many days ends."""
     return time.time() // 1 + days * A_DAY
 

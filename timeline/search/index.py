@@ -32,7 +32,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
 from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.language import words, written_terms
-from timeline.posts.entities import Links
+from timeline.posts.entities import NO_MEDIA, Links, Media
 from timeline.posts.links import folded, may_have_links, segments
 from timeline.posts.reading.records import ask_post
 
@@ -275,6 +275,7 @@ def _bit(within: Range, slot: int) -> int:
 
 
 HAS_LINK = "has:link"
+HAS_PICTURE = "has:picture"
 IS_REPLY = "is:reply"
 
 
@@ -290,13 +291,15 @@ def tag(folded_tag: str) -> str:
     return f"#{folded_tag}"
 
 
-def terms_of(uid: int, body: str, links: Links) -> set[str]:
+def terms_of(uid: int, body: str, links: Links, media: Media = NO_MEDIA) -> set[str]:
     """The terms of a post; none for a repost, which has no words of its own."""
     if links.repost_of is not None:
         return set()
     found = {from_user(uid)}
     for word in words(body):
         found |= written_terms(word)
+    if media.pictures:
+        found.add(HAS_PICTURE)
     if links.reply_to is not None:
         found.add(IS_REPLY)
     if links.reply_to_user is not None:
@@ -367,7 +370,7 @@ class Indexing:
         asked = [ask_post(pipe, pid) for pid in pids]
         pipe.execute()
         posts = (post.value for post in asked)
-        return {post.pid: terms_of(post.uid, post.body, post.links) for post in posts if post is not None}
+        return {post.pid: terms_of(post.uid, post.body, post.links, post.media) for post in posts if post is not None}
 
     def _open_next(self, last: Range, posts: int, ranges: Ranges) -> None:
         """Let a range end soon when it is full and the last one."""

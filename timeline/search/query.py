@@ -18,7 +18,7 @@ from timeline.language import Word, asked_terms, joined, phrase, same_word, word
 from timeline.posts.entities import Post
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
 from timeline.posts.reading.visibility import AsksNothing
-from timeline.search.index import HAS_LINK, IS_REPLY, from_user, tag, to_user
+from timeline.search.index import HAS_LINK, HAS_PICTURE, IS_REPLY, from_user, tag, to_user
 
 # ---- What a search must know about a text. It follows from the text alone, so a process keeps it.
 
@@ -202,6 +202,17 @@ class HasLink(Part):
 
 
 @dataclass(frozen=True)
+class HasPicture(Part):
+    """`has:picture`."""
+
+    def terms(self, known: Known) -> list[str]:
+        return [HAS_PICTURE]
+
+    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
+        return bool(post.media.pictures)
+
+
+@dataclass(frozen=True)
 class IsReply(Part):
     """`is:reply`."""
 
@@ -367,11 +378,11 @@ def _person(role: Role) -> Callable[[str], Part]:
     return part
 
 
-def _one_of(names: Sequence[str], found: Part, problem: Problem) -> Callable[[str], Part]:
+def _one_of(parts: Mapping[str, Part], problem: Problem) -> Callable[[str], Part]:
     def part(value: str) -> Part:
-        if value.lower() not in names:
+        if value.lower() not in parts:
             raise BadQuery(problem)
-        return found
+        return parts[value.lower()]
 
     return part
 
@@ -398,8 +409,14 @@ def _midnight(value: str) -> datetime:
 _OPERATORS: Mapping[str, Callable[[str], Part]] = {
     "from": _person(Role.FROM),
     "to": _person(Role.TO),
-    "has": _one_of(("link", "links"), HasLink(), Problem.BAD_HAS),
-    "is": _one_of(("reply",), IsReply(), Problem.BAD_IS),
+    "has": _one_of(
+        {
+            **dict.fromkeys(("link", "links"), HasLink()),
+            **dict.fromkeys(("picture", "pictures", "image", "images", "media"), HasPicture()),
+        },
+        Problem.BAD_HAS,
+    ),
+    "is": _one_of({"reply": IsReply()}, Problem.BAD_IS),
     "before": _before,
     "after": _after,
 }

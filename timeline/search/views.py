@@ -82,9 +82,12 @@ def ask_meant(typed: str, query: Query, pipe: Pipe) -> Result[Meant]:
     return Result(lambda: Meant(people.value if people else None, tags.value if tags else None))
 
 
+NOTHING_MEANT = Meant(None, None)
+
+
 def ask_no_names(pipe: Pipe) -> Result[Meant]:
     """No names stand above later pages, and above what is not by everyone."""
-    return Result(lambda: Meant(None, None))
+    return Result(lambda: NOTHING_MEANT)
 
 
 # ---- The page
@@ -198,11 +201,11 @@ def search(request: RetwisRequest) -> HttpResponse:
         return not_searched_page(request, rendering(request), asked, "nothing_to_find")
     except UnknownPerson as error:
         return not_searched_page(request, rendering(request), asked, "unknown_person", name=error.name)
-    above = _counted(request, search, meant)
+    above = counted(request, search, meant)
     return results_page(request, rendering(request), asked, query, search.page(), above)
 
 
-def _counted(request: RetwisRequest, search: Search, meant: Meant) -> Names:
+def counted(request: RetwisRequest, search: Search, meant: Meant) -> Names:
     """Count a search of the viewer, who has been checked, and ask for the names above the posts and for what the search
     needs next. One round trip. Raises TooOften."""
     uid = request.viewer.uid

@@ -18,17 +18,17 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reply, Result
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
-from timeline.posts.reading.post_reader import LatestActed, PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, ask_has_at_home, ask_home_tags
 from timeline.relations.relation import Edge, ask_number
 from timeline.relations.relations import ask_follows_tag
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
 
 # ---- Pages of tags.
 
@@ -103,19 +103,42 @@ class ChosenTag(NamedTuple):
     tag: ViewersTag
     number: int  # of all tags that the user follows
     number_at_home: int  # of those in their home
+    is_known: bool  # whether some post had it once
+
+    @property
+    def may_be_followed(self) -> bool:
+        return self.tag.following or self.number < MOST_FOLLOWED
+
+
+def ask_chosen_tag(pipe: Pipe, me: int | None, folded: str) -> Result[ChosenTag]:
+    """A tag, and what `me` has chosen about it; a visitor, None, has chosen nothing. Five commands."""
+    spelling = pipe.hget(keys.tags(), folded)
+    if me is None:
+        return Result(lambda: ChosenTag(ViewersTag(folded, spelling.value or folded), 0, 0, spelling.value is not None))
+    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
+    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
+
+    def read() -> ChosenTag:
+        tag = ViewersTag(folded, spelling.value or folded, following.value, at_home.value)
+        return ChosenTag(tag, number.value, number_at_home.value, spelling.value is not None)
+
+    return Result(read)
 
 
 def chosen_tag(store: Store, me: int, folded: str) -> ChosenTag:
-    """A tag, and what `me` has chosen about it. One round trip. Raises NoSuchTag."""
-    pipe = store.pipeline()
-    spelling = pipe.hget(keys.tags(), folded)
-    following, at_home = ask_follows_tag(pipe, me, folded), ask_has_at_home(pipe, me, folded)
-    number, number_at_home = pipe.zcard(keys.tags_of(me)), pipe.zcard(keys.home_tags(me))
-    pipe.execute()
-    if spelling.value is None:
+    """As `ask_chosen_tag`. One round trip. Raises NoSuchTag for one that no post ever had and `me` does not follow."""
+    found = answer(store, ask_chosen_tag, me, folded)
+    if not (found.is_known or found.tag.following):
         raise NoSuchTag(folded)
-    tag = ViewersTag(folded, spelling.value, following.value, at_home.value)
-    return ChosenTag(tag, number.value, number_at_home.value)
+    return found
+
+
+def followed_tags(store: Store, viewer: Viewer) -> list[Tag]:
+    """The tags that the viewer follows, the follow of last first. Two round trips, one without any. Raises
+    NotSignedIn."""
+    _, [folded] = viewer.ask_as_user(lambda pipe, me: trip(pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1)))
+    spellings = store.hmget(keys.tags(), folded) if folded else []
+    return [Tag(tag, spelling or tag) for tag, spelling in zip(folded, spellings, strict=True)]
 
 
 # ---- Tag pages
@@ -146,9 +169,22 @@ class TagPages:
                 ask_latest_acted(pipe, me),
             )
         )
-        if spelling is None:
+        if spelling is None and not following:
             raise NoSuchTag(tag)
-        return TagPage(ViewersTag(tag, spelling, following, at_home), self._filled(viewer, posts, acted))
+        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, posts, acted))
+
+    def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of the posts with these folded tags; none for a tag that no post ever had. `about_authors`: as
+        for `PostReader`. Round trips as for `page`, and one more where posts must have several tags, or lack some."""
+        asked, acted = viewer.ask(
+            lambda pipe, me: trip(_ask_each(pipe, tags.any_of, part, READ), ask_latest_acted(pipe, me))
+        )
+        found = merged_part(asked, part, READ)
+        candidates = tags.left_of(self._store, found.ids)
+        reader = PostReader(
+            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
+        )
+        return part.page(part.fill(candidates, reader.read), found.has_more)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
         """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
@@ -179,6 +215,45 @@ class TagPages:
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(found.ids, POSTS_A_PAGE, reader.read)
         return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
+
+
+def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[list[int]]]:
+    """The ids of each tag that may be of a part, at most `number`, in the order in which they are looked at."""
+    asked = [(keys.tag(tag), part.ask_ids(pipe, keys.tag(tag), number)) for tag in tags]
+    return Result(lambda: [stored_ids(key, members.value) for key, members in asked])
+
+
+def merged_part(lists: Sequence[Sequence[int]], part: Part, number: int) -> Newest:
+    """The ids of all lists, in the order in which a part is looked at. Each list has its own first `number`, or all."""
+    every = sorted({pid for pids in lists for pid in pids}, reverse=not part.upwards)
+    return Newest(every[:number], len(every) > number or any(len(pids) == number for pids in lists))
+
+
+class CombinedTags(NamedTuple):
+    """Which tags posts must have: one of `any_of`, each of `all_of`, and none of `none_of`. Folded."""
+
+    any_of: Sequence[str]
+    all_of: Sequence[str] = ()
+    none_of: Sequence[str] = ()
+
+    def left_of(self, store: Store, pids: Sequence[int]) -> list[int]:
+        """Those of these posts that have one of `any_of` and also fit the others. One round trip; none for `any_of`
+        alone."""
+        if not pids or not (self.all_of or self.none_of):
+            return [*pids]
+        pipe, members = store.pipeline(), [str(pid) for pid in pids]
+        wanted, unwanted = (
+            [pipe.zmscore(keys.tag(tag), members) for tag in tags] for tags in (self.all_of, self.none_of)
+        )
+        pipe.execute()
+        with_all = [all(score is not None for score in scores) for scores in _rows(wanted, len(pids))]
+        with_none = [all(score is None for score in scores) for scores in _rows(unwanted, len(pids))]
+        return [pid for pid, has, lacks in zip(pids, with_all, with_none, strict=True) if has and lacks]
+
+
+def _rows(asked: Sequence[Reply[list[float | None]]], number: int) -> Sequence[Sequence[float | None]]:
+    """By post, its score in each of the tags."""
+    return [*zip(*(scores.value for scores in asked), strict=True)] if asked else [()] * number
 
 
 def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[Newest]:

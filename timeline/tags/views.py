@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html import Page, Rendering, done, rendering
+from accounts.signing_in.html import Page, Rendering, done, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
@@ -118,6 +118,7 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
         spelling=found.tag.spelling,
         title_tag=_in_title(found.tag),
         origin=origin_of(request),
+        image=image_to_share(origin_of(request)),
         next=quote(reverse("tag", args=[found.tag.folded])),
         button=follow_tag_buttons(found.tag, by),
         composer=composer(request, by, begins=f"#{found.tag.spelling}"),
@@ -152,13 +153,17 @@ def _tags_page(request: RetwisRequest, tags: Sequence[ViewersTag], page: PostPag
     return TAGS.response(request, by, has_tags=bool(tags), tags=rows, **shown)
 
 
+def too_many_tags() -> str:
+    """Why a user cannot follow one more."""
+    return _("You can follow up to %(number)d tags. Unfollow one first.") % {"number": MOST_FOLLOWED}
+
+
 @change
 @login_required
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
-    if not found.tag.following and found.number >= MOST_FOLLOWED:
-        text = _("You can follow up to %(number)d tags. Unfollow one first.")
-        messages.error(request, text % {"number": MOST_FOLLOWED})
+    if not found.may_be_followed:
+        messages.error(request, too_many_tags())
     else:
         RateLimits(connect()).count(FOLLOWS, str(me.uid))
         TagFollows(connect()).follow(me.uid, found.tag.folded)

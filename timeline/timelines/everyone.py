@@ -18,11 +18,11 @@ from retwis_site.store.replies import Result
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.post_reader import PostReader, ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
-from timeline.timelines.pagination import fill
+from timeline.timelines.pagination import Part, Shown, fill
 
 # ---- The ids of the global timeline: one list, or TIMELINE_SHARDS of them on as many servers, read as one.
 
@@ -182,20 +182,35 @@ class EveryoneTimeline:
             found = rest(pipe, reading)
             return found.posts, found.dead
 
-        content = self._list.page(heads, before)
-        filled = fill([pid for pid in content.ids if before is None or pid < before], size, shown)
-        posts, dead, older = filled.posts, filled.dead, filled.older
-        if before is None and older is None and content.complete_down_to and len(posts) == size:
-            older = filled.last  # the head of the list has filled the page; the list may have more below it
-        elif before is None and older is None and content.complete_down_to:
-            last = filled.last or LARGEST_ID
-            lower = [pid for pid in self._list.below(last).ids if pid < last]
-            filled = fill(lower, size - len(posts), shown)
-            posts, dead, older = posts + filled.posts, dead + filled.dead, filled.older
-        self._list.remove_dead(dead)
+        content, listed = self._read(heads, Part(before, size=size), shown)
         pipe.execute()
         newest.ask_people(pipe)
         pipe.execute()
-        return EveryonePage(
-            newest.read(), Page(posts, older), at_the_cap=older is None and content.complete_down_to > 0
+        return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
+
+    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of everyone's posts. `about_authors`: as for `PostReader`. Round trips as for `page`."""
+        heads, acted = viewer.ask(
+            lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
         )
+        fresh = viewer.just_changed
+        reader = PostReader(
+            self._store, viewer.user, [NoReposts()], acted=acted, fresh=fresh, about_authors=about_authors
+        )
+        return self._read(heads, part, reader.read)[1]
+
+    def _read(self, heads: Sequence[Head], part: Part, shown: Shown) -> tuple[ListContent, Page]:
+        """What the list has, and the posts of the part."""
+        content = self._list.page(heads, part.before)
+        filled = part.fill(part.of(content.ids), shown)
+        page, dead = part.page(filled, has_more=False), filled.dead
+        if part.before is None and page.older is None and content.complete_down_to > part.above:
+            if len(page.posts) == part.size:
+                page = Page(page.posts, filled.last)  # the head of the list has filled it; there may be more below
+            else:
+                last = filled.last or LARGEST_ID
+                lower = part._replace(below=last).of(self._list.below(last).ids)
+                filled = fill(lower, part.size - len(page.posts), shown)
+                page, dead = Page(page.posts + filled.posts, filled.older), dead + filled.dead
+        self._list.remove_dead(dead)
+        return content, page

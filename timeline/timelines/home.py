@@ -1,7 +1,7 @@
 """Home timelines: the posts of a user, of the people they follow, and with the tags they have chosen, from a cached
 list."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
@@ -10,21 +10,30 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
-from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, ListContent, Slice, TimelineList, merge
+from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Head, ListContent, Slice, TimelineList, merge
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id, stored_ids
+from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.post_reader import Needed, PostReader, ask_foreseen, ask_latest_acted
+from timeline.posts.reading.post_reader import (
+    AskAboutAuthors,
+    Foreseen,
+    LatestActed,
+    Needed,
+    PostReader,
+    ask_foreseen,
+    ask_latest_acted,
+    nothing_more,
+)
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
 from timeline.relations.home_tags import ask_home_tags
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Shown, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Part, Shown
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
@@ -42,40 +51,68 @@ class Homes:
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.
 
-        One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit;
-        else two. One more while the author of a post is not cached, one when the page shows something new, and one a
-        day to renew the list. At most seven more where ids are dead, or where the list ends and its sources are
-        merged, however long the history. A missing list costs three to six to rebuild. Raises NotSignedIn.
+        One round trip while the posts are cached, and the viewer's own and oldest ones are those of the last visit,
+        and so are the authors for a viewer who follows many; else two. One more while the author of a post is not
+        cached, one when the page shows something new, and one a day to renew the list. At most seven more where ids
+        are dead, or where the list ends and its sources are merged, however long the history. A missing list costs
+        three to six to rebuild. Raises NotSignedIn.
         """
-        owner, (head, counts, shown, chosen, acted, foreseen) = viewer.ask_as_user(
+        part = Part(before, size=POSTS_A_PAGE)
+        owner, (asked, counts, shown) = viewer.ask_as_user(
             lambda pipe, me: trip(
-                self.list_of(me).ask_page(pipe, before),
-                ask_follow_counts(pipe, me),
-                pipe.hget(keys.user(me), "seen"),
-                _ask_chosen(pipe, me),
-                ask_latest_acted(pipe, me, Where.HOME),
-                ask_foreseen(pipe, me, _needed(me, before)),
+                self._ask(pipe, me, part), ask_follow_counts(pipe, me), pipe.hget(keys.user(me), "seen")
             )
         )
         me, seen = owner.uid, _seen(owner.uid, shown)
+        content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
+        newest = snowflake.newest(post.listed for post in page.posts)
+        if before is None and newest:
+            self._write_seen(me, newest, seen)
+        hidden = asked.acted.hidden.blocked_or_muted
+        return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
+
+    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
+        """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
+        Round trips as for `page`; at most two more where the list ends below the part. Raises NotSignedIn."""
+        owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(self._ask(pipe, me, part)))
+        return self._read(viewer, owner, asked, part, about_authors)[-1]
+
+    def _ask(self, pipe: Pipe, me: int, part: Part) -> "Result[_Asked]":
+        before = part.before
+        needed = _needed(me, before)
+        head, chosen = self.list_of(me).ask_page(pipe, before), _ask_chosen(pipe, me, needed.followed)
+        acted, foreseen = ask_latest_acted(pipe, me, Where.HOME), ask_foreseen(pipe, me, needed)
+        return Result(lambda: _Asked(head.value, chosen.value, acted.value, foreseen.value))
+
+    def _read(
+        self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: AskAboutAuthors
+    ) -> tuple[ListContent, list[int], Page]:
+        """What the list has, its ids that may be of the part, and the posts."""
+        head, chosen, acted, foreseen = asked
+        me, before = owner.uid, part.before
         sources, timeline = HomeSources(self._store, me, chosen), self.list_of(me)
         content = timeline.page(head, before, sources.newest)
-        listed = content.ids if before is None else [pid for pid in content.ids if pid < before]
-        rules = [PostsOfFollowed(me, *sources.chosen)]
-        at_most = POSTS_A_PAGE + 1  # one more tells that there are older ones
+        listed = part.of(content.ids)
+        if part.upwards and content.complete_down_to > part.above:
+            listed = sources.just_above(part)
+        rule = PostsOfFollowed(me, *sources.chosen)
+        at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
         reader = PostReader(
-            self._store, owner, rules, acted=acted, fresh=viewer.just_changed, at_most=at_most, foreseen=foreseen
+            *(self._store, owner, [rule]),
+            acted=acted,
+            fresh=viewer.just_changed,
+            at_most=at_most,
+            foreseen=foreseen,
+            about_authors=about_authors,
         )
-        filled = fill(listed, POSTS_A_PAGE, reader.read, SPARE)
+        filled = part.fill(listed, reader.read, SPARE)
         timeline.remove_dead(filled.dead)
-        page = _page(sources, filled, content.complete_down_to, before, reader.read)
-        newest = snowflake.newest(post.listed for post in page.posts)
+        page = part.page(filled, has_more=False)
+        if not part.upwards and page.older is None and content.complete_down_to > part.above:
+            page = _below_the_head(sources, filled, part, reader.read)
         if before is None:
-            _last_needed.put(me, reader.needed)
-            if newest:
-                self._write_seen(me, newest, seen)
-        hidden = acted.hidden.blocked_or_muted
-        return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
+            _last_needed.put(me, reader.needed._replace(followed=(*rule.followed.others,)))
+        return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
         """The number of other users' posts above the id `after` that the viewer would see, at most FIRST_TRUSTED. One
@@ -108,7 +145,11 @@ class Homes:
         if seen is not None and pid <= seen:
             return
         with suppress(StoreReadOnly):  # it can wait
-            self._store.hset(keys.user(me), {"seen": str(pid)})
+            self.note_seen(me, pid)
+
+    def note_seen(self, me: int, pid: int) -> None:
+        """Posts up to this one have been seen. One round trip."""
+        self._store.hset(keys.user(me), {"seen": str(pid)})
 
     def list_of(self, me: int) -> TimelineList:
         return TimelineList(self._store, keys.home(me), HOME_EXPIRES_AFTER)
@@ -130,28 +171,41 @@ def _seen(me: int, text: str | None) -> int | None:
     return None if seen is not None and snowflake.is_ahead(seen) else seen
 
 
-def _page(sources: "HomeSources", filled: Filled, complete_down_to: int, before: int | None, read: Shown) -> Page:
-    if filled.older is not None or not complete_down_to:
-        return Page(filled.posts, filled.older)
-    below = filled.last if filled.last is not None else before
-    if len(filled.posts) == POSTS_A_PAGE:
+def ask_seen(pipe: Pipe, me: int) -> Result[int | None]:
+    """The highest id that the home has shown, as `HomePage.seen`. One command."""
+    stored = pipe.hget(keys.user(me), "seen")
+    return Result(lambda: _seen(me, stored.value))
+
+
+def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
+    below = filled.last if filled.last is not None else part.below
+    if len(filled.posts) == part.size:
         return Page(filled.posts, below)
-    return _below_the_list(sources, filled.posts, below, read)
+    return _below_the_list(sources, filled.posts, part._replace(below=below), read)
 
 
-def _below_the_list(sources: "HomeSources", posts: list[Post], below: int | None, read: Shown) -> Page:
+def _below_the_list(sources: "HomeSources", posts: list[Post], part: Part, read: Shown) -> Page:
     """Fill up a page from the sources, where the list ends. At most four round trips, however long the
     history."""
-    length = POSTS_A_PAGE + 1
-    limit = "+inf" if below is None else f"({below}"
+    length = part.size + 1
+    limit = "+inf" if part.below is None else f"({part.below}"
     merged = merge(sources.below(limit, lambda _: length).values(), keep=length)
-    pids = merged.ids[:POSTS_A_PAGE]
+    pids = part.of(merged.ids[: part.size])
     more, _ = read(pids)
-    page = [*posts, *more][:POSTS_A_PAGE]
-    if len(posts) + len(more) > POSTS_A_PAGE:
+    page = [*posts, *more][: part.size]
+    if len(posts) + len(more) > part.size:
         return Page(page, page[-1].listed)
-    has_more = len(merged.ids) > POSTS_A_PAGE or merged.complete_down_to
+    has_more = len(merged.ids) > part.size or merged.complete_down_to
     return Page(page, pids[-1] if pids and has_more else None)
+
+
+class _Asked(NamedTuple):
+    """What the first round trip says of a home."""
+
+    head: Head
+    chosen: "Chosen"
+    acted: LatestActed
+    foreseen: Foreseen
 
 
 class Chosen(NamedTuple):
@@ -164,8 +218,9 @@ class Chosen(NamedTuple):
 NOTHING_READ = Chosen(NO_FOLLOWED_READ, frozenset())
 
 
-def _ask_chosen(pipe: Pipe, me: int) -> Result[Chosen]:
-    followed, tags = ask_latest_followed(pipe, me), ask_home_tags(pipe, me)
+def _ask_chosen(pipe: Pipe, me: int, others: Collection[int] = ()) -> Result[Chosen]:
+    """`others`: as for `ask_latest_followed`."""
+    followed, tags = ask_latest_followed(pipe, me, others), ask_home_tags(pipe, me)
     return Result(lambda: Chosen(followed.value, tags.value))
 
 
@@ -217,6 +272,19 @@ class HomeSources:
         pipe.execute()
         found = slices.value | others.value
         return {key: found[key] for key in sources}
+
+    def just_above(self, part: Part) -> list[int]:
+        """The lowest ids of all sources that may be of a part, lowest first: at least as many as it has posts, unless
+        there are fewer. Two round trips."""
+        pipe = self._store.pipeline()
+        members, tags = pipe.zrange(keys.following(self.me), 0, -1), ask_home_tags(pipe, self.me)
+        pipe.execute()
+        length, sources = part.size + SPARE, source_keys(self.me, members.value, tags.value)
+        asked = {key: part.ask_ids(pipe, key, length) for key in sources}
+        pipe.execute()
+        slices = [stored_ids(key, found.value) for key, found in asked.items()]
+        known_up_to = min((pids[-1] for pids in slices if len(pids) >= length), default=LARGEST_ID)
+        return sorted({pid for pids in slices for pid in pids if pid <= known_up_to})
 
 
 def source_keys(me: int, followed: Sequence[str], tags: Iterable[str]) -> list[str]:

@@ -1,28 +1,29 @@
 """The pages with timelines: home, the global timeline, the welcome page, profiles."""
 
 from collections import ChainMap, Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.facts.facts import Fact
-from accounts.signing_in.html import Page, Rendering, rendering
+from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
-from accounts.users.html import at, person, titled
+from accounts.users.html import at, header_address, heading, titled
 from accounts.users.names import isolated
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from timeline.people.html import join_date, newest_users, suggestions
-from timeline.people.lists import Suggested
+from timeline.people.lists import About, Suggested
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.entities import Post
 from timeline.posts.html.composer import composer
@@ -120,8 +121,8 @@ def home_page(
         by,
         status=status,
         polls="before" not in request.GET,
-        **person(user, by.language),
-        counts=counts_of(user, found.counts, by),
+        **heading(user, by.language),
+        counts=counts_of(user, found.counts, by.language),
         composer=composer(request, by),
         newest=newest,
         unread=said,
@@ -210,32 +211,20 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     pinned = [found.pinned] if found.pinned else []
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     shown = listing(request, PostsPage(others, found.page.older), by)
-    owner, relation, bio = found.person, found.relation, found.about.bio
-    is_blocked = relation.hiding.blocks.mine
+    owner, relation = found.person, found.relation
     return PROFILE.response(
         request,
         by,
         is_me=relation.is_me,
-        has_name=bool(owner.name),
         follows_me=relation.follows_me,
-        has_bio=bool(bio),
-        has_facts=bool(found.about.facts),
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards([found.pinned], by) if found.pinned else NOTHING,
-        uid=owner.uid,
-        username=owner.username,
-        username_in_title=owner.username.lower(),
-        **person(owner, by.language),
-        **titled(owner),
         origin=origin_of(request),
-        description=bio or _("Posts by %(name)s") % {"name": isolated(owner)},
-        counts=numbers_of(owner, found.numbers, by),
-        bio=html_of(bio, by.language),
-        facts=_facts(found.about.facts, by.language) if found.about.facts else NOTHING,
-        joined=join_date(found.about.joined, by.language),
+        image=image_to_share(origin_of(request), owner),
+        **_about(owner, found.about, found.numbers, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
-        is_blocked=is_blocked,
+        is_blocked=relation.hiding.blocks.mine,
         button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
         in_common=_in_common(found, by),
         composer=_composer_of_profile(request, found, by),
@@ -243,19 +232,59 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     )
 
 
+# By uid and language: what a profile tells of its owner to everyone, and what it was made of. An entry has 3 KB, so all
+# have 1.5 MB.
+_abouts: Memory[tuple[int, str], tuple[object, Mapping[str, Any]]] = Memory(size=500, seconds=3600)
+
+
+def _about(owner: User, about: About, numbers: Numbers, language: str) -> Mapping[str, Any]:
+    """What a profile tells of its owner to everyone."""
+    key, made_of = (owner.uid, language), (owner, about, numbers)
+    kept = _abouts.get(key)
+    if kept is None or kept[0] != made_of:
+        kept = (made_of, _made_about(owner, about, numbers, language))
+        if not settings.DEBUG:  # then a changed template shows at once
+            _abouts.put(key, kept)
+    return kept[1]
+
+
+def _made_about(owner: User, about: About, numbers: Numbers, language: str) -> dict[str, Any]:
+    texts = {
+        "username": owner.username,
+        "username_in_title": owner.username.lower(),
+        "description": about.bio or _("Posts by %(name)s") % {"name": isolated(owner)},
+        **titled(owner),
+    }
+    return {
+        "uid": owner.uid,
+        "has_name": bool(owner.name),
+        "has_bio": bool(about.bio),
+        "has_facts": bool(about.facts),
+        **{name: escaped(text) for name, text in texts.items()},
+        **heading(owner, language),
+        "has_header": bool(about.header),
+        "header": escaped(header_address(about.header)),
+        "counts": numbers_of(owner, numbers, language),
+        "bio": html_of(about.bio, language),
+        "facts": _facts(about.facts, language),
+        "joined": join_date(about.joined, language),
+    }
+
+
 def _composer_of_profile(request: RetwisRequest, found: ProfilePage, by: Rendering) -> Html:
-    """On the profile of another, a post is written to them; to no one whom the viewer blocks."""
-    if found.relation.hiding.blocks.mine:
+    """On the profile of another, a post is written to them; to no one whom the viewer blocks or mutes."""
+    hiding = found.relation.hiding
+    if hiding.blocks.mine or hiding.muted:
         return NOTHING
     return composer(request, by, begins="" if found.relation.is_me else f"@{found.person.username}")
 
 
-def numbers_of(owner: User, numbers: Numbers, by: Rendering) -> Html:
+def numbers_of(owner: User, numbers: Numbers, language: str) -> Html:
     """How many posts a person has written, and how many they follow and are followed by."""
     posts = NOTHING
     if numbers.written is not None:
-        posts = WRITTEN.fill(by.language, at=at(owner.username), number=numbers.written)
-    return counts_of(owner, numbers.follows, by, posts)
+        posts = WRITTEN.fill(language, at=at(owner.username), number=numbers.written)
+    return counts_of(owner, numbers.follows, language, posts)
 
 
 def _facts(facts: Sequence[Fact], language: str) -> Html:

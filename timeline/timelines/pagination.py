@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.store.ids import parse_id
-from timeline.posts.entities import Post
+from retwis_site.store.client import Pipe
+from retwis_site.store.ids import LARGEST_ID, parse_id
+from retwis_site.store.replies import Reply
+from timeline.posts.entities import Page, Post
 
 # ---- The cursor `?before=`: where a page begins. It is an id, never an offset, so new posts do not move the page.
 
@@ -25,6 +28,51 @@ def post_cursor(text: str | None) -> int | None:
 
 POSTS_A_PAGE = 20
 READ_MORE = 180  # ids that are read at most when the first ones do not fill a page
+
+
+class Part(NamedTuple):
+    """Which part of a list an answer has, newest first. Pages have those below a cursor; apps ask for others, too."""
+
+    below: int | None = None  # only ids below this one
+    above: int = 0  # only ids above this one
+    upwards: bool = False  # the part begins just above `above`, not with the newest
+    size: int = POSTS_A_PAGE  # posts
+
+    @property
+    def before(self) -> int | None:
+        """The cursor below which a cached list must be read; None where its head has the part."""
+        return (self.below or LARGEST_ID + 1) if self.upwards else self.below
+
+    def of(self, ids: Sequence[int]) -> list[int]:
+        """Those of these ids, newest first, of which the part may be, in the order in which they are looked at."""
+        below = self.before
+        some = [pid for pid in ids if (below is None or pid < below) and pid > self.above]
+        return some[::-1] if self.upwards else some
+
+    def ask_ids(self, pipe: Pipe, key: str, number: int) -> Reply[list[str]]:
+        """At most `number` members, which are their own scores, in the same order. One command."""
+        high, low = "+inf" if self.below is None else f"({self.below}", f"({self.above}"
+        if self.upwards:
+            return pipe.zrangebyscore(key, low, high, number)
+        return pipe.zrevrangebyscore(key, high, low, number)
+
+    def fill(self, candidates: Sequence[int], shown: "Shown", spare: int = 0) -> "Filled":
+        """As `fill`. Upwards, too, a post that the list has several times stands at its highest place."""
+
+        def shown_upwards(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+            posts, dead = shown(pids[::-1])
+            return posts[::-1], dead
+
+        return fill(candidates, self.size, shown_upwards if self.upwards else shown, spare)
+
+    def page(self, filled: "Filled", has_more: bool) -> Page:
+        """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
+        looked at upwards there is most likely the post from which the app came."""
+        if self.upwards:
+            posts = filled.posts[::-1]
+            return Page(posts, posts[-1].listed if posts else None)
+        return Page(filled.posts, filled.older or (filled.last if has_more else None))
+
 
 # Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.
 Shown = Callable[[Sequence[int]], tuple[list[Post], list[int]]]

@@ -4,47 +4,55 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from math import inf
 from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
-from accounts.users.repository import Users, ask_people
+from accounts.users.entities import NoSuchUser, User
+from accounts.users.repository import Users, ask_people, ask_user
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id, stored_ids
+from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import begun, rest, trip
+from retwis_site.store.reading import Handle, Reading, begun, rest, trip
 from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.cached_posts import cached, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
+    AskAboutAuthors,
     Foreseen,
     Found,
+    LatestActed,
     Needed,
     PostReader,
     ask_foreseen,
+    ask_hidden,
     ask_latest_acted,
 )
 from timeline.posts.reading.records import cached_records
-from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule
+from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule, WithPictures
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import (
     COMPARED,
     FOLLOW_COUNTS,
     Between,
+    Blocks,
     FollowCounts,
     InCommon,
     ask_between,
+    ask_blocks,
+    ask_follow_counts,
     follow_counts,
 )
 from timeline.timelines.entities import Numbers, ProfilePage, Tab
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, filled_page, further_ids
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, filled_page, further_ids
 
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
 
@@ -96,8 +104,8 @@ SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never di
 
 NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
-# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 1 MB.
-_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=2000, seconds=5)
+# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 600 KB.
+_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=500, seconds=5)
 
 
 # ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the
@@ -118,19 +126,23 @@ _acted_unknown: Hints[int] = Hints(1 << 16)
 NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)
 
 
-def _ask_foreseen(pipe: Pipe, me: int | None, page: tuple[int, Tab], fresh: Collection[int]) -> Result[Foreseen]:
-    """What the page most likely needs, and no post that is cached."""
+def _ask_foreseen(
+    pipe: Pipe, me: int | None, page: tuple[int, Tab], fresh: Collection[int]
+) -> tuple[Handle[LatestActed], Handle[Foreseen]]:
+    """What the viewer has done last, and what the page most likely needs, without the posts that are cached. Where the
+    latest likes and reposts most likely do not say all, each of the posts is asked about instead."""
     shown, (them, _) = _shown.get(page), page
     if shown is None:
-        return NOT_FORESEEN
+        return ask_latest_acted(pipe, me), NOT_FORESEEN
     known = cached(shown.posts)
     posts = [pid for pid in shown.posts if pid not in known or known[pid].author.uid == me or pid in fresh]
     if me is None:
-        return ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
+        return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
     up_to, compared = _acted_unknown.get(me) or 0, _compared.get((me, them))
-    acted = [pid for pid in shown.posts if pid <= up_to]
     people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
-    return ask_foreseen(pipe, me, Needed(tuple(posts), tuple(acted), people))
+    if min(shown.posts, default=inf) > up_to:
+        return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
+    return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), shown.posts, people))
 
 
 def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None:
@@ -138,7 +150,7 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
     if last is None or last.pids != pids:
         posts, people = made_of(found.existing.values())
         _shown.put(page, Shown(pids, tuple({*pids, *posts}), people))
-    if reader.me is not None and reader.needed.acted:
+    if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
             _acted_unknown.put(reader.me, newest)
@@ -147,18 +159,30 @@ def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None
 def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
     """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
     read at first: one more than a page has tells that there are older ones."""
-    left, to_everyone = pids, (None, uid)
-    for looked_at in (pids[: POSTS_A_PAGE + 1], pids):  # the first are enough where all of them are posts of the tab
+    wanted, to_everyone = POSTS_A_PAGE + 1, (None, uid)
+    left: list[int] = []
+    are_known = True
+    for first in range(0, len(pids), wanted):
+        if len(left) >= wanted:  # nearly always the first few are enough
+            return left + pids[first:], wanted if are_known else POSTS_A_PAGE + SPARE
+        looked_at = pids[first : first + wanted]
         known = cached_records(looked_at)
+        are_known = are_known and len(known) == len(looked_at)
         if tab is Tab.POSTS:
             others = {pid for pid, one in known.items() if one.links.reply_to_user not in to_everyone}
         else:
             others = {pid for pid, one in known.items() if one.links.repost_of is not None}
-        left = [pid for pid in pids if pid not in others] if others else pids
-        page = left[: POSTS_A_PAGE + 1]
-        if known.keys() >= {*page}:
-            return left, len(page)
-    return left, POSTS_A_PAGE + SPARE
+        left += [pid for pid in looked_at if pid not in others] if others else looked_at
+    return left, min(len(left), wanted) if are_known else POSTS_A_PAGE + SPARE
+
+
+class OwnPosts(NamedTuple):
+    """Which of the posts of one user."""
+
+    replies: bool = True  # also those to others
+    reposts: bool = True
+    tag: str = ""  # folded; only posts with this tag
+    without_pictures: bool = True
 
 
 class Profiles:
@@ -182,16 +206,66 @@ class Profiles:
         """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
         return self._page(viewer, username, before, Tab.REPLIES)
 
+    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
+        """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
+        three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted account, and
+        NotShown."""
+        most = part.size + READ_MORE
+        person, blocks, members, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid),
+                ask_blocks(pipe, me, uid),
+                part.ask_ids(pipe, keys.updates(uid), most),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        pids = stored_ids(keys.updates(uid), members)
+        if own.tag and pids:
+            scores = self._store.zmscore(keys.tag(own.tag), [str(pid) for pid in pids])
+            pids = [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
+        rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
+        if not own.reposts:
+            rules.append(NoReposts())
+        if not own.without_pictures:
+            rules.append(WithPictures())
+        reader = PostReader(
+            *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
+        )
+        return part.page(part.fill(pids, reader.read), has_more=len(members) == most)
+
+    def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
+        """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
+        person, blocks, pid, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_user(pipe, uid), ask_blocks(pipe, me, uid), ask_pinned(pipe, uid), ask_latest_acted(pipe, me)
+            )
+        )
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.theirs:
+            raise BlocksViewer
+        reader = PostReader(
+            *(self._store, viewer.user, [PostsBy(uid)], [person], acted, (), uid), about_authors=about_authors
+        )
+        return reader.read([pid])[0] if pid is not None else []
+
     def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
-        person, (members, (numbers, bio, pin, facts), mine, acted, foreseen) = viewer.ask_about(
+        person, (members, (numbers, bio, pin, header, facts), mine, acted, foreseen) = viewer.ask_about(
             username,
             lambda pipe, me, them: trip(
                 pipe.zrevrangebyscore(keys.updates(them), below, "-inf", most + 1),
                 pipe.ask(_OWNER, them),
                 _ask_mine(pipe, me, them) if me is not None and me != them else NOT_MINE,
-                ask_latest_acted(pipe, me),
-                _ask_foreseen(pipe, me, (them, tab), viewer.just_changed) if before is None else NOT_FORESEEN,
+                *(
+                    _ask_foreseen(pipe, me, (them, tab), viewer.just_changed)
+                    if before is None
+                    else (ask_latest_acted(pipe, me), NOT_FORESEEN)
+                ),
             ),
         )
         if mine and mine.between.hiding.blocks.theirs:
@@ -216,7 +290,7 @@ class Profiles:
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
-        about = About(bio, read.joined, facts)
+        about = About(bio, read.joined, facts, header)
         older = read.filled.older or (read.filled.last if len(members) > most else None)
         page = Page(read.filled.posts, older)
         if not numbers.written and self._store.is_foreign:
@@ -338,12 +412,13 @@ def ask_numbers(pipe: Pipe, uid: int) -> Reply[Numbers]:
     return pipe.ask(_NUMBERS, uid)
 
 
-def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, tuple[Fact, ...]]:
-    *numbers, (bio, pinned, *facts) = replies
-    return _numbers(uid, numbers), bio or "", pinned, tuple(facts_of(uid, *facts))
+def _owner(uid: int, replies: Sequence[Any]) -> tuple[Numbers, str, str | None, str, tuple[Fact, ...]]:
+    *numbers, (bio, pinned, header, *facts) = replies
+    header = stored_digest(keys.user(uid), header)
+    return _numbers(uid, numbers), bio or "", pinned, header, tuple(facts_of(uid, *facts))
 
 
-_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", *FIELDS), read=_owner)
+_OWNER = Question(*_NUMBERS.commands, ("HMGET", keys.user, "bio", "pinned", "header", *FIELDS), read=_owner)
 
 
 def _follows(me: int, replies: Sequence[Any]) -> tuple[FollowCounts, Follows]:
@@ -442,3 +517,26 @@ def _comparisons(mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
         compare(keys.following(me), own.following, keys.following(them), theirs.following),
         compare(keys.following(me), own.following, keys.followers(them), theirs.followers),
     )
+
+
+def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:
+    """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows: as their
+    profiles count them. Three round trips. None of those who block the viewer. Raises NotSignedIn."""
+
+    def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, tuple[FollowCounts, Blocks]]]]:
+        mine = ask_follow_counts(pipe, me)
+        theirs = {uid: (ask_follow_counts(pipe, uid), ask_blocks(pipe, me, uid)) for uid in people}
+        yield
+        return mine.value, {uid: (counts.value, blocks.value) for uid, (counts, blocks) in theirs.items()}
+
+    me, (own, theirs) = viewer.ask_as_user(reading)
+    comparisons = {
+        uid: compare(keys.following(me.uid), own.following, keys.followers(uid), counts.followers)
+        for uid, (counts, blocks) in theirs.items()
+        if not blocks.theirs
+    }
+    smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
+    pipe = store.pipeline()
+    shared = {uid: one.ask_shared(pipe, smaller[one]) for uid, one in comparisons.items()}
+    pipe.execute()
+    return {uid: found.value.first for uid, found in shared.items()}

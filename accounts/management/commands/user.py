@@ -18,6 +18,7 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
+from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions
@@ -42,10 +43,21 @@ class UserCommand(StoreCommand):
 
 
 class Show(UserCommand):
-    help = "Print what staff may know of a user: no password, no session, nothing that the user keeps private."
+    help = (
+        "Print what staff may know of a user: no password, no session, nothing that the user keeps private. "
+        "--remove-second-factor removes the authenticator app and all passkeys first: for a user who has lost them, "
+        "and still knows the password."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--remove-second-factor", action="store_true")
 
     def run(self, store: Store, **options: Any) -> None:
         record = record_of(store, options["username"])
+        if options["remove_second_factor"]:
+            found = remove_factors(store, record.user.uid)
+            self.say("The second factor is removed." if found else "There is no second factor.")
         for what, value in _lines(record):
             self.say(f"{what}: {value}")
         for act in Log(store).about(record.user.uid).acts:

@@ -3,12 +3,16 @@
 `session:<secret>` is `<since>:<generation>:<browser>:<system>`. It stands while its generation is the user's own, the
 field `generation`: so one HSET, which changes that field, ends all sessions. `used:<secret>` is the hour of the last
 use. It says nothing about whether a session stands: so a page that writes it late brings no ended session back.
+
+How a session was opened stands behind the system, `Linux/passkey`: an older version of the site takes it for a part of
+the system's name.
 """
 
 import hashlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.users.entities import Verified
@@ -70,6 +74,16 @@ def _first(names: dict[str, str], text: str) -> str:
 # ---- Sessions
 
 
+class Way(StrEnum):
+    """How a session was opened."""
+
+    PASSWORD = ""
+    PASSKEY = "passkey"
+    WITH_CODE = "password+code"
+    WITH_PASSKEY = "password+passkey"
+    WITH_RECOVERY_CODE = "password+recovery"
+
+
 SESSION, USED = "session:", "used:"  # what the names of the fields begin with
 MOST_SESSIONS = 30  # of a user; a login after that ends the one that was used least recently
 AN_HOUR = 3600  # seconds
@@ -83,6 +97,7 @@ class Session:
     since: int
     used: int  # to the hour
     device: Device
+    way: Way = Way.PASSWORD
 
     @property
     def number(self) -> str:
@@ -104,7 +119,8 @@ def uid_in(secret: str) -> int | None:
 def new_value(verified: Verified, device: Device) -> str:
     """The field of a session that begins."""
     since = int(time.time()) if verified.since is None else verified.since
-    return f"{since}:{verified.generation}:{device.browser}:{device.system}"
+    way = verified.way and f"/{verified.way}"
+    return f"{since}:{verified.generation}:{device.browser}:{device.system}{way}"
 
 
 def present_hour() -> int:
@@ -121,12 +137,13 @@ def standing(secret: str, value: str | None, used: str | None, generation: str |
     parts = (value or "").split(":")
     if len(parts) != 4:
         return None
-    since, made_in, browser, system = parts
+    since, made_in, browser, last_part = parts
+    system, _, way = last_part.partition("/")
     began = parse_number(since)
     if began is None or made_in != (generation or ""):
         return None
     last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
-    return Session(secret, began, last, Device(browser, system))
+    return Session(secret, began, last, Device(browser, system), next((one for one in Way if one == way), Way.PASSWORD))
 
 
 def sessions_in(fields: Mapping[str, str]) -> list[Session]:

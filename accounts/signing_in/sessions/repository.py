@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import (
     SESSION,
     USED,
@@ -30,10 +31,11 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher, check_of
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import answer, answers
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.reading import trip
+from retwis_site.store.replies import Reply, Result
 
 WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
 
@@ -49,6 +51,7 @@ class StoredPassword:
     language: str
     is_old: bool  # another Retwis has made it: the first login replaces it
     is_suspended: bool
+    needs_factor: bool  # the password alone opens nothing
 
 
 class Sessions:
@@ -61,18 +64,7 @@ class Sessions:
     def stored_password(self, uid: int) -> StoredPassword | None:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
         password change has replaced that. One round trip."""
-        asked = ["username", *HASHES, "auth", "deleted", "generation", "language"]
-        username, password, added, old, auth, deleted, generation, language, *state = self._store.hmget(
-            keys.user(uid), [*asked, "state", "state_until"]
-        )
-        encoded = hash_that_counts(password, added, old)
-        if username is None or encoded is None or deleted is not None:
-            return None
-        return StoredPassword(
-            *(username, encoded, auth or "", generation or "", language or ""),
-            is_old=password is None,
-            is_suspended=state_now(uid, *state) is State.SUSPENDED,
-        )
+        return answer(self._store, ask_stored_password, uid)
 
     def replace_old_password(self, uid: int, secret: str, password: str) -> None:
         """Keep a verified password as `password` (a Django hash) instead of `old_password`. Four round trips.
@@ -103,6 +95,8 @@ class Sessions:
         generation that was read with the verified password. So a session that a password change came before has ended
         when it begins.
         """
+        if verified.digest:
+            raise ValueError("a second factor must be shown first")
         uid = verified.user.uid
         secret = new_session_secret(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
@@ -191,10 +185,34 @@ class Sessions:
         pipe.execute()
 
 
+def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
+    """As `Sessions.stored_password`."""
+    asked = ["username", *HASHES, "auth", "deleted", "generation", "language", "state", "state_until"]
+    fields, has_factor = pipe.hmget(keys.user(uid), asked), ask_has_factor(pipe, uid)
+
+    def read() -> StoredPassword | None:
+        username, password, added, old, auth, deleted, generation, language, *state = fields.value
+        encoded = hash_that_counts(password, added, old)
+        if username is None or encoded is None or deleted is not None:
+            return None
+        return StoredPassword(
+            *(username, encoded, auth or "", generation or "", language or ""),
+            is_old=password is None,
+            is_suspended=state_now(uid, *state) is State.SUSPENDED,
+            needs_factor=has_factor.value,
+        )
+
+    return Result(read)
+
+
+def ask_stored(pipe: Pipe, uid: int) -> Reply[dict[str, str]]:
+    """All fields of a user's hash: profile, sessions, codes."""
+    return pipe.hgetall(keys.user(uid))
+
+
 def stored_of(viewer: Viewer) -> tuple[User, dict[str, str]]:
-    """The signed-in user, and all fields of their hash: profile, sessions, codes. Round trips as for `Viewer.ask`.
-    Raises NotSignedIn."""
-    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(pipe.hgetall(keys.user(me))))
+    """The signed-in user, and what `ask_stored` asks. Round trips as for `Viewer.ask`. Raises NotSignedIn."""
+    me, [fields] = viewer.ask_as_user(lambda pipe, me: trip(ask_stored(pipe, me)))
     return me, fields
 
 
@@ -314,6 +332,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "used": iso(session.used),
             "browser": session.device.browser,
             "system": session.device.system,
+            "way": session.way or "password",
         }
         for session in sessions_in(store.hgetall(keys.user(owner.uid)))
     ]

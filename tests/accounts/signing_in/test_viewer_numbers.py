@@ -59,7 +59,7 @@ def test_a_stale_secret_gives_no_numbers(browser, declared, raw, alice):
 
 # ---- what waits for staff
 
-WAITING = [("ZCARD", "appeals"), ("ZCARD", "applicants"), ("ZCARD", "reports")]
+WAITING = [("HLEN", "credentials:1"), ("ZCARD", "appeals"), ("ZCARD", "applicants"), ("ZCARD", "reports")]
 
 
 @pytest.mark.parametrize("url", PAGES)

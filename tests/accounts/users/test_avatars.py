@@ -8,6 +8,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accounts.users.entities import User
 from accounts.users.html import GROUNDS, NUMBER, SHADES, SHAPES, avatar, initials
 from tests.support.contrast import contrast
 from tests.support.http.answers import foreign
@@ -24,7 +25,7 @@ CSS = (Path(settings.BASE_DIR) / "retwis_site/static/retwis.css").read_text()
 
 def look(uid):
     """The numbers of the ground, the shade and the shape of a picture."""
-    return tuple(map(int, DRAWN.fullmatch(avatar(uid, "x")).groups()[:3]))
+    return tuple(map(int, DRAWN.fullmatch(avatar(User(uid, "x"))).groups()[:3]))
 
 
 def drawn_by(rule):
@@ -46,11 +47,11 @@ def test_the_stylesheet_draws_every_ground_shade_and_shape():
 
 @given(uids, st.text())
 def test_a_picture_is_small_and_has_nothing_of_a_name_but_letters_and_digits(uid, name):
-    drawn = avatar(uid, name)
+    drawn = avatar(User(uid, "x", name))
     assert len(re.sub(r">.*<", "><", drawn)) <= LARGEST
     ground, shade, shape, letters = DRAWN.fullmatch(drawn).groups()
     assert (int(ground) < GROUNDS, int(shade) < SHADES, int(shape) < SHAPES) == (True, True, True)
-    assert letters == initials(name)
+    assert letters == initials(name or "x")
     assert re.fullmatch(r"[^\W_]{0,2}", initials(name))
 
 
@@ -111,12 +112,12 @@ def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
     }
     for url, uids_shown in shown.items():
         page = (browser() if url == "/login/" else client).get(url).content.decode()
-        assert PICTURE.findall(page) == [avatar(uid, NAMES[uid]) for uid in uids_shown], url
+        assert PICTURE.findall(page) == [avatar(User(uid, NAMES[uid])) for uid in uids_shown], url
 
 
 @given(uids, st.text())
 def test_an_exact_picture_is_no_foreign_markup(uid, name):
-    drawn = avatar(uid, name)
+    drawn = avatar(User(uid, "x", name))
     assert not foreign(f"<p>{drawn}</p>{drawn}")
 
 
@@ -130,6 +131,6 @@ def test_an_exact_picture_is_no_foreign_markup(uid, name):
     ],
 )
 def test_an_altered_picture_is_foreign_markup(original, altered):
-    drawn = avatar(7, "alice").replace(original, altered, 1)
-    assert drawn != avatar(7, "alice")
+    drawn = avatar(User(7, "alice")).replace(original, altered, 1)
+    assert drawn != avatar(User(7, "alice"))
     assert foreign(drawn)

@@ -63,7 +63,7 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     reported.get_by_role("link", name=f"Decide all 2 reports about @{name} together").click()
     expect(staff.get_by_role("checkbox", name="The person")).to_be_checked()
     staff.get_by_role("checkbox", name="Delete the posts").check()
-    staff.get_by_label("What happens to the person?").select_option("Freeze: they read, and write nothing")
+    staff.get_by_label("What happens to the person?").select_option("Freeze: they can only read")
     staff.get_by_label("Duration").select_option("a week")
     staff.get_by_label("Reason").fill("Advertising")
     staff.get_by_label("Message to those who reported it").fill("Well seen, thank you.")

@@ -91,7 +91,7 @@ def test_a_frozen_person_reads_why_and_appeals(person, store, alice, bob, modera
     Posts(store).publish(bob.user.uid, NewPost(AD), secrets.token_hex(8))
     (reporter, reporter_fits), (staff, staff_fits), (reported, reported_fits) = map(person, (alice, moderator, bob))
     report_the_ad(reporter, author, reporter_fits)
-    decide(staff, author, "Freeze: they read, and write nothing", staff_fits)
+    decide(staff, author, "Freeze: they can only read", staff_fits)
     reported.goto("/")
     reported.get_by_role("link", name="What you can do").click()
     expect(reported.get_by_role("heading", name="Your account is frozen")).to_be_visible()

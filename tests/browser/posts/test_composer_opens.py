@@ -39,7 +39,7 @@ def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, ra
     expect(page).to_have_url(f"/@{bob.user.username}/")
 
 
-@pytest.mark.parametrize("stops", [2, 4, 6])
+@pytest.mark.parametrize("stops", [3, 5, 7])
 def test_who_tabs_on_from_an_empty_composer_at_400_percent_sees_the_focus(window, store, raw, alice, stops):
     """The posts move up by more than half of the window, perhaps at a later stop than the first."""
     publish(raw, store, alice, "First stop")

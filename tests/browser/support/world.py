@@ -13,6 +13,7 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.invitations import Invitations
+from accounts.media.repository import Pictures
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
@@ -21,11 +22,12 @@ from retwis_site.store.client import connect
 from tests.browser.support.console import Console
 from tests.browser.support.windows import WITHIN, sign_in
 from tests.support.people import register
+from tests.support.pictures import decoded_picture
 from tests.support.protocols.reports import report
 from tests.support.stored_keys import publish
 from timeline.moderation.reports import Action, Deciding, Decision
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NewPost
+from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
 from timeline.relations.home_tags import HomeTags
 from timeline.relations.relations import Bookmarks, Follows, Likes, TagFollows
@@ -49,7 +51,8 @@ class World:
     """The people and their windows. `visitor` is not signed in, `member` has a full home, `newcomer` an empty one.
     `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
     to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
-    reposted; `theirs` is a post of the other; nobody has decided `report`, and nobody has used `invitation`."""
+    reposted, `pictured` one with pictures; `theirs` is a post of the other; nobody has decided `report`, and nobody has
+    used `invitation`."""
 
     site: Any
     server: Any
@@ -66,6 +69,7 @@ class World:
     newest: int
     mine: int
     theirs: int
+    pictured: int
     deleted: int
     left: str
     report: int
@@ -103,6 +107,16 @@ def moderate(store, admin, reporter, author, pid):
     return report(store, reporter.user.uid, author.user.uid, note=LONGEST_WORD).rid, frozen
 
 
+def with_pictures(store, author):
+    """A post with two pictures, one of which is described. Returns its id."""
+    pictures = [decoded_picture(colour) for colour in ("red", "blue")]
+    for one in pictures:
+        Pictures(store).add(author.user.uid, one)
+    red, blue = [Picture(one.digest) for one in pictures]
+    new = NewPost("Two colours", media=Media((red._replace(alt=LONGEST_WORD), blue)))
+    return Posts(store).publish(author.user.uid, new, secrets.token_hex(8)).pid
+
+
 @contextlib.contextmanager
 def opened_world(chromium, site, real_server):
     """A World in `site`. All tests of a module share its windows, since opening a window is slow."""
@@ -132,6 +146,7 @@ def opened_world(chromium, site, real_server):
     TagFollows(store).follow(admin.user.uid, "bread")
     HomeTags(store).add(admin.user.uid, "bread")
     StaffNotes(store).add(rapunzel.user.uid, admin.user.uid, LONGEST_WORD)
+    pictured = with_pictures(store, me)
     left = register(store, "Leaver")
     AccountDeletion(store).delete(left.user, left.secret)
     deleted = publish(raw, store, other, "Not for long")
@@ -166,6 +181,7 @@ def opened_world(chromium, site, real_server):
             newest,
             mine,
             theirs,
+            pictured,
             deleted,
             left.user.username,
             open_report,

@@ -12,7 +12,9 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
 from accounts.joining.applications import Applications, NotYetMember
 from accounts.joining.invitations import Invitations
-from accounts.recovery.codes import RecoveryCodes
+from accounts.recovery.codes import RecoveryCodes, ResetLinks
+from accounts.second_factor.repository import Passkey, SecondFactors
+from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
@@ -93,6 +95,44 @@ def test_a_recovery_with_a_code(scene, capsys):
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
         assert not changed or not RecoveryCodes(connect()).claim(ALICE, scene.code), where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_the_second_step_of_a_login(scene, capsys):
+    """The code is taken before the session begins: a killed login has spent it, or has opened the one session."""
+
+    def work(scene):
+        SecondFactors(connect()).add_passkey(ALICE, Passkey("a1", "Phone", "b2", 1), 0)
+        scene.code = RecoveryCodes(connect()).make(ALICE)[0]
+        encoded = scene.raw.hget("user:1", "password")
+        pending = Pending(ALICE, "", password_digest(encoded), "").signed()
+        return {"path": "/login/second/", "form": {"code": scene.code}, "cookies": {PENDING_COOKIE: pending}}
+
+    def check(scene, where, through):
+        secrets = [name.partition(":")[2] for name in scene.raw.hkeys("user:1") if name.startswith("session:")]
+        assert len(secrets) == 1 or not through, where
+        assert all(Viewer(connect(), secret).user.is_authenticated for secret in secrets), where
+        assert not secrets or not RecoveryCodes(connect()).claim(ALICE, scene.code), where
+        assert scene.raw.hlen("credentials:1") == 1, where
+
+    kill_at_every_command(scene, capsys, work, check)
+
+
+def test_a_link_that_removes_the_second_factor(scene, capsys):
+    """Never the old password alone opens the account."""
+
+    def work(scene):
+        SecondFactors(connect()).add_passkey(ALICE, Passkey("a1", "Phone", "b2", 1), 7)
+        form = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+        return {"path": f"/reset/{ResetLinks(connect()).make(ALICE)}/", "form": form}
+
+    def check(scene, where, through):
+        old = authenticate(None, username="alice", password=PASSWORD)
+        new = authenticate(None, username="alice", password=NEW_PASSWORD)
+        assert (old is None) != (new is None), where
+        assert old is None or old.digest, where
+        assert not through or not new.digest, where
 
     kill_at_every_command(scene, capsys, work, check)
 

@@ -195,7 +195,7 @@ def test_a_file_of_ten_megabytes_is_refused_unread(browser, alice):
     body = (
         b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"x" * 10_000_000 + b"\r\n--x--\r\n"
     )
-    assert post_body(browser(alice), "/post/", body, content_type).status_code == 413
+    assert post_body(browser(alice), "/settings/language/", body, content_type).status_code == 413
 
 
 def test_too_many_fields_are_a_400(browser, alice):
@@ -261,7 +261,7 @@ def test_a_head_request_is_answered_like_a_get(browser, alice, raw):
 
 
 def test_an_address_without_its_last_slash_redirects_to_the_page(browser, alice):
-    assert browser().get("/@Alice")["Location"] == "/@Alice/"
+    assert browser().get("/@Alice/followers")["Location"] == "/@Alice/followers/"
     assert browser().get("/timeline")["Location"] == "/timeline/"
 
 

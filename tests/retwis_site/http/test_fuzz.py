@@ -113,6 +113,17 @@ def test_an_odd_header_changes_nothing(site, name):
     run_each(lambda request: check_that_nothing_changes(site, request), hostile_requests.one_odd_header(name))
 
 
+@examples(4)
+@given(request=hostile_requests.of_an_app())
+def test_no_call_of_an_app_breaks_anything(site, request):
+    site.restore()
+    answer = site.send(request)
+    if answer.status >= 400 and request.method != "HEAD":
+        assert answer.all("content-type") == ["application/json; charset=utf-8"], answer
+    for page in (b"/", b"/timeline/") if site.changes() else ():
+        site.browser().get(page)
+
+
 @examples(3)
 @given(request=st.sampled_from(ROUTES_AND_NONE).flatmap(hostile_requests.without_a_token))
 def test_without_a_token_nothing_is_changed_behind_a_proxy(behind_a_proxy, site, request):
@@ -215,9 +226,11 @@ def test_the_strategies_reach_every_address(site, route, settings):
 
     def reaches_route(target):
         try:
-            return resolve(unquote_to_bytes(target).decode()).route == route.text
+            reached = resolve(unquote_to_bytes(target).decode()).route == route.text
         except (Resolver404, UnicodeDecodeError):
             return False
+        # What apps ask is one address, behind which the view looks.
+        return reached and ("<path:rest>" not in route.text or site.browser().get(target).status != 404)
 
     target = find(hostile_requests.targets(route), reaches_route, settings=profiles(PROFILE, database=None))
     assert site.browser().get(target).status != 404  # alice is staff

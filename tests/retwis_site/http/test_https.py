@@ -114,6 +114,8 @@ def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
         "__Host-ended",
         "__Host-theme",
         "__Host-language",
+        "__Host-second",
+        "__Host-confirmed",
     }
     for name, attributes in cookies():
         assert {"Secure", "Path=/", "SameSite=Lax"} <= attributes, name
@@ -123,7 +125,10 @@ def test_every_cookie_is_bound_to_the_host_and_hidden_from_scripts():
 
 def test_cookies_are_removed_under_the_names_that_were_set():
     removed = {name for name, attributes in cookies() if "Max-Age=0" in attributes}
-    assert removed == {"__Host-auth", "__Host-messages", "__Host-draft", "__Host-changed", "__Host-theme"}
+    assert removed == {
+        *("__Host-auth", "__Host-messages", "__Host-draft", "__Host-changed", "__Host-theme"),
+        *("__Host-second", "__Host-confirmed"),
+    }
 
 
 def test_messages_are_signed_with_sha256(rf):

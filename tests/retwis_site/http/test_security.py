@@ -20,9 +20,11 @@ from timeline.relations.relations import Follows
 HEALTH_CHECKS = {"livez", "readyz"}
 FEEDS = {"timeline_atom", "timeline_rss", "profile_atom", "profile_rss"}
 PUBLIC = {*FEEDS, "manifest", "service_worker", "robots", "sitemap", "sitemap_part", "book_picture"}
+OF_APPS = {"api", "nodeinfo", "nodeinfo_links", "oauth_token", "oauth_revoke", "oauth_metadata"}
 CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "image/svg+xml"}
 CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
-CONTENT_TYPES |= {"application/manifest+json"}
+CONTENT_TYPES |= {"application/manifest+json", "application/json"}
+READERS = ("user", "visitor")
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -37,11 +39,11 @@ def site(alice, bob, store, raw):
 
 def pages(client):
     """The answer of every address that has a page for this client. A streamed answer is a file, not a page; `news` is
-    a part of one, and the page for no connection is the same for everyone."""
+    a part of one, the page for no connection is the same for everyone, and apps are answered JSON."""
     answers = {
         url: client.get(url)
         for name, url in addresses().items()
-        if name not in {*HEALTH_CHECKS, *PUBLIC, "news", "offline"}
+        if name not in {*HEALTH_CHECKS, *PUBLIC, *OF_APPS, "news", "offline", "passkey_login"}
     }
     return {url: answer for url, answer in answers.items() if answer.status_code == 200 and not answer.streaming}
 
@@ -108,10 +110,12 @@ def test_every_answer_has_a_content_type_and_utf_8(answers):
     assert not missing, missing
 
 
-def test_only_static_files_may_be_read_by_other_sites(answers):
+def test_only_static_files_and_what_apps_ask_may_be_read_by_other_sites(answers):
+    of_apps = {f"{url} of a {reader}" for name, url in addresses().items() if name in OF_APPS for reader in READERS}
     for what, response in answers.items():
         cors = [name for name in response.headers if name.startswith("Access-Control-")]
-        assert cors == [] or what in STATIC, what
+        assert cors == [] or what in STATIC or what in of_apps, what
+        assert cors or what not in of_apps, what
 
 
 def test_no_cache_keeps_the_page_of_a_user(site, browser, alice):
@@ -211,7 +215,8 @@ def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_p
     for url, page in all_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         scripts = [script["src"] for script in page.all("script")]
-        assert scripts == ["/static/htmx.min.js", "/static/retwis.js"], url
+        passkeys = ["/static/passkeys.js"] if url[1] == "/login/" else []
+        assert scripts == ["/static/htmx.min.js", "/static/retwis.js", *passkeys], url
         assert {link["rel"] for link in page.all("link")} <= {
             "icon",
             "manifest",

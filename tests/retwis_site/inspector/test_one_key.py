@@ -166,6 +166,7 @@ def test_nobody_learns_who_blocks_them(raw, look):
 
 
 SIZE_ALONE = ["auths", "applications", "invites:1", "staff", "log:2026", "acts:1", "report:1", "reset:d1gest"]
+SIZE_ALONE += ["credentials:1", "factor_uses:1", "challenge:d1gest"]
 SIZE_ALONE += ["idem:1:t", "throttle:login:127.0.0.1", "blocked_names", "damaged:user:1", "reports", "reports_by:1"]
 
 

@@ -66,7 +66,7 @@ def test_who_asks_a_question_is_who_has_asked_for_its_commands(store):
     with watching() as watch:
         pipe = store.pipeline()
         relations.ask_follow_counts(pipe, 1)
-        pipe.hmget_each(["user:1", "user:2"], ["name"])
+        pipe.hgetall_each(["user:1", "user:2"])
         pipe.execute()
     assert [command.asker for command in watch.commands] == ["relations.ask_follow_counts"] * 4 + [
         "test_steps.test_who_asks_a_question_is_who_has_asked_for_its_commands"

@@ -46,6 +46,8 @@ def add_orphans(raw):
     raw.zadd("applicants", {"frida": LONG_AGO})
     raw.hset("invites:1", f"1-{LONG_AGO}-abc", 1)
     raw.hset("invites:99", "99-4000000000-abc", 1)
+    raw.hset("credentials:99", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXP")
+    raw.zadd("factor_uses:1", {"0" * 32: 7})
     raw.hset("post:60", mapping={"user_id": "1", "time": int(time.time()) - 120, "body": "Never sent"})
     raw.hset("edits:2", LONG_AGO, "Second")
     raw.lpush("posts:1", "998", "2", "998")
@@ -57,6 +59,7 @@ def add_orphans(raw):
     raw.hset("user:2", "old_password", "md5$salt$hash")
     raw.zadd("appeals", {"2:abc": LONG_AGO})
     raw.hset("user:2", mapping={"session:ended": "1700000000:earlier:Firefox:Linux", "used:ended": LONG_AGO})
+    raw.hset("user:2", mapping={"token:ended": "1700000000:earlier:app:read", "token_used:ended": LONG_AGO})
     raw.persist("post:2")
     raw.zadd("liked_by:2", {"1": LONG_AGO})
     raw.zadd("likes:1", {"2": LONG_AGO})
@@ -71,6 +74,11 @@ def add_orphans(raw):
     raw.zadd("reports_about:2", {"8": 8})
     raw.append("postings:5:1", b"abcd")
     raw.persist("idem:1:First")
+    raw.set(f"media:{'a' * 40}-600", "a file")
+    raw.zadd(f"media_users:{'b' * 40}", {"post:1:1": LONG_AGO})
+    raw.hset(f"media_info:{'c' * 40}", "width", 9)
+    for key in ("media_of:1", "media_sizes"):
+        raw.zadd(key, {"d" * 40: 9})
     raw.set("lease:gone", "a worker")
     raw.hset("attempts", "follow:1:2:x", 3)
 
@@ -81,10 +89,18 @@ old passwords that were replaced: 1 found, {1}
 orphaned user: hashes: 3 found, {3}
 stale entries in users_by_name: 3 found, {3}
 stale entries in skeletons: 1 found, {1}
+second factors of unknown users: 1 found, {1}
 home timelines of unknown users: 2 found, {2}
 invitations by users who are gone: 1 found, {1}
+files of pictures that are not known: 1 found, {1}
+marks of pictures that are not known: 1 found, {1}
+pictures that nothing shows: 1 found, {1}
+pictures of users that are not there: 1 found, {1}
+sizes of pictures that are not there: 1 found, {1}
 stale entries in auths: 2 found, {2}
 fields of ended sessions: 1 found, {1}
+fields of ended tokens: 1 found, {1}
+uses of removed second factors: 1 found, {1}
 appeals against what is no longer imposed: 1 found, {1}
 entries about applications that do not wait: 1 found, {1}
 refusals that are over: 1 found, {1}

@@ -25,6 +25,8 @@ WRONG = {
     "DELIVER_INLINE_LIMIT": ("-1", "1e3"),
     "EMBEDDED": ("j",),
     "EXPLORE": ("nope",),
+    "MEDIA_MEMORY": ("much", "-1", "1 gb"),
+    "MEDIA_QUOTA": ("much",),
     "HTTPS": ("ja", "https"),
     "INSPECT": ("all",),
     "LINK_CHECKS": ("maybe",),

@@ -468,5 +468,5 @@ def test_a_kept_part_may_begin_and_end_with_a_slot(made):
 def test_one_slot_of_a_kept_part_is_filled_anew_while_the_others_stay(made):
     kept = made("{{ who }}: {{ text }}, {{ age }}").prepare("en", who="alice").to_keep()
     filled = kept.fill("today", (7, 9), {"text": escaped("a long text"), "age": escaped("1 h")})
-    assert kept.filled_but(filled, "text", escaped("tea & cake")) == b"alice: tea &amp; cake, 1 h"
-    assert kept.filled_but(filled, "text", escaped("")) == b"alice: , 1 h"
+    assert kept.filled_but(filled, {"text": escaped("tea & cake")}) == b"alice: tea &amp; cake, 1 h"
+    assert kept.filled_but(filled, {"text": escaped("")}) == b"alice: , 1 h"

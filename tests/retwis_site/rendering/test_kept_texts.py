@@ -86,7 +86,9 @@ def test_a_too_long_text_comes_back_up_to_the_limit(browser, alice):
 def test_what_is_no_form_comes_back_empty(browser, alice):
     for content_type in ("text/plain", "multipart/form-data; boundary=x", "multipart/form-data"):
         answer = browser(alice).post("/post/", TOO_MUCH + "x", content_type=content_type)
-        assert answer.status_code == 413
+        assert answer.status_code == (
+            413 if content_type == "text/plain" else 400
+        )  # a form with pictures may be longer
         assert "<textarea" not in answer.content.decode()
 
 

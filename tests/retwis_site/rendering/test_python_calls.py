@@ -14,7 +14,7 @@ from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
 
-HOME, PROFILE, OWN_PROFILE, EVERYONE = 590, 670, 655, 590
+HOME, PROFILE, OWN_PROFILE, EVERYONE = 615, 665, 650, 600
 
 
 @pytest.fixture

@@ -61,7 +61,9 @@ BUDGETS = [
     ("/people/?q=bob", False, 2, 2),
     ("/people/?q=nobody_is_called_so", False, 1, 1),
     ("/settings/delete/", True, 1, 2),
-    ("/settings/download/", True, 28, 29),  # the file: one for an empty set, two for another, and for each 500 members
+    ("/settings/security/", True, 1, 2),
+    ("/settings/security/totp/add/", True, 1, 2),
+    ("/settings/download/", True, 30, 31),  # the file: one for an empty set, two for another, and for each 500 members
     ("/login/", False, 0, 1),
     ("/register/", False, 0, 1),
     ("/livez", True, 0, 0),

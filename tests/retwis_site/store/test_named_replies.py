@@ -81,12 +81,12 @@ def test_a_push_to_many_lists_has_one_handle_with_all_lengths(store, raw):
     assert (before.value, lengths.value, after.value, none.value) == (None, [3, 0, 2], ["6", "4"], [])
 
 
-def test_many_hashes_have_one_handle_with_the_values_of_each(store, raw):
+def test_many_hashes_have_one_handle_with_the_fields_of_each(store, raw):
     raw.hset("user:1", mapping={"username": "alice", "bio": "tea"})
     pipe = store.pipeline()
-    values = pipe.hmget_each(["user:1", "user:2"], ["username", "bio"])
+    values = pipe.hgetall_each(["user:1", "user:2"])
     pipe.execute()
-    assert values.value == [["alice", "tea"], [None, None]]
+    assert values.value == [["username", "alice", "bio", "tea"], []]
 
 
 FOLLOWS = Question(

@@ -42,6 +42,7 @@ def hostile_lines(form, browser, alice, written):
         browser().post("/login/", {"username": "alice", "password": f"wrong {number}"}, REMOTE_ADDR="203.0.113.1")
     code = {"username": "alice", "code": "AAAA-AAAA-AAAA", "password1": "new-secret-1", "password2": "new-secret-1"}
     browser().post("/recover/", code, REMOTE_ADDR="2001:db8::1")
+    browser().post("/login/passkey/", {"passkey": "x"}, REMOTE_ADDR="203.0.113.6")
     browser().get("/", headers={"x-long": "x" * 20_000}, REMOTE_ADDR="203.0.113.2")
     forged_object = '"}\n{"timestamp": "", "level": "WARNING", "logger": "retwis.accounts", "message": "wrong name or'
     forged_object += ' password from 192.0.2.66, counted as a"}'
@@ -55,7 +56,7 @@ def hostile_lines(form, browser, alice, written):
     return written().splitlines()
 
 
-FOUND = ["203.0.113.1"] * 11 + ["2001:db8::/64", "203.0.113.2", "203.0.113.4"]
+FOUND = ["203.0.113.1"] * 11 + ["2001:db8::/64", "203.0.113.6", "203.0.113.2", "203.0.113.4"]
 
 
 @pytest.mark.parametrize("before", ["", "web-1 retwis-web[4711]: "])

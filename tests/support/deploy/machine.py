@@ -58,7 +58,15 @@ class Machine:
     def __init__(self):
         self.folder = folder("retwis-machine-")
         self.http, self.https, self.metrics, self.port = free_ports(4)
-        for path in ("run/retwis", "run/redis", "var/lib/retwis", "var/lib/redis", "var/log/redis", "var/log/nginx"):
+        for path in (
+            "run/retwis",
+            "run/redis",
+            "var/lib/retwis",
+            "var/lib/redis",
+            "var/log/redis",
+            "var/log/nginx",
+            "var/cache/nginx",
+        ):
             self.path(path).mkdir(parents=True)
         for path in ("etc/redis", f"etc/letsencrypt/live/{HOST}", "var/www/html", "tmp"):
             self.path(path).mkdir(parents=True)
@@ -108,6 +116,9 @@ class Machine:
             tls, _, end = text.rpartition("    location / {")
             assert static in tls
             tls = tls.replace(static, at_top).replace(" /static/down.html", f" {top}/static/down.html")
+            end = end.replace("location ~ ^/", f"location ~ ^{top}/").replace(
+                "location /media/", f"location {top}/media/"
+            )
             text = f"{tls}    location {top}/ {{{end}"
         self.path("site.conf").write_text(text)
         user = "user root;" if os.geteuid() == 0 else ""

@@ -4,10 +4,11 @@ import re
 import runpy
 from dataclasses import dataclass
 
+from accounts.signing_in.tokens import digest_of
 from retwis_site.store.local_cache import Memory
 from tests.support.http import hostile_requests
 from tests.support.http.answers import Answer, check_answer
-from tests.support.http.hostile_requests import CSRF, Request
+from tests.support.http.hostile_requests import APP_TOKEN, CSRF, PICTURE, Request
 from tests.support.http.hostile_values import FORM, MARKER, MULTIPART
 from tests.support.people import SECRET
 from tests.support.protocols.reports import make_admin, report
@@ -40,6 +41,8 @@ class FuzzedSite:
         self.application = runpy.run_module("retwis_site.wsgi")["application"]
         raw.hset("user:1", "auth", SECRET)
         raw.hset("auths", SECRET, 1)
+        raw.hset("user:1", f"token:{digest_of(APP_TOKEN)}", "1700000000::tusky:read write follow push")
+        raw.hset("app:tusky", mapping={"name": MARKER, "secret": "x"})
         self.add_user(4, MARKER)
         for follower, followed in ((1, 2), (2, 1), (1, 4), (4, 1), (4, 2)):
             Follows(store).follow(follower, followed)
@@ -51,6 +54,7 @@ class FuzzedSite:
         make_admin(store, 1)
         raw.rename(f"report:{report(store, 2, 4).rid}", "report:1")  # an id that the strategies try
         raw.hset("tags", "alice", "Alice")  # the feed of a tag that nobody has used is a 404
+        raw.set(f"media:{PICTURE}", "RIFF")  # a picture that is not stored is a 404
         self.initial = everything(raw)
         for page in (b"/", b"/timeline/"):
             self.browser().get(page)

@@ -23,8 +23,11 @@ from hypothesis import strategies as st
 from tests.support.http import hostile_values
 from tests.support.http.hostile_values import FORM, MARKER, MULTIPART, NASTY, ODD, PART
 from tests.support.people import SECRET
+from timeline.api.views import ENDPOINTS
 
 CSRF = "0123456789ABCDEFGHIJabcdefghij01"
+APP_TOKEN = "f" * 32 + "1"  # of an app, for alice
+PICTURE = "0" * 40  # the digest of a stored picture
 OTHER_CSRF = "10jihgfedcbaJIHGFEDCBA9876543210"
 
 # ---- a request
@@ -116,10 +119,15 @@ SENSIBLE = {
     "SlugConverter": [b"people", b"pages"],
     "ChapterConverter": [b"keys-and-hashes"],
     "PathConverter": hostile_values.KEYS,
+    "PictureConverter": [PICTURE.encode()],
+    "api/": [endpoint.address.removeprefix("/api/").encode() for endpoint in ENDPOINTS if "/api/" in endpoint.address],
+    "nodeinfo/": [b"2.0"],
 }
+SENSIBLE["api/"] = [re.sub(rb":\w+", b"1", address) for address in SENSIBLE["api/"]]
 # alice and her post; a user that she can follow; a user with a strange name that she follows, and a post of that user.
 PLAIN = [
-    {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people", "PathConverter": b"user:1"},
+    {"UsernameConverter": b"Alice", "IdConverter": b"1", "SlugConverter": b"people", "PathConverter": b"user:1"}
+    | {"api/": b"v1/statuses/1/context", "nodeinfo/": b"2.0"},
     {"UsernameConverter": b"carol", "IdConverter": b"2", "SlugConverter": b"pages"},
     {"UsernameConverter": hostile_values.QUOTED, "IdConverter": b"3"},
 ]
@@ -140,7 +148,11 @@ def fill(route: Route, fillings: Iterable[Any], literal: Callable[[bytes], Any])
 
 
 def converters_of(route: Route) -> list[str]:
-    """The class names of the converters, in the order of the parameters."""
+    """The class names of the converters, in the order of the parameters; of what apps ask, the beginning of the
+    address."""
+    beginning = route.text.partition("<")[0]
+    if beginning in SENSIBLE:
+        return [beginning]
     return [type(route.converters[name]).__name__ for name in PARAMETER.findall(route.text)]
 
 
@@ -166,7 +178,7 @@ def addresses(route: Route) -> st.SearchStrategy[bytes]:
 
 def _words(converter: str) -> st.SearchStrategy[bytes]:
     sensible = SENSIBLE.get(converter, hostile_values.NAMES + hostile_values.IDS)
-    return mostly(st.sampled_from(sensible * (2 * len(NASTY) // len(sensible)) + NASTY), pieces)
+    return mostly(st.sampled_from(sensible * (2 * len(NASTY) // len(sensible) or 1) + NASTY), pieces)
 
 
 PARAMETERS = [name + b"=" for name in hostile_values.PARAMETERS] * 20 + hostile_values.PARAMETERS + NASTY
@@ -325,6 +337,21 @@ def without_a_token(route: Route | None) -> st.SearchStrategy[Request]:
 def with_a_token(route: Route | None) -> st.SearchStrategy[Request]:
     """Any POST with a token that matches its cookie, so it reaches the view."""
     return _requests(route, ["POST"], PROOFS)
+
+
+@st.composite
+def of_an_app(draw: st.DrawFn) -> Request:
+    """Any call of an app that alice has allowed everything."""
+    endpoint = draw(st.sampled_from(ENDPOINTS))
+    parts = [
+        draw(mostly(st.sampled_from(hostile_values.IDS), pieces)) if part.startswith(":") else part.encode()
+        for part in endpoint.address.split("/")
+    ]
+    query = b"?" + draw(queries) if draw(st.booleans()) else b""
+    kind, body = draw(bodies(None))
+    sent = {**draw(headers), "Content-Type": kind, "Authorization": b"Bearer " + APP_TOKEN.encode()}
+    method = draw(mostly(st.just(endpoint.method), st.sampled_from(hostile_values.METHODS)))
+    return Request(method, b"/".join(parts) + query, sent, body, hangs_up=draw(hangs_up))
 
 
 # ---- fixed requests, which must not depend on chance

@@ -119,7 +119,10 @@ HEADERS = {
     "If-Match": [b"*", b'"x"'],
     "Range": [b"bytes=0-0", b"bytes=-1", b"bytes=5-1", b"bytes=999999-", b"bytes=x", b"bytes=0-0,2-3", b"lines=1-2"],
     "If-Range": [b'"x"'],
-    "Authorization": [b"Basic QWxpY2U6eA==", b"Bearer x"],
+    "Authorization": [
+        *[b"Basic QWxpY2U6eA==", b"Basic /////w==", b"Basic eDp5", b"Basic"],
+        *[b"Bearer x", b"Bearer " + b"0" * 32 + b"1", b"Bearer x~y"],
+    ],
     "User-Agent": [b"Mozilla/5.0", b"() { :;}; echo"],
     "Expect": [b"100-continue"],
     "Upgrade": [b"websocket", b"h2c"],

@@ -26,11 +26,14 @@ def addresses():
     """Every address of the site, by the name of its view."""
     sample = {"username": "Alice", "pid": 1, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
     sample |= {"name": "keys-and-hashes", "key": "user:1"}  # a chapter, a key
+    sample |= {"rest": "v1/instance", "file": "0" * 40, "number": 1}  # what an app asks, a picture
     urls, patterns = {}, list(get_resolver().url_patterns)
     while patterns:
         pattern = patterns.pop()
         if hasattr(pattern, "url_patterns"):
             patterns += pattern.url_patterns
+            continue
+        if pattern.name is None:  # the same view, at its address with a last slash
             continue
         arguments = {name: sample[name] for name in pattern.pattern.converters}
         urls[pattern.name] = reverse(pattern.name, kwargs=arguments)

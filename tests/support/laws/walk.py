@@ -6,7 +6,8 @@ import re
 from django.conf import settings
 from django.urls import URLPattern, get_resolver
 
-from tests.support.laws.site import NAMES, TEXTS
+from tests.support.laws.site import ANN, NAMES, TEXTS, ZED
+from timeline.api.views import ENDPOINTS
 
 # What stands in the addresses: for each kind of part, by its name in the URLconf.
 PARTS = {
@@ -19,6 +20,7 @@ PARTS = {
     "code": ("none",),
     "token": ("none",),
     "key": ("users",),
+    "number": (1,),
 }
 # What a page asks besides: each of these addresses is walked too.
 QUERIES = {
@@ -33,15 +35,28 @@ QUERIES = {
     "timeline": ("?before=5",),
 }
 # They say nothing of people.
-IDLE = {"livez", "readyz", "security_txt", "robots", "book", "book_chapter", "book_picture", "inspect", "inspect_key"}
+IDLE = {
+    "livez",
+    "readyz",
+    "security_txt",
+    "robots",
+    "book",
+    "book_chapter",
+    "book_picture",
+    "inspect",
+    "inspect_key",
+    "media",
+}
 
 
 def addresses(rids):
     """Each address as (name of the view, path), posts below their authors alone."""
     authors = {pid: NAMES[uid - 1] for pid, (uid, _) in enumerate(TEXTS, start=1)}
+    yield from addresses_of_apps()
     for pattern in get_resolver(settings.ROOT_URLCONF).url_patterns:
         assert isinstance(pattern, URLPattern), pattern
-        if pattern.name in IDLE:
+        view = pattern.name or pattern.callback.__name__  # a second address of the same view has no name
+        if view in IDLE or "rest" in pattern.pattern.converters:
             continue
         names = list(pattern.pattern.converters)
         for values in itertools.product(*(rids if name == "rid" else PARTS[name] for name in names)):
@@ -49,15 +64,46 @@ def addresses(rids):
             if "pid" in given and given["username"] != authors[given["pid"]]:
                 continue
             path = "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(given[part[1]]), str(pattern.pattern))  # noqa: B023
-            yield pattern.name, path
-            for query in QUERIES.get(pattern.name, ()):
-                yield pattern.name, path + query
+            yield view, path
+            for query in QUERIES.get(view, ()):
+                yield view, path + query
+
+
+# What stands for `:id` in addresses of apps, by what stands before it.
+IDS = {"accounts": (ANN, ZED), "statuses": (1, 3, 4, 5, 9)}
+
+
+def addresses_of_apps():
+    """The same of what apps ask."""
+    for endpoint in ENDPOINTS:
+        if endpoint.method == "GET" and endpoint.address.startswith("/api/"):
+            for path in _filled(endpoint.address):
+                yield endpoint.address, path + ASKED.get(path, "")
+
+
+ASKED = {"/api/v2/search": "?q=quux", "/api/v1/accounts/search": "?q=quux", "/api/v1/accounts/lookup": "?acct=zed"}
+ASKED |= {"/api/v1/accounts": f"?id[]={ZED}", "/api/v1/statuses": "?id[]=3&id[]=5"}
+ASKED |= {f"/api/v1/accounts/{what}": f"?id[]={ANN}" for what in ("familiar_followers", "relationships")}
+
+
+def _filled(address):
+    before, _, after = address.partition("/:")
+    if not after:
+        return [address]
+    name, slash, rest = after.partition("/")
+    values = IDS.get(before.rpartition("/")[2], (1,)) if name == "id" else ("shared", "onlyzed")
+    return [f"{before}/{value}{slash}{rest}" for value in values]
 
 
 # ---- What a page says: whom it names, and its numbers with the lists that they lead to.
 
 BODY_MENTION = re.compile(r'<a [^>]*href="/@zed/"[^>]*>@zed</a>')  # ann has typed it; without the link it says the same
-NAMED = re.compile(r"/@zed/|Zed Quux|zedsaid|>@zed<|data-text=\"@zed\"")
+# The same for apps, which also get the people whom a text mentions.
+APP_MENTION = re.compile(
+    r'<span class=\\"h-card\\" translate=\\"no\\"><a [^>]*>@<span>zed</span></a></span>|'
+    r'\{"id":"5","username":"zed","acct":"zed","url":"[^"]*"\}'
+)
+NAMED = re.compile(r'/@zed[/"\\]|Zed Quux|zedsaid|>@zed<|data-text="@zed"|"acct":"zed"')
 COUNTS = re.compile(
     r'<a href="(/@\w+/(?:\d+/)?(?:following|followers|likes|reposts|quotes|replies)/)"><strong>(\d+)</strong>'
 )
@@ -83,7 +129,7 @@ NOTICE = re.compile(
 
 def names_zed(page):
     """What of a page names zed; None when nothing does."""
-    found = NAMED.search(BODY_MENTION.sub("@zed", page))
+    found = NAMED.search(APP_MENTION.sub("@zed", BODY_MENTION.sub("@zed", page)))
     return found and found[0]
 
 

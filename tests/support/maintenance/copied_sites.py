@@ -79,6 +79,11 @@ def make_site_with_every_key(raw, store):
     raw.setbit("posting_bits:0:7", 300, 1)
     raw.zadd("posting_ranges", {str(2**40): 2**40})
     raw.hset("search_index", "reindexed", "0")
+    raw.set("media:0123abcd-600", b"RIFF\xff\x00")
+    raw.hset("media_info:0123abcd", "width", "9")
+    raw.hset("blocked_media", "0123abcd", "0")
+    for key, member in (("media_users:0123abcd", "post:1:1"), ("media_of:1", "0123abcd"), ("media_sizes", "0123abcd")):
+        raw.zadd(key, {member: 9})
     raw.hset("staff", "1", "admin")
     raw.zadd("log:2026", {"a line": 1.7e12})
     raw.zadd("acts:2", {"a line": 1.7e12})
@@ -100,6 +105,14 @@ def make_site_with_every_key(raw, store):
     raw.zadd("set_aside", {"follow:9:9:abc": LONG_AGO})
     raw.zadd("throttle:post:1", {"n": 1.5e9 + 0.1})
     raw.expire("throttle:post:1", 900)
+    raw.hset("credentials:1", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+    raw.hset("app:tusky", mapping={"name": "Tusky", "secret": "0a", "since": LONG_AGO})
+    for key in ("app:tusky", *TEMPORARY):
+        if key in TEMPORARY:
+            raw.set(key, TEMPORARY[key])
+        raw.expire(key, 900)
+    raw.zadd("factor_uses:1", {"0a": 7})
+    raw.set("challenge:0123abcd", "1", ex=900)
     raw.set("reset:0123abcd", "1::", ex=900)
     raw.set("schema", "1")
     raw.rpush("posts:1", "b0", "3", "1")
@@ -110,6 +123,14 @@ def make_site_with_every_key(raw, store):
     raw.set("inspected:0a", "{}", ex=900)
     raw.set("schema", "1")
     raw.set("another-program", "x")
+
+
+TEMPORARY = {  # of apps
+    "code:0123abcd": "{}",
+    "spent_code:0123abcd": "1:0a",
+    "calls:0123abcd:1": "7",
+    f"media_draft:1:{'0' * 40}": " Red",
+}
 
 
 def keys_to_copy(raw):

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from accounts.community.log import Act
 from accounts.community.sanctions import Appeal
 from accounts.joining.applications import Application, stored_application
+from accounts.signing_in.factors import use_of
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
@@ -39,17 +40,36 @@ def make_full_site(raw, store):
     Posts(store).delete(1, deleted, DeletedBy.STAFF)
     publish(raw, store, bob, "by bob")
     Posts(store).edit(2, 3, "from bob")
-    Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3), "to-alice")
+    Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3, language="en"), "to-alice")
     publish(raw, store, dave, "of a deleted account")
-    raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de"})
+    raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de", "colour": "teal"})
     raw.zadd("users_by_name", {"carola:3": 0})
     like(raw, 3, 3, LONG_AGO + 5)
     like(raw, 3, 1, LONG_AGO)
     add_further_edges(raw)
     answer_the_deleted(raw)
+    give_picture(raw, "post:3", {"pictures": [[RED, 90, 60, "Red"]], "sensitive": True})
     AccountDeletion(store).delete(dave.user, dave.secret)
     drain(store, "a worker")
     schema.mark(store)
+
+
+RED = "0123456789abcdef0123456789abcdef01234567"
+
+
+def give_picture(raw, post, media):
+    """A picture of bob's post, which is also on his profile; any bytes are a file."""
+    raw.hset(post, "media", json.dumps(media, separators=(",", ":")))
+    raw.hset("blocked_media", "f" * 40, "0")
+    raw.set(f"media:{RED}", "large")
+    raw.set(f"media:{RED}-600", "small")
+    about = {"width": 90, "height": 60, "bytes": 10, "sizes": "-600", "look": "0a", "blurhash": "L0"}
+    raw.hset(f"media_info:{RED}", mapping={**about, "owner": 2, "since": LONG_AGO})
+    raw.zadd(f"media_users:{RED}", {"post:2:3": int(raw.hget(post, "time"))})
+    for key in ("media_of:2", "media_sizes"):
+        raw.zadd(key, {RED: 10})
+    raw.hset("user:2", mapping={"picture": RED, "header": RED})
+    raw.zadd(f"media_users:{RED}", {"picture:2:0": 0, "header:2:0": 0})
 
 
 def add_further_edges(raw):
@@ -64,6 +84,9 @@ def add_further_edges(raw):
     raw.zadd("muted:2", {"3": "+inf"})
     raw.zadd("muted_reposts:2", {"3": 4_000_000_000})
     raw.hset("user:2", f"recovery:{'0a' * 16}", str(LONG_AGO))
+    raw.hset("credentials:2", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+    raw.hset("credentials:2", "passkey:a1-_", f'{{"name":"Phone","key":"b2-_","since":{LONG_AGO}}}')
+    raw.zadd("factor_uses:2", {use_of("passkey:a1-_", ""): 7})
     raw.hset(
         "user:2", mapping={"facts": '[["Web", "https://b.example/"]]', "verified_links": '{"https://b.example/": 7}'}
     )

@@ -11,6 +11,8 @@ import pytest
 from django.conf import settings
 from django.http import FileResponse
 
+from accounts.media.repository import Pictures
+from accounts.signing_in.factors import CONFIRMED_COOKIE, confirmation
 from retwis_site.exceptions import StoreError
 from retwis_site.store import chunks
 from retwis_site.store.chunks import newest_first
@@ -19,6 +21,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
 from tests.support.maintenance import downloads
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
+from tests.support.pictures import decoded_picture
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import before_round_trip
@@ -42,7 +45,7 @@ def site(store, raw, alice, bob, carol):
     deleted = publish(raw, store, alice, "Not for long")
     Posts(store).delete(1, deleted)
     publish(raw, store, bob, "By bob")
-    raw.hset("user:1", mapping={"name": "Alice L.", "bio": 'I fell. \u2028 <b>"', "language": "en"})
+    raw.hset("user:1", mapping={"name": "Alice L.", "bio": 'I fell. \u2028 <b>"', "language": "en", "colour": "red"})
     raw.hset("user:1", "facts", '[["Web", "https://alice.example/"]]')
     raw.hset("user:1", "verified_links", f'{{"https://alice.example/": {LONG_AGO}}}')
     raw.zadd("users_by_time", {"Alice": LONG_AGO})
@@ -66,6 +69,10 @@ def site(store, raw, alice, bob, carol):
     raw.hset("user:1", mapping={"noticed": LONG_AGO + 200, "quiet": "like", "pinned": 1})
     raw.hset("post:1", "time", LONG_AGO + 300)
     raw.hset("user:1", mapping={"session:secret": f"{LONG_AGO}::Firefox:Linux", "used:secret": LONG_AGO + 2800})
+    raw.hset("credentials:1", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+    raw.hset("credentials:1", "passkey:a1-_", f'{{"name":"Phone","key":"b2-_","since":{LONG_AGO}}}')
+    raw.hset("user:1", "token:digest", f"{LONG_AGO}::tusky:read write")
+    raw.hset("app:tusky", mapping={"name": "Tusky", "website": "https://tusky.app", "secret": "digest"})
     downloads.write_act_and_appeal(raw)
     downloads.write_invitations(raw)
     Memory.clear_all()
@@ -73,6 +80,7 @@ def site(store, raw, alice, bob, carol):
 
 
 def downloaded(client):
+    client.cookies[CONFIRMED_COOKIE] = confirmation(client.cookies[settings.AUTH_COOKIE].value)
     answer = client.get(URL)
     assert answer.status_code == 200
     return lines_of(b"".join(answer.streaming_content))
@@ -99,6 +107,9 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "name": "Alice L.",
             "bio": 'I fell. \u2028 <b>"',
             "language": "en",
+            "colour": "red",
+            "picture": "",
+            "header": "",
             "registered": "2023-11-14T22:13:20Z",
             "address": "http://testserver/@Alice/",
         },
@@ -108,7 +119,18 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "used": "2023-11-14T23:00:00Z",
             "browser": "Firefox",
             "system": "Linux",
+            "way": "password",
         },
+        {
+            "type": "app",
+            "name": "Tusky",
+            "website": "https://tusky.app",
+            "scopes": ["read", "write"],
+            "since": "2023-11-14T22:13:20Z",
+            "used": "2023-11-14T22:00:00Z",
+        },
+        {"type": "authenticator", "since": "2023-11-14T22:13:20Z"},
+        {"type": "passkey", "name": "Phone", "since": "2023-11-14T22:13:20Z"},
         *downloads.COMMUNITY,
         {
             "type": "fact",
@@ -139,12 +161,12 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
         downloads.REPORT,
         {"type": "notice", "kind": "reply", "id": 2, "username": "bob", "post": 3, "time": "2023-11-14T22:19:00Z"},
         {"type": "notice_settings", "turned_off": ["like"], "read_until": "2023-11-14T22:16:40Z"},
-        {"type": "end", "lines": 26},
+        {"type": "end", "lines": 29},
     ]
 
 
 def test_it_has_no_secret_and_only_names_of_other_users(browser, alice, site):
-    content = b"".join(browser(alice).get(URL).streaming_content).decode()
+    content = json.dumps(downloaded(browser(alice)))
     for uid in (1, 2, 3):
         for field in ("password", "auth"):
             assert site.hget(f"user:{uid}", field) not in content
@@ -189,7 +211,8 @@ def rows(title):
     ]
 
 
-def test_the_document_has_every_field_and_no_other(browser, alice, site):
+def test_the_document_has_every_field_and_no_other(browser, alice, site, store):
+    Pictures(store).add(1, decoded_picture())
     documented = {}
     for types, field, _ in rows("The fields"):
         for kind in re.findall(r"`(\w+)`", types):
@@ -198,11 +221,21 @@ def test_the_document_has_every_field_and_no_other(browser, alice, site):
     found = {line["type"]: set(line) for line in downloaded(browser(alice))}
     assert found == {kind: fields - optional[kind] for kind, fields in documented.items()}
     assert {kind: fields for kind, fields in optional.items() if fields} == {
-        "post": {"reply_to`*", "reply_to_address`*", "quote`*", "quote_address`*", "texts`*"}
+        "post": {
+            "language`*",
+            "reply_to`*",
+            "reply_to_address`*",
+            "quote`*",
+            "quote_address`*",
+            "texts`*",
+            "pictures`*",
+            "sensitive`*",
+        }
     }
 
 
-def test_the_document_has_the_types_in_their_order(browser, alice, site):
+def test_the_document_has_the_types_in_their_order(browser, alice, site, store):
+    Pictures(store).add(1, decoded_picture())
     listed = re.findall(r"^\| `(\w+)` \|", DOCUMENT.partition("## The fields")[0], re.MULTILINE)
     assert [line["type"] for line in downloaded(browser(alice))] == listed
 
@@ -296,8 +329,9 @@ def make_file(store, login):
 
 def test_each_chunk_takes_two_round_trips(store, alice, long_data, round_trips):
     recorded = round_trips(lambda: make_file(store, alice).close())
-    # Account, sessions, acts, appeal, invitations, facts; people, ten others; posts, pin, reports, notices, settings.
-    assert len(recorded.round_trips) == 2 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
+    # Account, pictures, sessions, apps, factors, acts, appeal, invitations, facts; people, ten others; posts, pin,
+    # reports, notices, settings.
+    assert len(recorded.round_trips) == 2 + 1 + 1 + 1 + 2 + 2 + 1 + 3 * 2 + 1 + 10 + 2 + 7 * 2 + 1 + 1 + 2
     assert not any(len(round_trip.commands) > 10 for round_trip in recorded.round_trips)
 
 

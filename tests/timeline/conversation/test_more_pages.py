@@ -41,7 +41,7 @@ def test_another_person_may_do_all_this_with_a_post(browser, alice):
     assert addresses(html(browser(alice), PAGE)) == [
         "/@bob/3/",
         "/@bob/3/mute/",
-        *["/@bob/mute/"] * 4,  # for a day, a week, 30 days, or without an end
+        *["/@bob/mute/"] * 5,  # for an hour, a day, a week, 30 days, or without an end
         "/@bob/block/",
         "/@bob/more/",
         "/@bob/3/report/",
@@ -93,8 +93,14 @@ def test_it_offers_the_way_back_from_what_stands(browser, store, alice, raw):
 def test_one_tap_on_mute_asks_for_how_long(browser, alice):
     for page in (PAGE, "/@bob/more/"):
         choice = html(browser(alice), page).partition(">Mute bob</summary>")[2].partition("</details>")[0]
-        days = re.findall(r'name="days" value="(\d*)" aria-describedby="mute[^"]*">([^<]*)</button>', choice)
-        assert days == [("1", "For a day"), ("7", "For a week"), ("30", "For 30 days"), ("", "Until I unmute")]
+        days = re.findall(r'name="(?:days|hours)" value="(\d*)" aria-describedby="mute[^"]*">([^<]*)</button>', choice)
+        assert days == [
+            ("1", "For an hour"),
+            ("1", "For a day"),
+            ("7", "For a week"),
+            ("30", "For 30 days"),
+            ("", "Until I unmute"),
+        ]
 
 
 def test_a_frozen_person_finds_the_address_alone(browser, store, alice):

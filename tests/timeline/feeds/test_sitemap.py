@@ -164,6 +164,7 @@ READABLE |= {"/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/
 READABLE |= {"/tags/", "/tags/redis/", "/tags/redis/atom/"}
 READABLE |= {"/manifest.webmanifest", "/service-worker.js"}
 READABLE |= {"/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/.well-known/security.txt"}
+READABLE |= {f"/media/{'0' * 40}.webp"}
 READABLE |= {"/about/", "/rules/", "/privacy/"}
 READABLE |= {"/book/", "/book/keys-and-hashes/", "/book/keys-and-hashes.svg"}
 READABLE |= {"/livez", "/readyz", "/static/retwis.css", "/apple-touch-icon.png", "/@settings/", "/@Alice/?before=5"}

@@ -138,10 +138,10 @@ def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
 
 EXPECTED_POST = """\
 alice posts 'hello': 13 round trips, 32 commands
-   1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
+   1  HGET auths •••                                                            O(1)         SessionSecret.unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
-      HGET auths •••                                                            O(1)         Viewer.ask
-      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      HGET auths •••                                                            O(1)         SessionSecret.ask_uid
+      HMGET user:1 username name deleted colour picture state state_until rol…  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
       ZCARD notices:1                                                           O(1)         inbox.ask_new
    3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
@@ -154,12 +154,12 @@ alice posts 'hello': 13 round trips, 32 commands
    6  HSETNX post:2 user_id 1                                                   O(1)         Posts.publish
       HSETNX post:2 time 1800000000                                             O(1)         Posts.publish
       HSETNX post:2 body hello                                                  O(1)         Posts.publish
-      HMGET post:2 body reply_to root reply_to_user above quote repost_of men…  O(N)         Posts.publish
+      HMGET post:2 body media reply_to root reply_to_user above quote repost_…  O(N)         Posts.publish
       ZCARD followers:1                                                         O(1)         Posts.publish
    7  ZADD outbox 1800000060 post:2:•••                                         O(log(N))    Outbox.add
    8  ZADD updates:1 2 2                                                        O(log(N))    Delivery._list
    9  HMGET user:1 deleted state state_until                                    O(N)         relation.ask_person
-      HMGET post:2 user_id deleted body edited reply_to root reply_to_user ab…  O(N)         settling._ask_seen
+      HMGET post:2 user_id deleted body media edited reply_to root reply_to_u…  O(N)         settling._ask_seen
       ZCARD replies_to:2                                                        O(1)         settling._ask_seen
       ZCARD unseen:replies_to:2                                                 O(1)         settling._ask_seen
       HGETALL edits:2                                                           O(N)         records.ask_versions
@@ -196,15 +196,15 @@ The keys before and after
 
 EXPECTED_FOLLOW = """\
 alice follows bob: 12 round trips, 54 commands
-   1  HGET auths •••                                                            O(1)         Viewer._unchecked_uid
+   1  HGET auths •••                                                            O(1)         SessionSecret.unchecked_uid
    2  HGETALL site                                                              O(N)         identity.ask_site
-      HGET auths •••                                                            O(1)         Viewer.ask
-      HMGET user:1 username name deleted state state_until role state_reason …  O(N)         Viewer.ask
+      HGET auths •••                                                            O(1)         SessionSecret.ask_uid
+      HMGET user:1 username name deleted colour picture state state_until rol…  O(N)         Viewer.ask
       ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
       ZCARD notices:1                                                           O(1)         inbox.ask_new
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
-      HMGET user:2 username name deleted state state_until                      O(N)         viewer._about
+      HMGET user:2 username name deleted colour picture state state_until       O(N)         viewer._about
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
    5  ZREMRANGEBYSCORE throttle:follow:1 -inf 1799996400                        O(log(N)+M)  trace._follow

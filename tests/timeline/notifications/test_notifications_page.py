@@ -32,7 +32,7 @@ def page(client, query=""):
 def texts(html):
     """What the items say, in order; `|` is the line between new and read."""
     html = re.sub(r'<span class="avatar.*?</span>', "", html)
-    items = re.findall(r'<article.*?</article>|<p class="stopped"', html, re.DOTALL)
+    items = re.findall(r'<article.*?</article>|<p class="stopped".*?notifications below', html, re.DOTALL)
     return ["|" if "stopped" in item else " ".join(re.sub("<[^>]*>", " ", item).split()) for item in items]
 
 

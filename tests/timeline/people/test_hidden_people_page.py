@@ -6,6 +6,7 @@ from math import inf
 
 import pytest
 
+from retwis_site.rendering.dates import moment
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
 from timeline.relations.muted_words import MOST_MUTED
@@ -33,6 +34,16 @@ def test_each_kind_has_its_people_and_its_undo(browser, alice, store):
     client = browser(alice)
     assert forms(client) == [("/@carol/unblock/", ""), ("/@bob/unmute/", "all"), ("/@bob/unmute/", "reposts")]
     assert text_of(client.get(ADDRESS)).count("until ") == 1
+
+
+def test_a_mute_for_an_hour_ends_then_and_the_page_says_when(browser, alice, raw):
+    client = browser(alice)
+    client.post("/@bob/mute/", {"what": "all", "hours": "1"})
+    ends = raw.zscore("muted:1", BOB)
+    assert ends == pytest.approx(time.time() + 3600, abs=60)
+    assert f"until {moment(int(ends), 'en')[1]}" in text_of(client.get(ADDRESS))
+    assert client.post("/@carol/mute/", {"what": "all", "hours": "2"}).status_code == 422
+    assert raw.zscore("muted:1", CAROL) is None
 
 
 def test_an_undo_leads_back_to_the_page(browser, alice, store, raw):

@@ -256,6 +256,15 @@ def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeyp
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
+def test_a_frozen_person_who_may_follow_no_one_is_shown_no_one_to_follow(browser, raw, alice, bob):
+    client = browser(alice)
+    for url in ("/", "/explore/"):
+        assert "People to follow" in client.get(url).content.decode()
+    raw.hset("user:1", "state", "frozen")
+    for url in ("/", "/explore/"):
+        assert "People to follow" not in client.get(url).content.decode()
+
+
 def test_only_the_first_page_of_a_home_asks_for_suggestions(browser, alice, round_trips):
     client = browser(alice)
 

@@ -11,7 +11,7 @@ from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
-from timeline.relations.relations import BlockedPeople
+from timeline.relations.relations import BlockedPeople, Mutes
 
 COMPOSER = re.compile(r'<form class="panel composer"')
 
@@ -48,8 +48,11 @@ def test_beside_the_posts_of_another_and_of_a_tag_the_text_is_begun_and_says_so(
     assert 'class="panel composer' not in browser().get(address).content.decode()
 
 
-def test_nothing_is_written_to_a_person_whom_one_blocks(browser, store, alice, bob):
-    BlockedPeople(store).block(1, 2)
+@pytest.mark.parametrize(
+    "hide", [lambda store: BlockedPeople(store).block(1, 2), lambda store: Mutes(store).mute(1, 2)]
+)
+def test_nothing_is_written_to_a_person_whom_one_blocks_or_mutes(browser, store, alice, bob, hide):
+    hide(store)
     assert 'class="panel composer' not in browser(alice).get("/@bob/").content.decode()
 
 

@@ -224,7 +224,7 @@ def test_an_empty_search_shows_the_field_and_explains_it(browser, raw):
         ("before:2026-11-01", 200, "Add a word to search for."),
         ("!!!", 200, "Add a word to search for."),
         ("before:today", 400, "Write a date as year, month and day"),
-        ("has:cheese", 400, "After has: you can write only link."),
+        ("has:cheese", 400, "After has: you can write only link or picture."),
         ("is:nice", 400, "After is: you can write only reply."),
         ("tea" * 1700, 400, f"It may have up to {LONGEST_QUERY} characters."),
     ],

@@ -10,7 +10,6 @@ import redis
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Store
-from retwis_site.store.local_cache import Memory
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
@@ -331,8 +330,8 @@ def test_an_answer_to_a_post_that_an_import_has_lost_is_in_home(home, raw):
     assert home() == [2]
 
 
-def test_the_same_holds_for_someone_who_follows_many(home, store, raw):
-    """Then the page asks whom of these people the viewer follows."""
+def test_the_same_holds_for_someone_who_follows_many(home, store, raw, round_trips):
+    """Then the page asks whom of these people the viewer follows; the next visit asks in its first round trip."""
     for number in range(120):
         raw.zadd("following:1", {register(store, f"person{number}").user.uid: 2_000_000_000})
     write_posts(raw, 3, [1])
@@ -340,9 +339,13 @@ def test_the_same_holds_for_someone_who_follows_many(home, store, raw):
     write_posts(raw, 1, [3])
     write_answer(raw, 2, 4, parent=3)
     assert home() == [4, 3]
+    home()  # the first visit has read all whom she follows
+    [visit] = round_trips(home).round_trips
+    assert any(command[:2] == ("ZMSCORE", "following:1") for command in visit.commands)
     Follows(store).follow(1, 3)
-    Memory.clear_all()
     assert home() == [4, 3, 2, 1]
+    raw.zrem("following:1", 2, 3)  # as another process unfollows them
+    assert home() == [3]
 
 
 def test_a_home_full_of_hidden_answers_reads_on(home, raw):

@@ -13,6 +13,7 @@ from tests.support.maintenance.site_files import empty, export, import_, make_fu
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
+from timeline.posts.reading.post_reader import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines.profile import compare
@@ -239,6 +240,19 @@ def test_a_profile_full_of_answers_to_others_costs_one_round_trip_more(browser, 
     for pid in range(42, 142):
         write_answer(raw, 1, pid, parent=1)
     assert cost() <= before + 1
+
+
+def test_a_profile_asks_about_each_post_where_the_latest_likes_do_not_say_all(browser, alice, bob, raw, round_trips):
+    write_posts(raw, 1, [1, 2])
+    raw.zadd("likes:2", {"1": 5, **{str(pid): 2_000_000_000 for pid in range(1000, 1000 + LATEST)}})
+    client = browser(bob)
+    for _ in range(2):  # the first visit asks in a second round trip
+        client.get("/@Alice/")
+    [visit] = round_trips(lambda: client.get("/@Alice/")).round_trips
+    assert [command[0] for command in visit.commands if command[1] == "likes:2"] == ["ZMSCORE"]
+    assert "/@Alice/1/unlike/" in client.get("/@Alice/").content.decode()
+    raw.zrem("likes:2", "1")
+    assert "/@Alice/1/unlike/" not in client.get("/@Alice/").content.decode()
 
 
 def test_the_feed_of_a_profile_has_the_posts_to_everyone(browser, alice, bob, raw):

@@ -19,6 +19,7 @@ from retwis_site.maintenance.site_files import BadFile
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
 from timeline.account_data.restoring import RestoredRelations, Restoring
 from timeline.relations.relations import Follows
@@ -106,13 +107,15 @@ def _owner(store: Store, name: str) -> User | None:
 
 
 def _complete_profile(store: Store, user: User, account: Line) -> None:
-    """Set the display name, the bio and the language where the account has none."""
+    """Set the display name, the bio, the language and the colour where the account has none."""
     name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
     bio, language = store.hmget(keys.user(user.uid), ["bio", "language"])
     if not user.name or not bio:
         NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]))
     if not language and account["language"] in dict(settings.LANGUAGES):
         Users(store).choose_language(user.uid, account["language"])
+    if not user.colour and account.get("colour") in COLOURS:
+        Users(store).choose_colour(user.uid, account["colour"])
 
 
 def _follow(store: Store, user: User, names: list[str]) -> int:

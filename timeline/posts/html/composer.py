@@ -1,7 +1,9 @@
 """The composer: the form of a new post."""
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
@@ -10,16 +12,19 @@ from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from timeline.posts.entities import Post
 from timeline.posts.forms import PostForm, kept_draft, new_token
+from timeline.posts.html.pictures import chosen
 from timeline.posts.html.post_cards import about_post, cards, html_of
 from timeline.posts.reading.records import Version
+
+Where = Literal["here", "elsewhere"]  # the fields for pictures: they take as many bytes as a card
 
 TO = {"": "", "@": "person", "#": "tag"}  # for whom a text is, by the sign with which it begins
 
 COMPOSER, REPLY, QUOTE = (
     Fragment(
         "timeline/posts/_composer.html",
-        shape={"to": tuple(TO.values())},
-        constants={"form": PostForm(initial=named), "has_text": False},
+        shape={"to": tuple(TO.values()), "pictures": ("", *get_args(Where))},
+        constants={"form": PostForm(initial=named), "has_text": False, "chosen": NOTHING, "refused": ()},
     )
     for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
 )
@@ -32,10 +37,12 @@ def composer(
     reply_to: int | None = None,
     quote: int | None = None,
     begins: str = "",
+    pictures: Where = "elsewhere",
 ) -> Html:
     """The composer with the viewer's draft, if one waits; empty for a visitor and for a frozen user. `reply_to`,
     `quote`: the posts that the new one answers and quotes. `begins`: the text begins with this name or tag, such as
-    `@bob`. Each has a token of its own: a second click sends the same token, and so gives the same post."""
+    `@bob`. `pictures`: where the fields for them are. Each has a token of its own: a second click sends the same token,
+    and so gives the same post."""
     if not by.can_act:
         return NOTHING
     draft = kept_draft(request, by.me, reply_to, quote)
@@ -45,6 +52,7 @@ def composer(
     return empty.fill(
         by.language,
         quotes=quote is not None,
+        pictures=pictures if settings.MEDIA_MEMORY else "",
         to=TO[begins[:1]],
         begins=begins,
         uid=by.me,
@@ -55,8 +63,9 @@ def composer(
     )
 
 
-def composer_with(form: PostForm, by: Rendering) -> Html:
-    """The composer with what was typed, and its errors. It is rendered now."""
+def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) -> Html:
+    """The composer with what was typed and its pictures, its errors, and what is wrong with pictures that are not
+    among them. It is rendered now."""
     context = {
         "form": form,
         "has_text": True,
@@ -66,6 +75,9 @@ def composer_with(form: PostForm, by: Rendering) -> Html:
         "reply_to": form["reply_to"].value() or "",
         "quote": form["quote"].value() or "",
         "quotes": bool(form["quote"].value()),
+        "pictures": "here" if settings.MEDIA_MEMORY else "",
+        "chosen": chosen(form.pictures, by.language),
+        "refused": refused,
         "to": "",
     }
     return render_to_string(COMPOSER.template, context)

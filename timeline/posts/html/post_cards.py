@@ -29,7 +29,8 @@ from retwis_site.rendering.fragments import (
     joined,
 )
 from retwis_site.store.local_cache import Memory
-from timeline.posts.entities import Context, Post
+from timeline.posts.entities import NOT_ACTED, Post
+from timeline.posts.html.pictures import pictures_of
 from timeline.posts.links import Segment, folded, may_have_links, segments
 
 # ---- The age of a post in words.
@@ -268,10 +269,10 @@ Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, 
 CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer may act, and where it stands
 NO_MARKS: Mapping[int, Marks] = {}
 
-# What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
-_cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
-# A post in a card that quotes it, by id and language, and what it was made of. Some 2 MB.
-_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
+# What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 5 MB.
+_cards: Memory[CardKey, Refillable] = Memory(size=2500, seconds=3600)
+# A post in a card that quotes it, by id and language, and what it was made of. Some 1.4 MB.
+_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=1000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -298,14 +299,31 @@ def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, marks: Mapping
         card = known.get(key)
         last = card.filled if card is not None else NEVER_FILLED
         # To most viewers a post looks the same, and it is the same object, so the last HTML serves again.
-        if card is None or not last.since <= now < last.until or last.state != post:
-            card, last = _filled(key, post, by, int(now), card)
-        shown, muted = last.html, post.context.muted
-        if post.pid in marks:
-            text = html_with_marks(post.body, language, post.context.mentioned, marks[post.pid])
-            shown = card.filled_but(last, "text", text)
-        html.append(shown if muted is None else MUTED.fill_as_sent(language, words=muted, post=shown))
+        if last.since <= now < last.until and last.state == post and post.pid not in marks:
+            html.append(last.html)
+        else:
+            html.append(_as_seen(key, post, by, int(now), card, marks))
     return b"".join(html)
+
+
+def _as_seen(
+    key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None, marks: Mapping[int, Marks]
+) -> bytes:
+    """The card as most people see it, with what this viewer sees instead."""
+    language, context = by.language, post.context
+    last = card.filled if card is not None else NEVER_FILLED
+    is_right = last.since <= now < last.until and isinstance(last.state, Post) and last.state.is_plainly(post)
+    if card is None or not is_right:
+        card, last = _filled(key, post.plain, by, now, card)
+    instead: dict[str, Html] = {}
+    if context.acted != NOT_ACTED:
+        instead["actions"] = actions(post, by)
+    if context.reposted_by:
+        instead["reposted"] = _reposted(context.reposted_by, language)
+    if post.pid in marks:
+        instead["text"] = html_with_marks(post.body, language, context.mentioned, marks[post.pid])
+    shown = card.filled_but(last, instead) if instead else last.html
+    return shown if context.muted is None else MUTED.fill_as_sent(language, words=context.muted, post=shown)
 
 
 def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, Filled]:
@@ -325,7 +343,7 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable 
 
 def _made_of(post: Post) -> tuple[object, ...]:
     """What of a post its open card is made of."""
-    return (post.author, post.body, post.links, post.edited, post.context.answered, post.context.mentioned)
+    return (post.author, post.body, post.links, post.edited, post.media, post.context.answered, post.context.mentioned)
 
 
 def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
@@ -342,6 +360,7 @@ def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
         pid=post.pid,
         **person(post.author, language),
         **text,
+        pictures=pictures_of(post.author.username, post.pid, post.media, language),
         iso=date,
         moment=when,
         answered=answered.username if answered else "",
@@ -351,25 +370,23 @@ def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
 
 
 def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
-    """What may differ from page to page."""
+    """What may differ from page to page, as most people see it."""
     its_age = age(post.time, now, by.language)
     return {
         "age": its_age.words,
         "short_age": its_age.short,
-        "reposted": _reposted(post.context, by.language) if post.context.reposted_by else NOTHING,
+        "reposted": NOTHING,
         "quoted": _quoted(post.context.quoted, now, by.language) if post.links.quote else NOTHING,
         "actions": actions(post, by),
-        "text": NOTHING,  # with highlights; other cards have their text already
+        "text": NOTHING,  # of a post that is found; other cards have their text already
     }
 
 
-def _reposted(context: Context, language: str) -> Html:
-    others = len(context.reposted_by) - 2
+@lru_cache(maxsize=1000)  # 900 bytes each
+def _reposted(people: Sequence[User], language: str) -> Html:
+    others = len(people) - 2
     return REPOSTED.fill(
-        language,
-        people="2+" if others > 0 else str(len(context.reposted_by)),
-        **first_two(context.reposted_by),
-        others=max(others, 0),
+        language, people="2+" if others > 0 else str(len(people)), **first_two(people), others=max(others, 0)
     )
 
 
@@ -381,7 +398,7 @@ def about_post(author: User, pid: int) -> dict[str, Any]:
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
         return QUOTED.fill_empty(language, seen=False)
-    made_of = (post.author, post.body, post.context.mentioned, age(post.time, now, language))
+    made_of = (post.author, post.body, post.media, post.context.mentioned, age(post.time, now, language))
     kept = _quotes.get((post.pid, language))
     if kept is None or kept[0] != made_of:
         kept = (made_of, _seen_quote(post, now, language))
@@ -400,6 +417,7 @@ def _seen_quote(post: Post, now: int, language: str) -> Html:
         pid=post.pid,
         name=name_of(post.author, language),
         text=html_of(post.body, language, names=post.context.mentioned),
+        pictures=pictures_of(post.author.username, post.pid, post.media, language),
         iso=date,
         moment=when,
         age=its_age.words,

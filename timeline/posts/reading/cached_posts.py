@@ -13,8 +13,8 @@ from timeline.posts.entities import Links, Post
 
 # An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
 _posts: Memory[int, Post] = Memory(size=5000, seconds=5)
-# With the people whom a post names and its author. They share their parts with `_posts`: 3 MB.
-_whole: Memory[int, tuple[Post, frozenset[int]]] = Memory(size=5000, seconds=5)
+# With the people whom a post names and its author. They share their parts with `_posts`: 2 MB.
+_whole: Memory[int, tuple[Post, tuple[int, ...]]] = Memory(size=5000, seconds=5)
 made_of_users.append(_whole.clear)
 
 
@@ -81,13 +81,13 @@ def people_of(author: int, links: Links) -> Sequence[int]:
 def made_of(posts: Collection[Post]) -> tuple[set[int], tuple[int, ...]]:
     """The ids of these posts and of those that they name, and the uids of all people that their cards name."""
     pids = {pid for post in posts for pid in (post.pid, *named_by(post.links))}
-    return pids, tuple(frozenset().union(*map(_people_in, posts)))
+    return pids, tuple(set().union(*map(_people_in, posts)))
 
 
-def _people_in(post: Post) -> frozenset[int]:
+def _people_in(post: Post) -> tuple[int, ...]:
     quoted = post.context.quoted
     named = people_of(quoted.author.uid, quoted.links) if quoted else ()
-    return frozenset((*people_of(post.author.uid, post.links), *named))
+    return (*people_of(post.author.uid, post.links), *named)
 
 
 def _names(post: Post, fresh: Collection[int]) -> bool:

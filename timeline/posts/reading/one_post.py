@@ -1,8 +1,11 @@
 """One post of a user. It says why a post is not there, so it reads the post itself and caches nothing."""
 
 from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import User
+from accounts.users.repository import ask_user
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
+from retwis_site.store.ids import stored_id
 from retwis_site.store.reading import Reading, trip
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.records import (
@@ -10,6 +13,7 @@ from timeline.posts.reading.records import (
     Record,
     Version,
     ask_versions,
+    cached_author,
     deleted_by,
     post_deleted,
     record_from,
@@ -36,6 +40,38 @@ def one_post_or_hidden(viewer: Viewer, username: str, pid: int) -> tuple[Post, b
 
     author, (found, is_hidden) = viewer.ask_about(username, reading)
     return found.by(author), is_hidden
+
+
+def find_post(viewer: Viewer, pid: int) -> Post:
+    """A post by its id alone. Round trips as for `read_by_id`. Raises NoSuchPost, PostDeleted, NotShown."""
+    author, post = viewer.ask(lambda pipe, me: read_by_id(pipe, me, pid))
+    return post.value.by(author)
+
+
+def find_post_or_hidden(viewer: Viewer, pid: int) -> Post:
+    """As `find_post`, also when a block hides the post from the viewer."""
+    author, post = viewer.ask(lambda pipe, me: read_by_id(pipe, me, pid))
+    return post.behind_blocks().by(author)
+
+
+def read_by_id(pipe: Pipe, me: int | None, pid: int) -> Reading[tuple[User, "OnePost"]]:
+    """The author of a post, and what was asked for it. One round trip; one more while its author is not cached. Raises
+    NoSuchPost, also for a post of a deleted account."""
+    author = cached_author(pid)
+    while True:
+        if author is None:
+            [stored] = yield from trip(pipe.hget(keys.post(pid), "user_id"))
+            author = stored_id(keys.post(pid), stored)
+        if author is None:
+            raise NoSuchPost(pid)
+        user, post = ask_user(pipe, author), OnePost(pipe, me, author, pid)
+        yield
+        if post.fields[0] in (None, str(author)):
+            break
+        author = None  # a cached author is only a guess
+    if user.value is None:
+        raise NoSuchPost(pid)
+    return user.value, post
 
 
 def texts_of_post(viewer: Viewer, username: str, pid: int) -> tuple[Post, tuple[Version, ...]]:

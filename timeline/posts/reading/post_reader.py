@@ -6,7 +6,7 @@ than the older of the two. What the viewer has done with a post is always read. 
 on which they have acted a moment ago: people see at once what they did, on every worker.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,14 +24,14 @@ from retwis_site.store.replies import Question, Reply, Result
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
 from timeline.posts.reading.records import (
-    FIELDS,
-    Fields,
     Record,
+    Stored,
     cached_answered,
     cached_author,
     cached_mentions,
     cached_named,
     cached_records,
+    fields_of,
     posts_of,
     records_of,
     tombstone,
@@ -60,7 +60,7 @@ def made_whole(post: Post, seen: Mapping[int, Post], people: Mapping[int, User],
     links = post.links
     answered = None if links.reply_to_user in hidden else people.get(links.reply_to_user or 0)
     quoted = _as_quoted(seen.get(links.quote) if links.quote else None, people)
-    return post._replace(context=Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
+    return post.within(Context(NOT_ACTED, None, (), answered, quoted, _names_of(links.mentions, people)))
 
 
 def _as_quoted(post: Post | None, people: Mapping[int, User]) -> Post | None:
@@ -69,7 +69,7 @@ def _as_quoted(post: Post | None, people: Mapping[int, User]) -> Post | None:
         return None
     if post.links.mentions is None and post.context is NO_CONTEXT:
         return post
-    return post._replace(context=Context(mentioned=_names_of(post.links.mentions, people)))
+    return post.within(Context(mentioned=_names_of(post.links.mentions, people)))
 
 
 def _names_of(mentions: tuple[int, ...] | None, people: Mapping[int, User]) -> frozenset[str] | None:
@@ -173,6 +173,18 @@ def ask_latest_acted(
     return Result(lambda: NOTHING_READ) if me is None else pipe.ask(_LATEST_ACTED[where], me)
 
 
+_HIDDEN = Question(
+    *LATEST_HIDDEN,
+    read=lambda me, replies: replace(NOTHING_READ, hidden=latest_hidden(me, replies, Where.EVERYWHERE)),
+)
+
+
+def ask_hidden(pipe: Pipe, me: int) -> Reply[LatestActed]:
+    """Whom and what the viewer hides, for a page that asks what the viewer has done with each of its posts. Five
+    commands."""
+    return pipe.ask(_HIDDEN, me)
+
+
 # ---- Post reader
 
 
@@ -182,12 +194,13 @@ class Needed(NamedTuple):
     posts: tuple[int, ...] = ()  # the viewer's own, which are never cached, and others that are not cached now
     acted: tuple[int, ...] = ()  # posts of which the latest likes and reposts did not say all
     people: tuple[int, ...] = ()  # whom the posts name
+    followed: tuple[int, ...] = ()  # of whom the latest follows did not say whether the viewer follows them
 
 
 class Foreseen(NamedTuple):
     """What `Needed` says, read in the first round trip of a page."""
 
-    fields: Mapping[int, Fields]  # FIELDS of the posts, by id
+    stored: Mapping[int, Stored]  # the hashes of the posts, by id
     asked: frozenset[int]  # the posts of which all is known that the viewer has done
     acted: Mapping[int, Acted]  # by id, what that is
     people: Mapping[int, User]
@@ -198,18 +211,26 @@ NOTHING_FORESEEN = Foreseen({}, frozenset(), {}, {})
 
 def ask_foreseen(pipe: Pipe, me: int | None, needed: Needed) -> Result[Foreseen]:
     """A command for each post, for each person who is not cached, and three for what the viewer has done."""
-    posts, acted, people = needed
-    if not any(needed):
+    posts, acted, people, _ = needed
+    if not (posts or acted or people):
         return Result(lambda: NOTHING_FORESEEN)
-    asked_fields, asked_people = ask_fields(pipe, posts), ask_people(pipe, people)
+    asked_posts, asked_people = ask_stored(pipe, posts), ask_people(pipe, people)
     asked_acted = ask_acted(pipe, me, acted) if acted and me is not None else Result(dict[int, Acted])
-    return Result(lambda: Foreseen(asked_fields.value, frozenset(acted), asked_acted.value, asked_people.value))
+    return Result(lambda: Foreseen(asked_posts.value, frozenset(acted), asked_acted.value, asked_people.value))
 
 
-def ask_fields(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Fields]]:
-    """By id, the FIELDS of posts. A command each."""
-    asked = pipe.hmget_each(keys.post.of_each(pids), FIELDS)
+def ask_stored(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, Stored]]:
+    """By id, the hashes of posts. A command each."""
+    asked = pipe.hgetall_each(keys.post.of_each(pids))
     return Result(lambda: dict(zip(pids, asked.value, strict=True)))
+
+
+# Queues what an answer needs of the authors of its posts, by their uids, in the round trips that read the posts.
+AskAboutAuthors = Callable[[Pipe, Collection[int]], object]
+
+
+def nothing_more(pipe: Pipe, authors: Collection[int]) -> None:
+    """For pages, which show nothing of authors but their names."""
 
 
 STEPS = 3  # a repost names its original, that names the post that it quotes, and that names its author
@@ -229,11 +250,12 @@ class PostReader:
         page_of: int | None = None,
         at_most: int | None = None,
         foreseen: Foreseen = NOTHING_FORESEEN,
+        about_authors: AskAboutAuthors = nothing_more,
     ) -> None:
         """`rules`: those of the page. `people` and `acted`: what this request has just read; it is not read again.
         `fresh`: posts that are read even when they are cached. `page_of`: the person whose page it is. `at_most`: no
         more posts are returned by all calls of `read` together. `foreseen`: what this request has read
-        because the last visit needed it."""
+        because the last visit needed it. `about_authors`: it is called with those that this process knows then."""
         self._store = store
         self.rules = rules
         self.people = {**foreseen.people, **keep_people(people)}
@@ -249,6 +271,7 @@ class PostReader:
         self.at_most = inf if at_most is None else at_most
         self.shown: set[int] = set()  # the posts that the page has by now
         self.foreseen = foreseen
+        self.about_authors = about_authors
         self.needed = Needed()
 
     def read(self, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
@@ -327,7 +350,7 @@ class PostReader:
     def _for_page(self, listed: Sequence[Post], seen: Mapping[int, Post], asked: dict[int, Acted]) -> list[Post]:
         """Each post once, in the place where it comes first. A repost stands for its original. `asked`: what the viewer
         has done with the posts that were asked for."""
-        found: dict[int, tuple[Post, int]] = {}
+        found: dict[int, tuple[Post, Post]] = {}
         room = self.at_most - len(self.shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
@@ -337,26 +360,38 @@ class PostReader:
                 continue
             if post.pid not in found and len(found) == room:
                 continue
-            found.setdefault(post.pid, (post, entry.pid))
+            found.setdefault(post.pid, (post, entry))
             if post is not entry:
                 reposted_by.setdefault(post.pid, {})[entry.author] = None
         self.shown.update(found)
-        acted = self.acted.on(found) | asked  # what was asked for each post knows more
+        quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
+        acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
         shown = [
             post
             if pid not in acted and pid not in reposted_by
             else _in_list(post, entry, acted.get(pid, NOT_ACTED), reposted_by.get(pid, ()))
             for pid, (post, entry) in found.items()
         ]
+        if not acted.keys().isdisjoint(quoted):
+            shown = [_with_acted_on_quoted(post, acted) for post in shown]
         for rule in self.rules_of_viewer:
             shown = rule.folded(shown)
         return shown
 
 
-def _in_list(post: Post, entry: int, acted: Acted, reposted_by: Iterable[User]) -> Post:
-    """A post with what the viewer has done, and with those who repost it. `entry`: its id in the list."""
-    listed = None if entry == post.pid else entry
-    return post._replace(context=post.context._replace(acted=acted, listed=listed, reposted_by=tuple(reposted_by)))
+def _in_list(post: Post, entry: Post, acted: Acted, reposted_by: Iterable[User]) -> Post:
+    """A post with what the viewer has done, and with those who repost it. `entry`: what the list has of it, itself or a
+    repost."""
+    listed, when = (None, 0) if entry is post else (entry.pid, entry.time)
+    return post.within(Context(acted, listed, tuple(reposted_by), *post.context[3:7], when))
+
+
+def _with_acted_on_quoted(post: Post, acted: Mapping[int, Acted]) -> Post:
+    quoted = post.context.quoted
+    if quoted is None or quoted.pid not in acted:
+        return post
+    quoted = quoted._replace(context=quoted.context._replace(acted=acted[quoted.pid]))
+    return post._replace(context=post.context._replace(quoted=quoted))
 
 
 class Found(NamedTuple):
@@ -372,7 +407,7 @@ class Found(NamedTuple):
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
         hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
-        deleted = [tombstone(pid, self.parts.fields[pid]) for pid in self.dead]
+        deleted = [tombstone(pid, fields_of(self.parts.stored[pid])) for pid in self.dead]
         return hidden + self.parts.without_author(self.pids) + [one for one in deleted if one is not None]
 
 
@@ -383,8 +418,8 @@ class _Parts:
         self._reader = reader
         self._whole = whole
         self._cached: dict[int, Post] = {}
-        self.fields: dict[int, Fields] = {}  # of posts that are not cached
-        self._asked_fields: Result[dict[int, Fields]] | None = None
+        self.stored: dict[int, Stored] = {}  # of posts that are not cached
+        self._asked_posts: Result[dict[int, Stored]] | None = None
         self._records: dict[int, Record | None] = {}
         self._read_before: dict[int, Record] = {}  # posts that are not cached, as this process has read them last
         self.has_news = False  # whether one of the records is another than that
@@ -397,7 +432,7 @@ class _Parts:
         me, fresh = self._reader.me, self._reader.fresh
         uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
-            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.fields]
+            pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
             if not pids:
                 break
             asked.update(pids)
@@ -421,7 +456,7 @@ class _Parts:
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
-        self._ask_fields(pipe, to_read)
+        self._ask_posts(pipe, to_read)
         uids -= self._uids
         self._uids |= uids
         if self._reader.asking:
@@ -430,35 +465,42 @@ class _Parts:
             self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
-        self._asked_acted = self._ask_acted(pipe, [*self._whole, *asked])
+        quoted = {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
+        if self._reader.about_authors is not nothing_more:
+            authors = {post.author.uid for some in (self._whole, quoted) for post in some.values()}
+            authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
+            self._reader.about_authors(pipe, authors)
+        self._asked_acted = self._ask_acted(pipe, self._whole | quoted, asked)
 
-    def _ask_fields(self, pipe: Pipe, pids: Sequence[int]) -> None:
-        foreseen = self._reader.foreseen.fields
+    def _ask_posts(self, pipe: Pipe, pids: Sequence[int]) -> None:
+        foreseen = self._reader.foreseen.stored
         if foreseen:
-            self.fields |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
+            self.stored |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
             pids = [pid for pid in pids if pid not in foreseen]
-        self._asked_fields = ask_fields(pipe, pids) if pids else None
+        self._asked_posts = ask_stored(pipe, pids) if pids else None
 
-    def _ask_acted(self, pipe: Pipe, pids: Iterable[int]) -> Result[dict[int, Acted]] | None:
+    def _ask_acted(
+        self, pipe: Pipe, known: Mapping[int, Post], others: Iterable[int]
+    ) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None:
             return None
-        self._unknown = self._reader.acted.unknown(pids, self._whole | self._cached)
+        self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None
 
     def note_replies(self) -> None:
         """Note what the last round trip says."""
-        if self._asked_fields is not None:
-            self.fields |= self._asked_fields.value
-        unread = self.fields.keys() - self._records.keys()
+        if self._asked_posts is not None:
+            self.stored |= self._asked_posts.value
+        unread = self.stored.keys() - self._records.keys()
         if unread or self._unknown:  # on most pages neither
-            new = records_of({pid: self.fields[pid] for pid in unread})
+            new = records_of({pid: self.stored[pid] for pid in unread})
             self._records |= new
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-            me, (own, acted, _) = self._reader.me, self._reader.needed
+            me, (own, acted, *_) = self._reader.me, self._reader.needed
             mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
             self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
         if self._asked_people is not None:
@@ -472,7 +514,7 @@ class _Parts:
         named = [each for pid in pids if pid in known for each in named_by(known[pid])]
         originals = [known[pid].repost_of for pid in pids if pid in known]
         named += [each for pid in originals if pid in known for each in named_by(known[pid])]
-        posts = [pid for pid in named if pid not in self._cached and pid not in self.fields]
+        posts = [pid for pid in named if pid not in self._cached and pid not in self.stored]
         people = {uid for one in self._records.values() if one is not None for uid in people_of(one.uid, one.links)}
         return posts, list(people - self._uids)
 

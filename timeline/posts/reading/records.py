@@ -1,24 +1,32 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from sys import intern
 from typing import NamedTuple
 
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import note_bad, parse_number, stored_id, stored_ids, stored_time
+from retwis_site.store.ids import is_digest, note_bad, parse_number, stored_id, stored_ids, stored_time
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Result
 from timeline.posts.entities import (
+    MOST_PICTURES,
     NO_COUNTS,
     NO_LINKS,
+    NO_MEDIA,
     Counts,
     DeletedBy,
     Links,
+    Media,
+    Picture,
     Post,
     PostDeleted,
     PostRemoved,
     Unavailable,
+    is_focus,
 )
 
 # ---- The texts that a post had.
@@ -58,7 +66,7 @@ def ask_versions(pipe: Pipe, pid: int) -> Result[tuple[Version, ...]]:
 LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "mentions")  # as in `Links`
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
-FIELDS = (*BASIC, *LINKS, "edited", *COUNTS)
+FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS, "media")
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
@@ -70,6 +78,13 @@ _mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
 
 
 Fields = Sequence[str | None]
+Stored = Sequence[str]  # the hash of a post: its fields and their values in turn; empty for a missing post
+
+
+def fields_of(stored: Stored) -> list[str | None]:
+    """The FIELDS of a post."""
+    found = dict(zip(stored[::2], stored[1::2], strict=True))
+    return [found.get(name) for name in FIELDS]
 
 
 class Record(NamedTuple):
@@ -82,9 +97,13 @@ class Record(NamedTuple):
     links: Links = NO_LINKS
     counts: Counts = NO_COUNTS
     edited: int | None = None  # unix seconds
+    language: str = ""
+    media: Media = NO_MEDIA
 
     def by(self, author: User) -> Post:
-        return Post(self.pid, author, self.body, self.time, self.links, self.counts, self.edited)
+        return Post(
+            *(self.pid, author, self.body, self.time, self.links, self.counts, self.edited, self.language, self.media)
+        )
 
 
 def ask_post(pipe: Pipe, pid: int) -> Result[Record | None]:
@@ -101,8 +120,8 @@ def record_from(
         return None
     key = keys.post(pid)
     author = stored_id(key, uid)
-    links, counts, edited = (
-        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None)
+    links, counts, edited, language, media = (
+        _further(key, further) if further.count(None) < len(further) else (NO_LINKS, NO_COUNTS, None, "", NO_MEDIA)
     )
     if author is None or (body is None and links.repost_of is None):
         return None
@@ -112,49 +131,59 @@ def record_from(
         _answered_by_pid.put(pid, links.reply_to_user or 0)
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
-    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited)
+    return Record(pid, author, stored_time(key, when), body or "", links, counts, edited, language, media)
 
 
-# pid -> the fields of a post as they were read last, and what they say. 4 MB.
-_as_read: Memory[int, tuple[Fields, Record | None]] = Memory(size=6000, seconds=3600)
+@dataclass(slots=True, eq=False)
+class _AsRead:
+    """A post as it was read last."""
+
+    stored: Stored
+    record: Record | None
+    post: Post | None = None  # made of the record and of its author
 
 
-def records_of(read: Mapping[int, Fields]) -> dict[int, Record | None]:
-    """Posts by id, from their fields FIELDS, as `record_from`. A post that was not changed since it was read last is
-    the same object as then."""
+_as_read: Memory[int, _AsRead] = Memory(size=4000, seconds=3600)  # by pid: 4 MB
+
+
+def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
+    """Posts by id, from their hashes, as `record_from`. A post that was not changed since it was read last is the same
+    object as then."""
     before, new = _as_read.some(read), {}
     found: dict[int, Record | None] = {}
-    for pid, fields in read.items():
+    for pid, stored in read.items():
         kept = before.get(pid)
-        if kept is None or kept[0] != fields:
-            kept = new[pid] = fields, record_from(pid, *fields)
-        found[pid] = kept[1]
+        if kept is None or kept.stored != stored:
+            kept = new[pid] = _AsRead(_with_shared_names(stored), record_from(pid, *fields_of(stored)))
+        found[pid] = kept.record
     if new:
         _as_read.put_all(new)
     return found
 
 
-# pid -> a post, and the record that it was made of. It shares its parts with the others: 1 MB.
-_made_of: Memory[int, tuple[Record, Post]] = Memory(size=5000, seconds=3600)
-
-
 def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict[int, Post]:
     """Posts by id. A post is the same object as before while neither it nor its author has changed."""
-    before, new = _made_of.some(records), {}
+    before = _as_read.some(records)
     found: dict[int, Post] = {}
     for pid, record in records.items():
         kept, author = before.get(pid), authors[record.uid]
-        if kept is None or kept[0] is not record or kept[1].author != author:
-            kept = new[pid] = record, record.by(author)
-        found[pid] = kept[1]
-    if new:
-        _made_of.put_all(new)
+        post = kept.post if kept is not None and kept.record is record else None
+        if post is None or post.author != author:
+            post = record.by(author)
+            if kept is not None and kept.record is record:
+                kept.post = post
+        found[pid] = post
     return found
+
+
+def _with_shared_names(stored: Stored) -> Stored:
+    """The same hash, to be kept: all posts share the names of their fields, so each takes 170 bytes less."""
+    return [part for name, value in zip(stored[::2], stored[1::2], strict=True) for part in (intern(name), value)]
 
 
 def cached_records(pids: Iterable[int]) -> dict[int, Record]:
     """Those of these posts that this process has read, as they were then."""
-    return {pid: one for pid, (_, one) in _as_read.some(pids).items() if one is not None}
+    return {pid: one.record for pid, one in _as_read.some(pids).items() if one.record is not None}
 
 
 def tombstone(pid: int, fields: Sequence[str | None]) -> Unavailable | None:
@@ -175,11 +204,44 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
     return PostRemoved(pid) if by is DeletedBy.STAFF else PostDeleted(pid)
 
 
-def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None]:
+def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None, str, Media]:
     """What only some posts have."""
-    edited, *counts = fields[len(LINKS) :]
+    edited, language, *counts, media = fields[len(LINKS) :]
     numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts])
-    return links_from(key, fields[: len(LINKS)]), numbers, None if edited is None else stored_time(key, edited)
+    since = None if edited is None else stored_time(key, edited)
+    return links_from(key, fields[: len(LINKS)]), numbers, since, language or "", media_from(key, media)
+
+
+def media_from(key: str, stored: str | None) -> Media:
+    """The pictures in the field `media` of this post. A field that cannot be read has none."""
+    if not stored:
+        return NO_MEDIA
+    try:
+        read = json.loads(stored)
+        pictures = tuple(Picture(*one) for one in read["pictures"])
+        is_good = len(pictures) <= MOST_PICTURES and all(map(_is_picture, pictures))
+    except (ValueError, TypeError, KeyError):
+        is_good = False
+    if not is_good:
+        note_bad(key, stored)
+        return NO_MEDIA
+    return Media(pictures, read.get("sensitive") is True)
+
+
+def _is_picture(one: Picture) -> bool:
+    """Whether a picture is as the type says: it was read from JSON."""
+    digest, width, height, *texts = one
+    are_right = type(width) is type(height) is int and all(isinstance(text, str) for text in (digest, *texts))
+    return are_right and is_digest(digest) is not None and min(width, height) > 0 and is_focus(one.focus)
+
+
+def media_field(media: Media) -> dict[str, str]:
+    """The field of a post that holds these pictures, as `media_from` reads it; none without pictures."""
+    if not media.pictures:
+        return {}
+    pictures = [one if one.focus else one[:5] if one.blurhash else one[:4] for one in media.pictures]
+    said: dict[str, object] = {"pictures": pictures, **({"sensitive": True} if media.sensitive else {})}
+    return {"media": json.dumps(said, ensure_ascii=False, separators=(",", ":"))}
 
 
 def links_from(key: str, fields: Sequence[str | None]) -> Links:

@@ -262,7 +262,7 @@ class NotHidden:
         muted = self._words.folded_for(post.body)
         if muted is None and quoted is not None and not self._is_exempt(quoted):
             muted = self._words.folded_for(quoted.body)
-        return post if muted is None else post._replace(context=post.context._replace(muted=muted))
+        return post if muted is None else post.within(post.context._replace(muted=muted))
 
     def _is_exempt(self, post: Post) -> bool:
         """Whether no words are muted in a post."""
@@ -300,17 +300,17 @@ class PostsOfFollowed:
         """`latest`, and the chosen `tags`: what this request has read."""
         self.asks = not latest.are_all
         self._me = me
-        self._followed = FollowedPeople(me, latest)
+        self.followed = FollowedPeople(me, latest)
         self._tags = tags
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:
-        self._followed.ask(pipe, people - {self._me})
+        self.followed.ask(pipe, people - {self._me})
 
     def visible(self, posts: list[Post]) -> list[Post]:
         authors = [post.author.uid for post in posts]
         answered = [post.links.reply_to_user for post in posts]
         people = {*authors, *filter(None, answered)}
-        read = {None, self._me, *self._followed.among(people)}
+        read = {None, self._me, *self.followed.among(people)}
         if people <= read:
             return posts
         return [
@@ -360,6 +360,13 @@ class PostsBy(AsksNothing):
 
     def visible(self, posts: list[Post]) -> list[Post]:
         return [post for post in posts if post.author.uid == self._author]
+
+
+class WithPictures(AsksNothing):
+    """Only posts with pictures, as their authors wrote them."""
+
+    def visible(self, posts: list[Post]) -> list[Post]:
+        return [post for post in posts if post.media.pictures and post.links.repost_of is None]
 
 
 class NoReposts(AsksNothing):

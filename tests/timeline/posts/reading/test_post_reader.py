@@ -46,7 +46,7 @@ def commands(recorded):
 
 def test_unknown_authors_take_a_second_round_trip(store, posts, round_trips):
     assert commands(round_trips(lambda: read(store, pids=[2, 5, 3]))) == [
-        ["HMGET post:2", "HMGET post:5", "HMGET post:3"],
+        ["HGETALL post:2", "HGETALL post:5", "HGETALL post:3"],
         ["HMGET user:2", "HMGET user:3"],
     ]
 
@@ -55,14 +55,14 @@ def test_posts_and_known_authors_take_one_round_trip(store, posts, round_trips, 
     read(store)
     clock.sleep(6)  # posts and users are read again; who wrote a post never changes
     recorded = commands(round_trips(lambda: read(store, pids=[2, 5])))
-    assert recorded == [["HMGET post:2", "HMGET post:5", "HMGET user:2"]]
+    assert recorded == [["HGETALL post:2", "HGETALL post:5", "HMGET user:2"]]
 
 
 def test_cached_posts_take_none_but_a_viewers_own_are_always_read(store, posts, round_trips):
     read(store)
     assert commands(round_trips(lambda: read(store))) == []
     assert commands(round_trips(lambda: read(store, User(2, "bob")))) == [
-        ["HMGET post:5", "HMGET post:2", *asked_acted(2)]
+        ["HGETALL post:5", "HGETALL post:2", *asked_acted(2)]
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store,
     reader = PostReader(store, Visitor(), [PostsOfFollowed(1, NO_FOLLOWED_READ)])
     recorded = round_trips(lambda: reader.read([2]))
     assert commands(recorded) == [
-        ["HMGET post:2", "ZMSCORE following:1", "HMGET user:3"],
+        ["HGETALL post:2", "ZMSCORE following:1", "HMGET user:3"],
         ["ZMSCORE following:1", "HMGET user:2"],
     ]
     assert [post.author.username for post in PostReader(store, Visitor()).read([2])[0]] == ["bob"]
@@ -80,7 +80,7 @@ def test_a_wrong_hint_about_an_author_costs_a_round_trip_and_nothing_else(store,
 def test_people_that_the_request_has_read_are_not_read_again(store, posts, round_trips):
     alice, me = User(1, "Alice"), User(2, "bob", "Robert")
     recorded = round_trips(lambda: PostReader(store, me, people=[alice]).read([1, 2]))
-    assert commands(recorded) == [["HMGET post:1", "HMGET post:2", *asked_acted(2)], []]  # whom the viewer hides
+    assert commands(recorded) == [["HGETALL post:1", "HGETALL post:2", *asked_acted(2)], []]  # whom the viewer hides
     found, _ = PostReader(store, me, people=[User(1, "Alice", "Ann")]).read([1, 2])
     assert [post.author.shown_name for post in found] == ["Ann", "Robert"]
 
@@ -141,7 +141,7 @@ def test_whom_a_known_post_answers_is_asked_in_the_same_round_trip(store, posts,
         return read(store, User(1, "Alice"), [PostsOfFollowed(1, latest)], pids=[7, 5])
 
     people = ["ZMSCORE following:1", "HMGET user:2", "HMGET user:3"]
-    posts_and_acted = ["HMGET post:7", "HMGET post:5", *asked_acted(1)]
+    posts_and_acted = ["HGETALL post:7", "HGETALL post:5", *asked_acted(1)]
     first = commands(round_trips(page))
     assert first[1:] == [people]
     clock.sleep(6)

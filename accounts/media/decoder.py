@@ -1,0 +1,147 @@
+"""A program that decodes one picture: what a stranger has sent on standard input, clean WebP files on standard output.
+
+`decoding.py` runs it as a process of its own, with limits of memory and time: the libraries that read pictures are
+large, and written in C. It is a script, and imports nothing of the site.
+
+    decoder.py '{"sizes": [["", 1600, 1600], ["-600", 600, 600]], "crops": false}'
+
+The output begins with a line of JSON: why the picture is refused, or what was made. Then the files follow, each with
+as many bytes as the line says. Nothing of the input is in them but its pixels: turned upright, and in sRGB.
+"""
+
+import io
+import json
+import resource
+import sys
+from typing import Any
+
+MEMORY = 1 << 30  # bytes of addresses
+SECONDS = 10  # of the processor
+MOST_PIXELS = 50_000_000  # a large phone has 48 million; four bytes each
+LONGEST_SIDE = 3200  # pixels, before the sizes are made
+LARGEST_FILE = 640 * 1024  # bytes of each: a line of `export` has it in base64
+QUALITIES = (80, 60, 40, 20)  # the first one with which a file is small enough
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
+
+
+def limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # it writes no file
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class Refused(Exception):
+    """Its text is a word: `format`, `pixels` or `damaged`."""
+
+
+def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """What was made, and the files in the order of the sizes. Raises Refused."""
+    import blurhash
+    import dhash
+    from PIL import Image, UnidentifiedImageError
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
+    Image.MAX_IMAGE_PIXELS = None  # the same is asked below, before a pixel is decoded
+    try:
+        picture = Image.open(io.BytesIO(content), formats=FORMATS)
+    except UnidentifiedImageError as error:
+        raise Refused("format") from error
+    except Exception as error:  # what a library raises for a broken header is its own affair
+        raise Refused("damaged") from error
+    if picture.width * picture.height > MOST_PIXELS:
+        raise Refused("pixels")
+    try:
+        upright = _upright(picture)
+    except MemoryError as error:
+        raise Refused("pixels") from error
+    except Exception as error:
+        raise Refused("damaged") from error
+    made = [_resized(upright, width, height, wanted["crops"]) for _, width, height in wanted["sizes"]]
+    largest = made[0]
+    sizes = [(name, one) for (name, *_), one in zip(wanted["sizes"], made, strict=True)]
+    # A smaller size of a picture that is small already is the picture itself.
+    kept = [(name, one) for name, one in sizes if wanted["crops"] or not name or one.size != largest.size]
+    files = [_as_webp(one) for _, one in kept]
+    small = largest.convert("RGB")
+    small.thumbnail((32, 32))
+    row, column = dhash.dhash_row_col(largest)
+    about = {
+        "width": largest.width,
+        "height": largest.height,
+        "files": [[name, len(file)] for (name, _), file in zip(kept, files, strict=True)],
+        "look": dhash.format_hex(row, column),
+        "blurhash": blurhash.encode(small, 4, 3),
+    }
+    return about, files
+
+
+def _upright(picture: Any) -> Any:
+    """The first frame, turned as it is meant to be seen, in sRGB, at most LONGEST_SIDE long: RGB or RGBA."""
+    from PIL import ImageOps
+
+    picture.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is decoded at a fraction of its size
+    profile = picture.info.get("icc_profile")
+    orientation = picture.getexif()
+    picture.load()
+    if picture.mode.startswith(("I", "F")):  # 16 bits of grey
+        picture = picture.point(lambda value: value * (1 / 256)).convert("L")
+    if picture.mode in {"1", "P", "PA"}:
+        picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), reducing_gap=3.0)
+    if orientation.get(0x0112, 1) != 1:
+        picture.getexif()[0x0112] = orientation[0x0112]
+        picture = ImageOps.exif_transpose(picture)
+    mode = "RGBA" if picture.has_transparency_data else "RGB"
+    picture = _in_srgb(picture, profile, mode) if profile else picture.convert(mode)
+    picture.info = {}  # Pillow would write what the file said of itself
+    return picture
+
+
+def _in_srgb(picture: Any, profile: bytes, mode: str) -> Any:
+    from PIL import ImageCms
+
+    if picture.mode not in {"L", "RGB", "CMYK"}:  # there is no transform of transparency: its pixels stay as they are
+        colours, alpha = picture.convert("RGB"), picture.convert("RGBA").getchannel("A")
+        changed = _in_srgb(colours, profile, "RGB")
+        changed.putalpha(alpha)
+        return changed
+    try:
+        own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        changed = ImageCms.profileToProfile(picture, own, ImageCms.createProfile("sRGB"), outputMode="RGB")
+    except (ImageCms.PyCMSError, OSError):  # a profile that is broken, or of another kind of colours
+        changed = picture.convert("RGB")
+    return changed.convert(mode)
+
+
+def _resized(picture: Any, width: int, height: int, crops: bool) -> Any:
+    """No side grows. `crops`: the middle of it, in this shape."""
+    from PIL import Image, ImageOps
+
+    if crops:
+        scale = min(1.0, picture.width / width, picture.height / height)
+        return ImageOps.fit(picture, (max(1, round(width * scale)), max(1, round(height * scale))))
+    copy = picture.copy()
+    copy.thumbnail((width, height), Image.Resampling.LANCZOS)
+    return copy
+
+
+def _as_webp(picture: Any) -> bytes:
+    for quality in QUALITIES:
+        file = io.BytesIO()
+        picture.save(file, "WEBP", quality=quality, method=4)
+        if file.tell() <= LARGEST_FILE:
+            return file.getvalue()
+    raise Refused("pixels")
+
+
+if __name__ == "__main__":
+    limit()
+    try:
+        about, files = main(json.loads(sys.argv[1]), sys.stdin.buffer.read())
+    except Refused as refused:
+        about, files = {"refused": str(refused)}, []
+    except MemoryError:
+        about, files = {"refused": "pixels"}, []
+    sys.stdout.buffer.write(json.dumps(about).encode() + b"\n" + b"".join(files))

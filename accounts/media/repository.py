@@ -1,0 +1,276 @@
+"""Pictures in Redis: store, use, and remove what nothing uses any more.
+
+A picture is named by the digest of its largest file, so it is stored once, however often it is uploaded. What shows it
+stands in `media_users:<digest>`, a mark each. Marks are written first: before the picture, and before the post that
+shows it. So no post shows a picture that is not there.
+
+- An upload adds a job that is due after a day, writes its mark, asks whether the picture is `going`, and stores it.
+- A post adds its mark, asks whether the picture is `going`, and then comes to its own commit.
+- The job (`removal.py`) removes a picture that nothing shows: it writes `going`, and only then reads the marks by which
+  it decides. So either it sees the mark of the other one, or that one sees `going`.
+"""
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
+from retwis_site.jobs.outbox import Outbox
+from retwis_site.store import keys
+from retwis_site.store.chunks import answers
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
+from retwis_site.store.rate_limits import Limit, RateLimits
+from retwis_site.store.replies import Result
+
+# ---- How much memory pictures take: a sorted set has the bytes of each. To add them up would take longer with each
+# picture, so they are counted in classes: those in which an allocator rounds up memory, four for each doubling. The sum
+# is at most a fifth too large, and nearer to what the server takes than that of the bytes.
+
+CLASSES = [(4 + part) * 2**power for power in range(8, 19) for part in range(1, 5)]  # 1.25 KB to 2 MB
+
+
+def ask_memory(pipe: Pipe, key: str) -> Result[int]:
+    """The bytes that the pictures in `media_of:<uid>` or `media_sizes` take, about. A command for each class."""
+    bounds = zip(["-inf", *(f"({size}" for size in CLASSES)], CLASSES, strict=False)
+    counts = [(size, pipe.zcount(key, above, str(size))) for above, size in bounds]
+    return Result(lambda: sum(size * count.value for size, count in counts))
+
+
+# ---- What is stored
+
+
+class Info(NamedTuple):
+    """What is known of a stored picture."""
+
+    width: int  # pixels, of the largest file
+    height: int
+    size: int  # bytes of all files
+    owner: int  # uid of who has uploaded it first
+    since: int  # unix seconds
+    sizes: tuple[str, ...]  # what the names of its files add to the digest
+    look: str  # as for `Decoded`
+    blurhash: str
+
+
+FIELDS = ("width", "height", "bytes", "owner", "since", "sizes", "look", "blurhash", "going")
+
+
+def ask_info(pipe: Pipe, digest: str) -> Result[Info | None]:
+    """What is known of a picture; None for one that is not there, or is being removed. One command."""
+    key = keys.media_info(digest)
+    fields = pipe.hmget(key, FIELDS)
+
+    def read() -> Info | None:
+        width, height, size, owner, since, sizes, look, blurhash, going = fields.value
+        numbers = [number for text in (width, height, size) if (number := parse_number(text or ""))]
+        if going is not None or len(numbers) < 3:
+            return None
+        return Info(
+            width=numbers[0],
+            height=numbers[1],
+            size=numbers[2],
+            owner=stored_id(key, owner) or 0,
+            since=stored_time(key, since),
+            sizes=("", *(sizes or "").split()),
+            look=look or "",
+            blurhash=blurhash or "",
+        )
+
+    return Result(read)
+
+
+class PictureGone(PictureRefused):
+    """It was removed meanwhile, or never was this user's."""
+
+    message = _("This picture is no longer there. Choose it again.")
+
+
+class PictureBlocked(PictureRefused):
+    """Staff has removed it, or one that looks nearly the same."""
+
+    message = _("The moderators have removed this picture before. It cannot be uploaded again.")
+
+
+class StoreFull(PictureRefused):
+    """All pictures together take as much memory as MEDIA_MEMORY says."""
+
+    message = _("The site has no room for more pictures right now. Everything else works.")
+
+
+class QuotaReached(PictureRefused):
+    """The pictures of this user take as much memory as MEDIA_QUOTA says."""
+
+    message = _("Your pictures take all the room that one person has. Delete posts with pictures to make room.")
+
+
+BITS = 128  # of a look
+ALIKE = 10  # bits that differ between pictures that look nearly the same, at most
+TELLING = 16  # bits that a look must have, and must not have: that of a plain picture says nothing
+
+
+def is_alike(blocked: str, look: str) -> bool:
+    """Whether pictures with these hashes look nearly the same."""
+    try:
+        one, other = int(blocked, 16), int(look, 16)
+    except ValueError:
+        return False
+    return TELLING <= one.bit_count() <= BITS - TELLING and (one ^ other).bit_count() <= ALIKE
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What shows a picture: of which kind, whose, and its id. A kind is one of `Feature.picture_uses`, or UPLOAD."""
+
+    kind: str
+    uid: int
+    number: int = 0
+
+    def __str__(self) -> str:
+        """As a member of `media_users:<digest>`."""
+        return f"{self.kind}:{self.uid}:{self.number}"
+
+    @classmethod
+    def read(cls, member: str) -> "Mark | None":
+        """From a member; None for a bad one."""
+        kind, *numbers = member.split(":")
+        uid, number = (parse_number(text) for text in numbers) if len(numbers) == 2 else (None, None)
+        return None if uid is None or number is None else cls(kind, uid, number)
+
+
+UPLOAD = "upload"  # not yet shown anywhere
+UPLOAD_STAYS = 24 * 3600  # seconds
+
+
+# How often a user may upload a picture: each takes a process for some tenths of a second.
+UPLOADS = Limit(
+    *("upload", 200, 3600, "uploads"),
+    _("Too many pictures in a short time. The limit is %(times)d."),
+)
+
+
+def job_of(digest: str, uid: int) -> str:
+    """The name of the job that removes an upload that nothing has come to show."""
+    return f"picture:{digest}:{uid}"
+
+
+class Pictures:
+    """All pictures."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._outbox = Outbox(store)
+
+    def upload(self, uid: int, content: bytes, shape: Shape) -> Decoded:
+        """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
+        Raises PictureRefused of each kind, TooOften."""
+        RateLimits(self._store).count(UPLOADS, str(uid))
+        picture = decoded(content, shape)
+        for digest, look in self._store.hgetall(keys.blocked_media()).items():
+            if digest == picture.digest or is_alike(look, picture.look):
+                raise PictureBlocked
+        self.add(uid, picture)
+        return picture
+
+    def add(self, uid: int, picture: Decoded) -> None:
+        """Store what a user has uploaded. Without a post it stays for a day. Four round trips. Raises StoreFull,
+        QuotaReached; PictureGone while a worker removes the same picture."""
+        digest, now = picture.digest, str(int(time.time()))
+        leased = self._outbox.add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+        pipe = leased.pipeline()
+        pipe.zadd(keys.media_users(digest), {str(Mark(UPLOAD, uid)): int(now)})
+        pipe.execute()
+        going = pipe.hget(keys.media_info(digest), "going")
+        own, all_ = pipe.zscore(keys.media_of(uid), digest), pipe.zscore(keys.media_sizes(), digest)
+        of_user, of_all = ask_memory(pipe, keys.media_of(uid)), ask_memory(pipe, keys.media_sizes())
+        pipe.execute()
+        if going.value is not None:
+            self.unmark(Mark(UPLOAD, uid), [digest])
+            raise PictureGone
+        if all_.value is None and of_all.value + picture.size > settings.MEDIA_MEMORY:
+            raise StoreFull
+        if own.value is None and of_user.value + picture.size > settings.MEDIA_QUOTA:
+            raise QuotaReached
+        for name, content in picture.files.items():
+            pipe.set_bytes(keys.media(f"{digest}{name}"), content)
+        about = {
+            "width": str(picture.width),
+            "height": str(picture.height),
+            "bytes": str(picture.size),
+            "sizes": " ".join(filter(None, picture.files)),
+            "look": picture.look,
+            "blurhash": picture.blurhash,
+        }
+        pipe.hset(keys.media_info(digest), about)
+        pipe.hsetnx(keys.media_info(digest), "owner", str(uid))
+        pipe.hsetnx(keys.media_info(digest), "since", now)
+        pipe.zadd(keys.media_of(uid), {digest: picture.size})
+        pipe.zadd(keys.media_sizes(), {digest: picture.size})
+        pipe.execute()
+
+    def of_user(self, uid: int, digests: Collection[str]) -> dict[str, Info]:
+        """By digest, those of these pictures that this user has uploaded. One round trip; none without any."""
+        pipe = self._store.pipeline()
+        asked = {digest: (ask_info(pipe, digest), pipe.zscore(keys.media_of(uid), digest)) for digest in digests}
+        pipe.execute()
+        found = {digest: info.value for digest, (info, own) in asked.items() if own.value is not None}
+        return {digest: info for digest, info in found.items() if info is not None}
+
+    def mark(self, mark: Mark, digests: Collection[str]) -> dict[str, Info]:
+        """Say that something is about to show these pictures of its user: call it before the commit of that. What never
+        comes to its commit loses them after an hour. Returns what is known of each. Two round trips; none without
+        pictures. Raises PictureGone."""
+        self.keep(mark, digests)
+        found = self.of_user(mark.uid, digests)
+        if len(found) < len(set(digests)):
+            self.unmark(mark, digests)
+            raise PictureGone
+        return found
+
+    def keep(self, mark: Mark, digests: Iterable[str]) -> None:
+        """Let pictures stay which something else shows now, such as for a report. One round trip; none without any."""
+        pipe = self._store.pipeline()
+        for digest in digests:
+            pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
+        pipe.execute()
+
+    def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
+        """Take a mark back that was of no use. One round trip."""
+        remove = self._store.pipeline()
+        for digest in digests:
+            remove.zrem(keys.media_users(digest), str(mark))
+        remove.execute()
+
+    def shown(self, uid: int, digests: Iterable[str]) -> None:
+        """After the commit: the uploads have become what shows them. One round trip; none without pictures."""
+        pipe = self._store.pipeline()
+        for digest in digests:
+            pipe.zrem(keys.media_users(digest), str(Mark(UPLOAD, uid)))
+            self._outbox.queue_done(pipe, job_of(digest, uid))
+        pipe.execute()
+
+    def release(self, uid: int, digests: Iterable[str]) -> None:
+        """Something of this user no longer shows these pictures: a worker removes those that nothing else shows. One
+        round trip; none without pictures."""
+        pipe = self._store.pipeline()
+        for digest in digests:
+            self._outbox.queue_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
+        pipe.execute()
+
+    def block(self, digest: str) -> None:
+        """Nobody may upload this picture again, or one that looks nearly the same. Two round trips."""
+        look = self._store.hget(keys.media_info(digest), "look")
+        self._store.hset(keys.blocked_media(), {digest: look or "0"})
+
+    def file(self, name: str) -> bytes | None:
+        """A file by its name, a digest with its size behind it; None without it. One round trip."""
+        return self._store.get_bytes(keys.media(name))
+
+
+def infos(store: Store, digests: Sequence[str]) -> Mapping[str, Info | None]:
+    """What is known of pictures, whoever has uploaded them. One round trip; none without any."""
+    return answers(store, ask_info, digests)

@@ -1,0 +1,214 @@
+"""Pictures in the file of a whole site and in the personal download, and what `doctor` and `cleanup` look for."""
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from django.conf import settings
+
+from accounts.media.removal import State, is_used, marks_of, settle_picture
+from accounts.media.repository import Info, Pictures, ask_info, ask_memory
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
+from retwis_site.maintenance.lines import ID as ID_FIELD
+from retwis_site.maintenance.lines import NUMBER, OPTIONAL_TEXT, TEXT, TIME, rows_of_users, seconds
+from retwis_site.maintenance.server_advice import Advice
+from retwis_site.rendering.dates import iso
+from retwis_site.store import keys
+from retwis_site.store.chunks import AT_ONCE, Writes, answer, answers, batches
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.ids import is_digest
+from retwis_site.store.kinds import unprefixed
+from retwis_site.store.replies import Result
+
+# ---- The file of a whole site
+
+
+FILES_AT_ONCE = 16  # of up to 640 KB
+
+
+def _is_base64(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(base64.b64decode(value, validate=True))
+    except binascii.Error:
+        return False
+
+
+DIGEST = LineField("40 hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None)
+SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and (not value or value[1:].isdigit()))
+WEBP = LineField("a WebP file in base64", _is_base64)
+
+
+def _read_files(store: Store) -> Iterator[Line]:
+    """A line for each file of each picture that is shown somewhere, by digest. Six round trips for 16 pictures."""
+    for digests in batches(sorted(_shown(store)), FILES_AT_ONCE):
+        infos = answers(store, ask_info, digests)
+        names = [(digest, size) for digest, info in infos.items() if info is not None for size in info.sizes]
+        files = answers(store, lambda pipe, name: pipe.get_bytes(keys.media("".join(name))), names)
+        for (digest, size), content in files.items():
+            if content is not None:
+                yield {"digest": digest, "size": size, "webp": base64.b64encode(content).decode()}
+
+
+def _shown(store: Store) -> Iterator[str]:
+    for digests in store.zset_members(keys.media_sizes(), AT_ONCE):
+        yield from _shown_by(store, digests)
+
+
+def _shown_by(store: Store, digests: Iterable[str]) -> dict[str, set[int]]:
+    """By digest, the users whose posts and the like show these pictures. Without uploads that nothing shows."""
+    known = marks_of(store, [*filter(is_digest, digests)])
+    shown = {
+        digest: {one.uid for one, state in marks.items() if state is State.SHOWN} for digest, marks in known.items()
+    }
+    return {digest: uids for digest, uids in shown.items() if uids}
+
+
+def _write_files(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        writes.pipe.set_bytes(keys.media(f"{line['digest']}{line['size']}"), base64.b64decode(line["webp"]))
+
+
+def _read_pictures(store: Store) -> Iterator[Line]:
+    """A line for each picture that a user shows, by uid. Three round trips for 500, and those of `rows_of_users`."""
+    for some in batches(rows_of_users(store, keys.media_of), AT_ONCE):
+        shown = _shown_by(store, {digest for _, digest, _ in some})
+        infos = answers(store, ask_info, shown)
+        for uid, digest, _ in some:
+            info = infos.get(digest)
+            if info is not None and uid in shown[digest]:
+                yield {"user": uid, "digest": digest, **_said(info)}
+
+
+def _said(info: Info) -> Line:
+    return {
+        "time": iso(info.since),
+        "width": info.width,
+        "height": info.height,
+        "bytes": info.size,
+        "sizes": " ".join(filter(None, info.sizes)),
+        "look": info.look,
+        "blurhash": info.blurhash,
+    }
+
+
+def _write_pictures(writes: Writes, lines: Sequence[Line]) -> None:
+    for line in lines:
+        digest, named = line["digest"], ("width", "height", "bytes", "sizes", "look", "blurhash")
+        fields = {name: str(line[name]) for name in named if line.get(name)}
+        about = {"owner": str(line["user"]), "since": str(seconds(line, "time"))}
+        writes.hset(keys.media_info(digest), fields | about)
+        writes.zadd(keys.media_of(line["user"]), {digest: line["bytes"]})
+        writes.zadd(keys.media_sizes(), {digest: line["bytes"]})
+
+
+FILES = SiteLines(
+    type="picture_file",
+    fields=lambda line: {"digest": DIGEST, "size": SIZE, "webp": WEBP},
+    read=_read_files,
+    write=_write_files,
+    at_once=FILES_AT_ONCE,
+)
+PICTURES = SiteLines(
+    type="picture",
+    fields=lambda line: {
+        "user": ID_FIELD,
+        "digest": DIGEST,
+        "time": TIME,
+        **dict.fromkeys(("width", "height", "bytes"), NUMBER),
+        "sizes": TEXT,
+        **dict.fromkeys(("look", "blurhash"), OPTIONAL_TEXT),
+    },
+    read=_read_pictures,
+    write=_write_pictures,
+    users=("user",),
+)
+
+# ---- The personal download
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """The pictures that the owner has uploaded, a few in a chunk. Two round trips a chunk."""
+    pictures = Pictures(store)
+    for digests in batches(chain.from_iterable(store.zset_ranks(keys.media_of(owner.uid), AT_ONCE)), FILES_AT_ONCE):
+        infos = pictures.of_user(owner.uid, digests)
+        files = answers(store, lambda pipe, digest: pipe.get_bytes(keys.media(digest)), infos)
+        yield [
+            {
+                "type": "picture",
+                "digest": digest,
+                "time": iso(info.since),
+                "width": info.width,
+                "height": info.height,
+                "address": address_of("media", digest),
+                "webp": base64.b64encode(files[digest] or b"").decode(),
+            }
+            for digest, info in infos.items()
+        ]
+
+
+# ---- Checks
+
+
+def advice(store: Store) -> list[Advice]:
+    """Whether pictures soon find no room. One round trip."""
+    used = answer(store, ask_memory, keys.media_sizes())
+    if used < settings.MEDIA_MEMORY * 0.9:
+        return []
+    text = f"Pictures take {used >> 20} MB of the {settings.MEDIA_MEMORY >> 20} MB of MEDIA_MEMORY."
+    hint = "Raise it, as far as the memory of the store allows. When it is full, uploads are refused."
+    return [Advice("retwis.W019", text, hint)] if settings.MEDIA_MEMORY else []
+
+
+class PictureChecks(Searcher):
+    """Searches pictures. The checks of posts, which run later, write marks that are missing."""
+
+    def orphans(self) -> list[Check]:
+        unnamed = looking(self._store, _ask_unnamed)
+        return [
+            self._check_of("files of pictures that are not known", keys.media, unnamed, read=names_alone, jobs=_jobs),
+            self._check_of(
+                "marks of pictures that are not known", keys.media_users, unnamed, read=names_alone, jobs=_jobs
+            ),
+            self._check_of(
+                "pictures that nothing shows",
+                keys.media_info,
+                self._unused,
+                "{0}",
+                lambda key: settle_picture(self._store, _digest_in(key)),
+                read=names_alone,
+                jobs=_jobs,
+            ),
+            self._check_of(
+                "pictures of users that are not there",
+                keys.media_of,
+                looking(self._store, lambda pipe, row: _ask_unknown(pipe, row[1])),
+                read=rows,
+            ),
+            self._check_of(
+                "sizes of pictures that are not there", keys.media_sizes, looking(self._store, _ask_unknown)
+            ),
+        ]
+
+    def _unused(self, names: Sequence[str]) -> list[str]:
+        marks = marks_of(self._store, [_digest_in(name) for name in names])
+        return [name for name in names if not is_used(marks[_digest_in(name)])]
+
+
+def _digest_in(key: str) -> str:
+    """Of `media:<digest>-600` and of the other keys of a picture."""
+    return unprefixed(key).partition(":")[2].partition("-")[0]
+
+
+def _jobs(key: str) -> set[str]:
+    return {f"picture:{_digest_in(key)}"}
+
+
+def _ask_unnamed(pipe: Pipe, key: str) -> Result[bool]:
+    return _ask_unknown(pipe, _digest_in(key))
+
+
+def _ask_unknown(pipe: Pipe, digest: str) -> Result[bool]:
+    known = pipe.hexists(keys.media_info(digest), "width")
+    return Result(lambda: not known.value)

@@ -1,0 +1,42 @@
+"""A second factor beside the password: authenticator apps, passkeys, and recovery codes."""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.second_factor.upkeep import PASSKEYS, TOTPS, account_lines, inconsistencies, orphans
+from accounts.signing_in.passwords import HASHING
+from retwis_site.features import Feature
+from retwis_site.http.form_fields import FormField
+from retwis_site.store.rate_limits import Limit
+
+# ---- Rate limits. The first one counts by account alone: only a person with the password, or with an open session,
+# gets that far, so no stranger locks out the owner.
+
+
+FACTORS = Limit(
+    *("factor", 10, 3600, "wrong second factors"),
+    _("Too many wrong codes in a short time. The limit is %(times)d."),
+)
+FROM_ADDRESS = Limit(  # for each address, over all accounts; logins with a passkey alone count too
+    *("factors", 200, 15 * 60, "second factors from your network"),
+    _("Too many attempts from your network in a short time. The limit is %(times)d."),
+)
+CHANGES = Limit(  # forms that ask for the current password, right or wrong
+    *("security", 30, 3600, "changes of second factors"),
+    _("Too many attempts in a short time. The limit is %(times)d."),
+)
+
+# ---- What it declares
+
+
+FEATURE = Feature(
+    urls="accounts.second_factor.views",
+    slow_views={("POST", "add_totp"): HASHING, ("POST", "add_passkey"): HASHING},
+    limits=(FACTORS, FROM_ADDRESS, CHANGES),
+    inconsistencies=inconsistencies,
+    orphans=orphans,
+    account_lines=account_lines,
+    site_lines=(TOTPS, PASSKEYS),
+    form_fields={
+        name: (FormField("code", "text", _("Code")), FormField("next", "hidden")) for name in ("second_step", "confirm")
+    },
+)

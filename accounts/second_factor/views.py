@@ -1,0 +1,442 @@
+"""The second step of a login, a login with a passkey alone, the question for a second factor before what matters, and
+the page where factors are added and removed."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import pyotp
+import segno
+from django import forms
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import redirect
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
+from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
+from accounts.second_factor.passkeys import (
+    LONGEST_ANSWER,
+    Asked,
+    Purpose,
+    WrongAnswer,
+    added,
+    claimed,
+    options_to_add,
+    options_to_show,
+    shown,
+    site_of,
+)
+from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
+from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
+from accounts.signing_in.forms import PresentPasswordForm, ShortTextField
+from accounts.signing_in.guards import (
+    begin_confirmed_session,
+    change,
+    for_passwords,
+    lacks_required_factor,
+    log_account_event,
+    never_store,
+    note_confirmation,
+    open_to_frozen,
+    own_page,
+    sudo_required,
+    to_login,
+    welcomed_back,
+)
+from accounts.signing_in.html import done, form_page, typed
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.sessions.entities import Way, device_of
+from accounts.users.entities import Refused, SuspendedLogin, User, Verified
+from retwis_site.http.client_ip import client_address
+from retwis_site.http.form_fields import MaxLength
+from retwis_site.identity import site_name
+from retwis_site.rendering.dates import day
+from retwis_site.rendering.fragments import active_language
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import RateLimits
+
+# ---- Forms
+
+
+class FactorForm(forms.Form):
+    """A code of an app or a recovery code; or the answer of a passkey, which a script puts in."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        help_text=gettext_lazy("From your authenticator app, or one of your recovery codes."),
+        validators=[MaxLength(LONGEST_TYPED)],
+        required=False,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
+        ),
+    )
+    passkey = forms.CharField(validators=[MaxLength(LONGEST_ANSWER)], required=False)
+
+    def clean(self) -> None:
+        if not self.errors and not self.cleaned_data["code"] and not self.cleaned_data["passkey"]:
+            self.add_error("code", _("This field is required."))
+
+
+class NewAppForm(forms.Form):
+    """The first code of an app."""
+
+    code = forms.CharField(
+        label=gettext_lazy("Code"),
+        help_text=gettext_lazy("The six digits that the app shows now."),
+        validators=[MaxLength(LONGEST_TYPED)],
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "dir": "ltr"}),
+    )
+
+
+LONGEST_NAME = 50  # characters
+
+
+class NewPasskeyForm(forms.Form):
+    """The name of a passkey, and the answer of the browser, which a script puts in."""
+
+    name = ShortTextField(
+        LONGEST_NAME,
+        label=gettext_lazy("Name"),
+        help_text=gettext_lazy("To tell your passkeys apart, such as the name of this device."),
+        widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
+    )
+    passkey = forms.CharField(validators=[MaxLength(LONGEST_ANSWER)], required=False)
+
+
+# ---- The question for a factor
+
+
+logger = logging.getLogger("retwis.accounts")
+
+
+class Question(NamedTuple):
+    """For a factor of whom, and what the challenge of a passkey is signed with."""
+
+    uid: int
+    factors: Factors
+    asked: Asked
+
+
+def _answered(request: RetwisRequest, question: Question, form: FactorForm) -> Way | None:
+    """With which factor the form answers; None for a wrong one, of which the form says so then. At most five round
+    trips. Raises TooOften."""
+    limits, address = RateLimits(connect()), client_address(request)
+    limits.count(FROM_ADDRESS, address)
+    limits.count(FACTORS, str(question.uid))
+    way = _taken(request, question, form.cleaned_data["code"], form.cleaned_data["passkey"])
+    if way is not None:
+        limits.forget(FACTORS, str(question.uid))
+        return way
+    logger.warning("wrong second factor of user %d from %s", question.uid, address)
+    if form.cleaned_data["passkey"]:
+        form.add_error(None, _("This passkey did not work. Try again, or use a code."))
+    else:
+        form.add_error("code", _("Wrong code. Each code works once, and those of an app only for a short time."))
+    return None
+
+
+def _taken(request: RetwisRequest, question: Question, code: str, passkey: str) -> Way | None:
+    """Takes a passkey's answer, the code of an app, or a recovery code. At most two round trips."""
+    uid, factors, _asked = question
+    if passkey:
+        return Way.WITH_PASSKEY if _took_passkey(request, question, passkey) else None
+    if is_code(code):
+        is_right = factors.totp is not None and SecondFactors(connect()).take_code(uid, factors.totp, code)
+        return Way.WITH_CODE if is_right else None
+    return Way.WITH_RECOVERY_CODE if RecoveryCodes(connect()).claim(uid, code) else None
+
+
+def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bool:
+    try:
+        found = shown(answer, question.factors, site_of(request), question.asked)
+    except WrongAnswer:  # what it says may be typed by a stranger, and is not logged
+        return False
+    return SecondFactors(connect()).take_passkey(question.uid, *found)
+
+
+def _ask(request: RetwisRequest, template: str, question: Question, **context: Any) -> HttpResponse:
+    """A page that asks for a factor."""
+    has_passkey = bool(question.factors.passkeys)
+    options = json.dumps(options_to_show(site_of(request), question.factors, question.asked)) if has_passkey else ""
+    return form_page(request, template, {**context, "options": options})
+
+
+# ---- Logging in
+
+
+@for_passwords
+@never_store
+def second_step(request: RetwisRequest) -> HttpResponse:
+    """After the password: asks for the second factor, and begins the session."""
+    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    pending = pending_of(request.COOKIES.get(PENDING_COOKIE, ""))
+    found = _standing(pending) if pending else None
+    if pending is None or found is None:
+        messages.info(request, _("Log in again: too much time has passed, or the account has changed."))
+        return to_login(after)
+    verified, question = found
+    form = FactorForm(typed(request))
+    way = _answered(request, question, form) if form.is_valid() else None
+    if way is None:
+        return _ask(request, "accounts/second_factor/second_step.html", question, form=form, next=after)
+    verified.way = way
+    return welcomed_back(request, verified, begin_confirmed_session(request, verified, after))
+
+
+def _standing(pending: Pending) -> tuple[Verified, Question] | None:
+    """Who logs in; None when the password was changed since, when all sessions were ended, or when the account has no
+    second factor any more. One round trip. Raises SuspendedLogin."""
+    stored, factors = SecondFactors(connect()).account(pending.uid)
+    if stored is None or not stored.needs_factor:
+        return None
+    if (password_digest(stored.encoded), stored.generation) != (pending.digest, pending.generation):
+        return None
+    if stored.is_suspended:
+        raise SuspendedLogin(pending.uid)
+    asked = Asked(Purpose.SECOND_STEP, f"{pending.uid} {pending.digest}")
+    verified = Verified(User(pending.uid, stored.username), pending.generation, pending.language)
+    return verified, Question(pending.uid, factors, asked)
+
+
+@for_passwords
+@never_store
+def passkey_login(request: RetwisRequest) -> HttpResponse:
+    """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
+    asked = Asked(Purpose.LOGIN)
+    if request.method != "POST":
+        options = options_to_show(site_of(request), Factors(), asked)
+        return JsonResponse(options, content_type="application/json; charset=utf-8")
+    after, answer = own_page(request, request.POST.get("next", "")), request.POST.get("passkey", "")
+    RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
+    uid = claimed(answer)
+    stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())
+    if not uid or stored is None or not _took_passkey(request, Question(uid, factors, asked), answer):
+        logger.warning("wrong passkey from %s", client_address(request))
+        messages.error(request, _("This passkey did not work. Try again, or log in with your password."))
+        return to_login(after)
+    if stored.is_suspended:
+        raise SuspendedLogin(uid)
+    verified = Verified(User(uid, stored.username), stored.generation, stored.language, way=Way.PASSKEY)
+    return welcomed_back(request, verified, begin_confirmed_session(request, verified, after))
+
+
+# ---- Before what matters
+
+
+@for_passwords
+@never_store
+def confirm(request: RetwisRequest) -> HttpResponse:
+    """Asks the signed-in user for a second factor, which then counts for ten minutes. `sudo_required` leads here."""
+    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    me, factors, _left = own_factors(request.viewer)
+    if factors.is_empty:
+        return HttpResponseRedirect(after)
+    asked = Asked(Purpose.CONFIRM, session_digest(request.viewer.secret))
+    question, form = Question(me.uid, factors, asked), FactorForm(typed(request))
+    if not form.is_valid() or _answered(request, question, form) is None:
+        return _ask(request, "accounts/second_factor/confirm.html", question, form=form, next=after)
+    log_account_event(request, "confirmed a second factor", me)
+    messages.success(request, _("Confirmed. You are not asked again for ten minutes."))
+    response = HttpResponseRedirect(after)
+    note_confirmation(response, request.viewer.secret)
+    return response
+
+
+# ---- The page of one's factors
+
+
+@never_store
+def security(request: RetwisRequest) -> HttpResponse:
+    """What the viewer has beside the password."""
+    _me, factors, codes_left = own_factors(request.viewer)
+    language = active_language()
+    context = {
+        "app_since": day(factors.totp.since, language) if factors.totp else "",
+        "passkeys": [(one, day(one.since, language)) for one in factors.passkeys],
+        "is_empty": factors.is_empty,
+        "codes_left": codes_left,
+        "is_required": lacks_required_factor(request),
+    }
+    return form_page(request, "accounts/second_factor/security.html", context)
+
+
+@for_passwords
+@sudo_required
+@never_store
+def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
+    """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
+    then the store knows nothing of them: the form has the key, signed for this session."""
+    if "key" not in request.POST:
+        return _after_password(request, me, "accounts/second_factor/add_totp.html", _show_key)
+    RateLimits(connect()).count(CHANGES, str(me.uid))
+    secret = _key_in(request)
+    if secret is None:
+        return done_wrong(request, _("Too much time has passed. Begin again."), "add_totp")
+    form = NewAppForm(typed(request))
+    try:
+        if form.is_valid() and not SecondFactors(connect()).add_totp(me.uid, secret, form.cleaned_data["code"]):
+            form.add_error("code", _("Wrong code. Look at the app again: it shows another one every 30 seconds."))
+    except Refused as refusal:
+        return done_wrong(request, str(refusal), "security")
+    if not form.is_valid():
+        return _show_key(request, me, form, secret)
+    return _added(request, me, "added an authenticator app", _("Your authenticator app is set up."))
+
+
+def _show_key(request: RetwisRequest, me: User, form: NewAppForm | None = None, secret: str = "") -> HttpResponse:
+    """The QR code, and the key as text. A new one without `secret`."""
+    secret = secret or pyotp.random_base32()
+    uri = pyotp.TOTP(secret).provisioning_uri(name=me.username, issuer_name=site_name())
+    context = {
+        "form": form or NewAppForm(),
+        "qr": _qr_code(uri),
+        "uri": uri,
+        "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        "key": signing.dumps(secret, salt=_salt(request)),
+    }
+    return form_page(request, "accounts/second_factor/new_totp.html", context)
+
+
+class QrCode(NamedTuple):
+    """A QR code as the path of an SVG: a line of the height 1 for each run of dark modules."""
+
+    size: int  # of each side, in modules, with the quiet zone
+    path: str
+
+
+def _qr_code(text: str) -> QrCode:
+    rows = [list(row) for row in segno.make(text, error="m").matrix_iter(border=4)]
+    runs = [f"M{at} {y + 0.5}h{len(run)}" for y, row in enumerate(rows) for at, run in _runs(row) if run[0]]
+    return QrCode(len(rows), "".join(runs))
+
+
+def _runs(row: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """The runs of equal modules, each with its place."""
+    at = 0
+    for _value, run in groupby(row):
+        found = list(run)
+        yield at, found
+        at += len(found)
+
+
+KEY_LIVES = 15 * 60  # seconds
+
+
+def _salt(request: RetwisRequest) -> str:
+    return f"a new authenticator app: {session_digest(request.viewer.secret)}"
+
+
+def _key_in(request: RetwisRequest) -> str | None:
+    """The secret of the form; None for an old one, and for one of another session."""
+    try:
+        secret = signing.loads(request.POST["key"], salt=_salt(request), max_age=KEY_LIVES)
+    except signing.BadSignature:
+        return None
+    return secret if isinstance(secret, str) and is_secret(secret) else None
+
+
+@open_to_frozen
+@change
+@sudo_required
+def remove_totp(request: RetwisRequest, me: User) -> HttpResponse:
+    RateLimits(connect()).count(CHANGES, str(me.uid))
+    SecondFactors(connect()).remove_totp(me.uid)
+    log_account_event(request, "removed the authenticator app", me)
+    return done(request, _("The authenticator app was removed."), "security")
+
+
+@for_passwords
+@sudo_required
+@never_store
+def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
+    """Add a passkey. The password brings the challenge for the browser, and the browser's answer makes the passkey."""
+    if "passkey" not in request.POST:
+        return _after_password(request, me, "accounts/second_factor/add_passkey.html", _ask_for_new_passkey)
+    RateLimits(connect()).count(CHANGES, str(me.uid))
+    form = NewPasskeyForm(typed(request))
+    if not form.is_valid():
+        return _ask_for_new_passkey(request, me, form)
+    try:
+        name = form.cleaned_data["name"] or _name_of(request)
+        passkey, counter = added(form.cleaned_data["passkey"], name, site_of(request), _to_add(request))
+        SecondFactors(connect()).add_passkey(me.uid, passkey, counter)
+    except WrongAnswer:
+        return done_wrong(request, _("The passkey could not be added. Try again."), "add_passkey")
+    except Refused as refusal:
+        return done_wrong(request, str(refusal), "security")
+    return _added(request, me, "added a passkey", _("Your passkey was added."))
+
+
+def _ask_for_new_passkey(request: RetwisRequest, me: User, form: NewPasskeyForm | None = None) -> HttpResponse:
+    options = options_to_add(site_of(request), me, own_factors(request.viewer).factors, _to_add(request))
+    form = form or NewPasskeyForm(initial={"name": _name_of(request)})
+    context = {"form": form, "options": json.dumps(options)}
+    return form_page(request, "accounts/second_factor/new_passkey.html", context)
+
+
+def _to_add(request: RetwisRequest) -> Asked:
+    """Only the password has brought such a challenge."""
+    return Asked(Purpose.ADD, session_digest(request.viewer.secret))
+
+
+def _name_of(request: RetwisRequest) -> str:
+    """A name for a passkey of this browser."""
+    device = device_of(request.headers.get("User-Agent", ""))
+    both = _("%(browser)s on %(system)s") % device._asdict() if device.browser and device.system else ""
+    return both or device.browser or device.system or _("Passkey")
+
+
+@open_to_frozen
+@change
+@sudo_required
+def remove_passkey(request: RetwisRequest, me: User) -> HttpResponse:
+    """Remove the passkey with the id in the field `passkey`."""
+    RateLimits(connect()).count(CHANGES, str(me.uid))
+    SecondFactors(connect()).remove_passkey(me.uid, request.POST.get("passkey", ""))
+    log_account_event(request, "removed a passkey", me)
+    return done(request, _("The passkey was removed."), "security")
+
+
+def _after_password(
+    request: RetwisRequest, me: User, template: str, go_on: Callable[[RetwisRequest, User], HttpResponse]
+) -> HttpResponse:
+    """Asks for the current password, and goes on with the right one."""
+    form = PresentPasswordForm(typed(request), request=request, username=me.username)
+    if form.is_bound:
+        RateLimits(connect()).count(CHANGES, str(me.uid))
+    return go_on(request, me) if form.is_valid() else form_page(request, template, {"form": form})
+
+
+def _added(request: RetwisRequest, me: User, event: str, said: str) -> HttpResponse:
+    """Leads on to the recovery codes, when the user has none: without them a lost phone is a lost account."""
+    log_account_event(request, event, me)
+    messages.success(request, said)
+    response = redirect("security" if own_factors(request.viewer).codes_left else "recovery")
+    note_confirmation(response, request.viewer.secret)
+    return response
+
+
+def done_wrong(request: RetwisRequest, said: str, view: str) -> HttpResponse:
+    messages.error(request, said)
+    return redirect(view)
+
+
+# ---- Addresses
+
+
+urlpatterns = [
+    path("login/second/", second_step, name="second_step"),
+    path("login/passkey/", passkey_login, name="passkey_login"),
+    path("settings/confirm/", confirm, name="confirm"),
+    path("settings/security/", security, name="security"),
+    path("settings/security/totp/add/", add_totp, name="add_totp"),
+    path("settings/security/totp/remove/", remove_totp, name="remove_totp"),
+    path("settings/security/passkeys/add/", add_passkey, name="add_passkey"),
+    path("settings/security/passkeys/remove/", remove_passkey, name="remove_passkey"),
+]

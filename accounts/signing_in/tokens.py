@@ -1,0 +1,168 @@
+"""The tokens of apps, as fields of the user's hash, and what each scope covers.
+
+`token:<digest>` is `<since>:<generation>:<app>:<scopes>`: as a session, a token stands while its generation is the
+user's own. So one HSET, which changes that field, ends all of them. The field alone decides: there is no second place
+that could lead to a token. `token_used:<digest>` is the hour of the last use.
+"""
+
+import hashlib
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.users.repository import SECRET_DIGITS, new_secret
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
+from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.rate_limits import Limit
+from retwis_site.store.replies import Result
+
+# ---- Scopes: https://docs.joinmastodon.org/api/oauth-scopes/
+
+_THINGS = (
+    "accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes", "notifications",
+    "statuses",
+)  # fmt: skip
+SCOPES = (
+    *("read", *(f"read:{thing}" for thing in _THINGS), "read:search"),
+    *("write", *(f"write:{thing}" for thing in _THINGS), "write:conversations", "write:media", "write:reports"),
+    *("follow", "push", "profile"),
+)
+_ALSO_COVERED = {  # beside `read:...` by `read`, and `write:...` by `write`
+    "follow": {f"{verb}:{thing}" for verb in ("read", "write") for thing in ("blocks", "follows", "mutes")},
+    "read": {"profile"},
+    "read:accounts": {"profile"},
+}
+DEFAULT_SCOPES = ("read",)  # of an app that asks for none
+
+
+def covers(granted: Iterable[str], needed: str) -> bool:
+    """Whether one of the granted scopes is the needed one, or covers it."""
+    parent = needed.partition(":")[0]
+    return any(scope in (needed, parent) or needed in _ALSO_COVERED.get(scope, ()) for scope in granted)
+
+
+def in_order(scopes: Collection[str]) -> list[str]:
+    """The scopes that there are among these, in the order of the documentation."""
+    return [scope for scope in SCOPES if scope in scopes]
+
+
+# ---- Tokens
+
+
+TOKEN, USED = "token:", "token_used:"  # what the names of the fields begin with
+MOST_TOKENS = 50  # of a user; another one ends that which was used least recently
+AN_HOUR = 3600  # seconds
+
+
+class Token(NamedTuple):
+    """What an app may do for a user. Times are unix seconds."""
+
+    digest: str  # of the token, which is stored nowhere
+    since: int
+    used: int  # to the hour
+    app: str
+    scopes: tuple[str, ...]
+
+
+def new_token(uid: int) -> str:
+    """128 random bits in hex, and then the uid, so that the hash that has it is asked at once. An app may change the
+    uid: then that hash does not have it."""
+    return f"{new_secret()}{uid}"
+
+
+def uid_in(token: str) -> int | None:
+    """The uid at the end of a token."""
+    return parse_id(token[SECRET_DIGITS:])
+
+
+OWN = "~"  # in a token of an app for no user; no other has it
+
+
+def digest_of(token: str) -> str:
+    """What is stored of a token: from 128 random bits, a fast hash cannot be undone."""
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()[:32]
+
+
+# ---- How often an app may ask for one user. Windows begin at fixed times, as Mastodon's do: one number each, which
+# costs two commands of the round trip that checks the token.
+
+
+CALLS = Limit(
+    *("call", 300, 300, "calls of an app"),
+    _("Too many requests from this app in a short time. The limit is %(times)d."),
+)
+
+
+class Calls(NamedTuple):
+    """How often a token was used in the present window."""
+
+    times: int
+    ends: int  # unix seconds
+
+    @property
+    def left(self) -> int:
+        return max(CALLS.allowed - self.times, 0)
+
+
+def ask_count(pipe: Pipe, digest: str) -> Result[Calls]:
+    """Counts a call. A window in which only one command of the two arrived is found by `doctor`."""
+    window = int(time.time()) // CALLS.seconds
+    key = keys.calls(digest, window)
+    times = pipe.incr(key)
+    pipe.expire(key, keys.calls.lives)
+    return Result(lambda: Calls(times.value, (window + 1) * CALLS.seconds))
+
+
+# ---- The fields of a token
+
+
+def asked_fields(digest: str) -> tuple[str, str, str]:
+    """The fields of a user that say whether the token stands."""
+    return "generation", f"{TOKEN}{digest}", f"{USED}{digest}"
+
+
+def new_value(app: str, scopes: Collection[str], generation: str) -> str:
+    """The field of a token that begins now."""
+    return f"{int(time.time())}:{generation}:{app}:{' '.join(in_order(scopes))}"
+
+
+def standing(digest: str, generation: str | None, value: str | None, used: str | None) -> Token | None:
+    """A token from its two fields; None when it has ended, or when the value is none of this site's."""
+    parts = (value or "").split(":", 3)
+    if len(parts) != 4:
+        return None
+    since, made_in, app, scopes = parts
+    began = parse_number(since)
+    if began is None or made_in != (generation or ""):
+        return None
+    last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
+    return Token(digest, began, last, app, tuple(in_order(scopes.split())))
+
+
+def tokens_in(fields: Mapping[str, str]) -> list[Token]:
+    """The tokens that stand, from all fields of a user: the most recently used first. None of a deleted account."""
+    if "deleted" in fields:
+        return []
+    found = [
+        token
+        for name, value in fields.items()
+        if name.startswith(TOKEN)
+        for digest in [name.removeprefix(TOKEN)]
+        if (token := standing(digest, fields.get("generation"), value, fields.get(f"{USED}{digest}"))) is not None
+    ]
+    return sorted(found, key=lambda token: (token.used, token.since, token.digest), reverse=True)
+
+
+def ended_in(fields: Mapping[str, str]) -> set[str]:
+    """The digests of the tokens that have ended and still have fields."""
+    digests = {name.partition(":")[2] for name in fields if name.startswith((TOKEN, USED))}
+    return digests - {token.digest for token in tokens_in(fields)}
+
+
+def too_many_in(fields: Mapping[str, str], kept: str = "") -> list[str]:
+    """The digests of the tokens beyond MOST_TOKENS, those used least recently, but for `kept`."""
+    others = [token.digest for token in tokens_in(fields) if token.digest != kept]
+    return others[MOST_TOKENS - bool(kept) :]

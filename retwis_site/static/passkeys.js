@@ -1,0 +1,58 @@
+// Passkeys: asks the browser for one, and sends its answer with the form. Without this file, codes work.
+"use strict";
+
+(() => {
+  const known = window.PublicKeyCredential?.parseRequestOptionsFromJSON && window.PublicKeyCredential.parseCreationOptionsFromJSON;
+  if (!known) return;
+
+  let waiting = null; // what offers passkeys in the list of the name's field, until a button asks for one
+
+  /** What the browser is asked: it stands in the form, or its address tells it. */
+  const optionsOf = async (form) =>
+    form.dataset.options ? JSON.parse(form.dataset.options) : (await fetch(form.action, { headers: { Accept: "application/json" } })).json();
+
+  /** Ask the browser for a passkey, and send what it answers. `more`: further options, such as `mediation`. */
+  const ask = async (form, more = {}) => {
+    const options = await optionsOf(form);
+    const credential =
+      "creates" in form.dataset
+        ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
+        : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options), ...more });
+    form.elements.passkey.value = JSON.stringify(credential.toJSON());
+    form.submit();
+  };
+
+  /** Offer passkeys in the list of the name's field. A challenge lives five minutes, so it is asked anew before. */
+  const offer = async (form) => {
+    if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
+    for (;;) {
+      const offered = (waiting = new AbortController());
+      const ends = setTimeout(() => offered.abort("old"), 240_000);
+      try {
+        await ask(form, { mediation: "conditional", signal: offered.signal });
+      } catch {
+        if (offered.signal.reason !== "old") return; // a button asks, or the browser does not want to
+      } finally {
+        clearTimeout(ends);
+      }
+      if (!offered.signal.aborted) return;
+    }
+  };
+
+  for (const form of document.querySelectorAll("form.passkey")) {
+    const failed = form.querySelector("[role=alert]");
+    form.querySelector("button").hidden = false;
+    form.querySelector(".needs-script").hidden = true;
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      waiting?.abort("button");
+      failed.hidden = true;
+      try {
+        await ask(form);
+      } catch {
+        failed.hidden = false;
+      }
+    });
+    if (!form.dataset.options) offer(form);
+  }
+})();

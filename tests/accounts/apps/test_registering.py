@@ -1,0 +1,60 @@
+"""An app registers a person, by the rules of the site."""
+
+import pytest
+
+from accounts.apps.repository import Apps, own_token
+from tests.support.apps import App
+from tests.support.people import PASSWORD
+
+ALICE = {"username": "alice", "email": "alice@example.com", "password": PASSWORD, "agreement": "true", "locale": "en"}
+
+
+def register(client, store, scopes="read write", **changed):
+    app, _ = Apps(store).register("Tusky", "", ["tusky://back"], scopes.split())
+    headers = {"Authorization": f"Bearer {own_token(app, scopes.split())}"}
+    return client.post("/api/v1/accounts", ALICE | changed, headers=headers)
+
+
+def test_a_person_joins_and_the_app_has_a_token(store, raw, client):
+    answer = register(client, store)
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["scope"] == "read write"
+    assert raw.hget("users", "alice") == "1"
+    shown = client.get(
+        "/api/v1/apps/verify_credentials", headers={"Authorization": f"Bearer {answer.json()['access_token']}"}
+    )
+    assert shown.json()["name"] == "Tusky"
+    assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("changed", "details"),
+    [
+        ({"username": "alice"}, {"username": ["ERR_TAKEN"]}),
+        ({"username": "admin"}, {"username": ["ERR_RESERVED"]}),
+        ({"username": ""}, {"username": ["ERR_BLANK"]}),
+        ({"username": "b b", "agreement": "false"}, {"username": ["ERR_INVALID"], "agreement": ["ERR_ACCEPTED"]}),
+        ({"username": "bob", "password": "short"}, {"password": ["ERR_TOO_SHORT"]}),
+    ],
+)
+def test_what_is_wrong_is_told_by_field(store, raw, client, alice, changed, details):
+    answer = register(client, store, **changed)
+    assert answer.status_code == 422
+    found = answer.json()
+    assert found["error"].startswith("Validation failed: ")
+    assert {field: [one["error"] for one in errors] for field, errors in found["details"].items()} == details
+    assert raw.hgetall("users") == {"alice": "1"}
+
+
+@pytest.mark.parametrize(("mode", "status"), [("closed", 403), ("invite", 403), ("approval", 403)])
+def test_the_site_says_how_people_join(store, raw, client, mode, status):
+    raw.hset("site", "registration", mode)
+    answer = register(client, store, reason="I know bob")
+    assert (answer.status_code, raw.exists("users")) == (status, 0)
+    assert raw.hexists("applications", "alice") == (mode == "approval")
+
+
+def test_only_the_token_of_an_app_itself_registers(store, alice, client):
+    assert App(alice).ask("POST", "/api/v1/accounts", ALICE).status_code == 401
+    assert App().ask("POST", "/api/v1/accounts", ALICE).status_code == 401
+    assert register(client, store, "read").status_code == 403

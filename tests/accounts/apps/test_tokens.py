@@ -1,0 +1,125 @@
+"""The token of an app: what stands in the store, what it opens, what it allows, and what ends it."""
+
+import pytest
+from django.contrib.auth.hashers import make_password
+
+from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.signing_in.proofs import AppToken
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NotSignedIn
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.apps import token_of
+from tests.support.stores.key_layouts import make_due
+
+
+def opens(store, token):
+    try:
+        return Viewer(store, AppToken(token)).require_user()
+    except NotSignedIn:
+        return None
+
+
+def test_a_token_is_a_field_of_its_user_and_only_its_digest_is_stored(store, raw, alice):
+    token = token_of(alice, "read write:statuses")
+    digest = digest_of(token)
+    [app] = [key.removeprefix("app:") for key in raw.keys("app:*")]
+    _since, generation, *rest = raw.hget("user:1", f"token:{digest}").split(":", 3)
+    assert (generation, rest) == ("", [app, "read write:statuses"])
+    assert not any(token in text for text in raw.hgetall("user:1").values())
+    checked = (viewer := Viewer(store, AppToken(token))).checked
+    assert (checked.user, checked.app, checked.scopes) == (alice.user, app, ("read", "write:statuses"))
+    assert viewer.signed_in
+
+
+def test_a_token_is_checked_in_the_round_trip_of_the_page(store, alice, round_trips):
+    token = token_of(alice)
+    opens(store, token)  # writes the hour
+    Memory.clear_all()
+    assert len(round_trips(lambda: opens(store, token)).round_trips) == 1
+
+
+@pytest.mark.parametrize("uid", ["", "2", "0", "x", "9" * 30])
+def test_a_token_with_another_uid_opens_nothing(store, alice, bob, uid):
+    assert opens(store, token_of(alice)[:32] + uid) is None
+
+
+def test_a_session_is_no_token_and_a_token_no_session(store, alice):
+    assert opens(store, alice.secret) is None
+    assert not Viewer(store, token_of(alice)).user.is_authenticated
+
+
+def test_what_ends_sessions_ends_tokens(store, raw, alice, bob, carol):
+    token, others = token_of(alice), token_of(bob)
+    Sessions(store).change_password(1, make_password("another long one"))
+    assert opens(store, token) is None
+    assert opens(store, others) == bob.user
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    assert opens(store, others) is None
+    make_due(raw)
+    drain(store, "worker")
+    assert raw.hgetall("user:2").keys() == {"username", "deleted"}
+
+
+def test_a_suspended_user_has_no_token_until_it_is_lifted(store, raw, alice):
+    token = token_of(alice)
+    raw.hset("user:1", mapping={"state": "suspended", "state_until": "0"})
+    assert opens(store, token) is None
+
+
+def test_a_consent_before_a_password_change_gives_no_token_after_it(store, raw, alice):
+    app, _ = Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"])
+    code = Tokens(store).new_code(Code(1, "", app.id, ("read",), OUT_OF_BAND))
+    Sessions(store).change_password(1, make_password("another long one"))
+    assert opens(store, Tokens(store).issue(Tokens(store).take_code(code))) is None
+
+
+def test_a_code_serves_once_and_ends_by_itself(store, raw, alice):
+    code = Tokens(store).new_code(Code(1, "", "app", ("read",), OUT_OF_BAND))
+    [key] = raw.keys("code:*")
+    assert code not in key
+    assert 0 < raw.ttl(key) <= 600
+    assert Tokens(store).take_code(code) == Code(1, "", "app", ("read",), OUT_OF_BAND)
+    assert Tokens(store).take_code(code) is None
+
+
+def test_a_user_has_so_many_tokens_and_the_least_used_ends(store, raw, alice):
+    raw.hset("user:1", mapping={f"token:{number:032}": f"{number + 1}::app:read" for number in range(MOST_TOKENS)})
+    token_of(alice)
+    kept = tokens_in(raw.hgetall("user:1"))
+    assert len(kept) == MOST_TOKENS
+    assert not raw.hexists("user:1", f"token:{0:032}")
+
+
+def test_an_app_without_a_token_ends_and_one_that_is_used_stays(store, raw, alice):
+    app, _ = Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"])
+    assert 0 < raw.ttl(f"app:{app.id}") <= 86400
+    token = Tokens(store).issue(Code(1, "", app.id, ("read",), OUT_OF_BAND))
+    assert raw.ttl(f"app:{app.id}") > 399 * 86400
+    raw.expire(f"app:{app.id}", 100)
+    digest = digest_of(token)
+    raw.hset("user:1", f"token:{digest}", f"1::{app.id}:read")
+    opens(store, token)
+    assert raw.ttl(f"app:{app.id}") > 399 * 86400
+    assert int(raw.hget("user:1", f"token_used:{digest}")) % 3600 == 0
+
+
+@pytest.mark.parametrize(
+    ("granted", "needed", "is_covered"),
+    [
+        ("read", "read:statuses", True),
+        ("read:accounts", "read:statuses", False),
+        ("write", "read:statuses", False),
+        ("write:statuses", "write", False),
+        ("follow", "write:mutes", True),
+        ("follow", "write:statuses", False),
+        ("profile", "profile", True),
+        ("read:accounts", "profile", True),
+        ("", "read", False),
+    ],
+)
+def test_a_parent_scope_covers_its_own(granted, needed, is_covered):
+    assert covers(granted.split(), needed) == is_covered

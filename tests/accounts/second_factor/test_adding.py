@@ -1,0 +1,186 @@
+"""The page of one's factors: an app and passkeys are added after the password, count after they were shown, and go."""
+
+import html
+import json
+import re
+
+import pytest
+
+from accounts.recovery.codes import RecoveryCodes
+from accounts.second_factor.repository import MOST_PASSKEYS, AlreadyThere, SecondFactors
+from accounts.signing_in.factors import CONFIRMED_COOKIE, remove_factors, use_of
+from accounts.users.deletion import AccountDeletion
+from tests.support.people import PASSWORD, log_in
+from tests.support.second_factors import App, Authenticator
+from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+
+PAGE = "/settings/security/"
+ADD_APP, REMOVE_APP = f"{PAGE}totp/add/", f"{PAGE}totp/remove/"
+ADD_KEY, REMOVE_KEY = f"{PAGE}passkeys/add/", f"{PAGE}passkeys/remove/"
+
+
+@pytest.fixture
+def client(browser, store, alice):
+    return browser(log_in(store))
+
+
+def begin(client):
+    """The key that the page shows after the password, and the signed one in its form."""
+    page = client.post(ADD_APP, {"password": PASSWORD}).content.decode()
+    shown = re.search(r'<code dir="ltr">([A-Z2-7 ]+)</code>', page)[1].replace(" ", "")
+    return shown, re.search(r'name="key" value="([^"]+)"', page)[1]
+
+
+def options_in(answer):
+    return json.loads(html.unescape(re.search(r'data-options="([^"]+)"', answer.content.decode())[1]))
+
+
+# ---- an app
+
+
+def test_an_app_counts_when_it_has_shown_a_code(client, store, raw, app):
+    assert client.post(ADD_APP, {"password": "wrong"}).status_code == 422
+    app.secret, key = begin(client)
+    assert raw.hgetall("credentials:1") == {}
+    wrong = client.post(ADD_APP, {"key": key, "code": "000000"})
+    assert wrong.status_code == 422
+    assert app.secret[:4] in wrong.content.decode()  # the same one
+    assert raw.hgetall("credentials:1") == {}
+    code = app.code()
+    answer = client.post(ADD_APP, {"key": key, "code": code})
+    assert answer["Location"] == "/settings/recovery/"  # there are no codes yet
+    assert raw.hget("credentials:1", "totp") == f"{int(app.clock.now)}:{app.secret}"
+    [(use, step)] = raw.zrange("factor_uses:1", 0, -1, withscores=True)
+    assert (use, step) == (use_of("totp", app.secret), int(app.clock.now) // 30)
+    assert not SecondFactors(store).take_code(1, SecondFactors(store).account(1)[1].totp, code)
+    assert app.secret not in client.get(PAGE).content.decode()
+
+
+def test_the_page_draws_a_qr_code_with_the_address_for_the_app(client):
+    page = client.post(ADD_APP, {"password": PASSWORD})
+    text = page.content.decode()
+    shown = re.search(r'<code dir="ltr">([A-Z2-7 ]+)</code>', text)[1].replace(" ", "")
+    assert html.unescape(re.search(r'href="(otpauth:[^"]+)"', text)[1]).startswith(
+        f"otpauth://totp/Retwis:Alice?secret={shown}&issuer=Retwis"
+    )
+    assert re.search(r'<svg class="qr" viewBox="0 0 (\d+) \1" role="img" aria-label="[^"]+">', text)
+    assert "style=" not in text
+    assert "no-store" in page["Cache-Control"]
+
+
+def test_a_key_is_of_one_session_and_nobody_makes_one(browser, store, raw, client, app):
+    app.secret, key = begin(client)
+    other = browser(log_in(store))
+    for text in (key, "x", ""):
+        answer = other.post(ADD_APP, {"key": text, "code": app.code()})
+        assert answer["Location"] == ADD_APP
+    assert raw.hgetall("credentials:1") == {}
+
+
+def test_of_two_apps_at_once_one_counts(store, alice, app, monkeypatch):
+    second, other = SecondFactors(store), App(monkeypatch)
+    other.secret, other.clock = app.secret[::-1], app.clock
+    monkeypatch.setattr("accounts.second_factor.repository.time", app.clock)
+    with before_round_trip(1, lambda: second.add_totp(1, other.secret, other.code())), pytest.raises(AlreadyThere):
+        second.add_totp(1, app.secret, app.code())
+    assert second.account(1)[1].totp.secret == other.secret
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_process_that_dies_while_an_app_is_added_leaves_it_or_none(store, raw, alice, app, step):
+    code = app.code()
+    assert killed_before_round_trip(step, lambda: SecondFactors(store).add_totp(1, app.secret, code))
+    added = raw.hexists("credentials:1", "totp")
+    assert added == (step == 2)
+    assert SecondFactors(store).add_totp(1, app.secret, app.next_code()) if not added else True
+    assert not SecondFactors(store).take_code(1, SecondFactors(store).account(1)[1].totp, code)
+
+
+def test_an_account_that_is_deleted_meanwhile_keeps_none(store, raw, alice, app):
+    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
+        SecondFactors(store).add_totp(1, app.secret, app.code())
+    assert raw.keys("credentials:*") == []
+
+
+def test_it_is_removed_and_its_codes_open_nothing(client, raw, alices_app):
+    client.post("/settings/confirm/", {"code": alices_app.next_code()})
+    assert client.get(REMOVE_APP).status_code == 405
+    assert client.post(REMOVE_APP)["Location"] == PAGE
+    assert raw.keys("credentials:*") == []
+
+
+# ---- passkeys
+
+
+def test_a_passkey_is_created_after_the_password_with_a_name(client, raw):
+    raw.hset("user:1", "name", 'Al"></form>')
+    assert client.post(ADD_KEY, {"password": "wrong"}).status_code == 422
+    options, passkey = options_in(client.post(ADD_KEY, {"password": PASSWORD})), Authenticator()
+    assert options["user"]["displayName"] == 'Al"></form>'
+    assert (options["attestation"], options["authenticatorSelection"]["residentKey"]) == ("none", "required")
+    assert client.post(ADD_KEY, {"passkey": passkey.create(options), "name": "  My phone "}).status_code == 302
+    [(field, value)] = raw.hgetall("credentials:1").items()
+    assert field.startswith("passkey:")
+    assert json.loads(value)["name"] == "My phone"
+    assert client.cookies[CONFIRMED_COOKIE].value
+    page = client.get(PAGE).content.decode()
+    assert "My phone" in page
+    assert json.loads(value)["key"] not in page
+    assert client.post(REMOVE_KEY, {"passkey": field.removeprefix("passkey:")}).status_code == 302
+    assert raw.keys("credentials:*") == []
+
+
+def test_without_a_name_it_has_that_of_the_browser(client, raw):
+    options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
+    client.post(
+        ADD_KEY, {"passkey": Authenticator().create(options), "name": ""}, headers={"user-agent": "Firefox/1 Linux"}
+    )
+    assert '"name":"Firefox on Linux"' in str(raw.hvals("credentials:1"))
+
+
+def test_several_passkeys_and_an_app_are_there_at_once(store, alice, alices_app):
+    for name in ("Phone", "Desk"):
+        Authenticator().add(store, name)
+    factors = SecondFactors(store).account(1)[1]
+    assert {one.name for one in factors.passkeys} == {"Phone", "Desk"}
+    assert factors.totp is not None
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "x", "[]", "{}", '{"response": {}}', "[" * 9999, '{"response":{"clientDataJSON":"e30"}}']
+)
+def test_what_is_no_passkey_is_refused(client, raw, answer):
+    assert client.post(ADD_KEY, {"passkey": answer, "name": "x"}).status_code in {302, 422}
+    assert raw.keys("credentials:*") == []
+
+
+def test_an_answer_to_another_session_or_purpose_is_refused(browser, store, raw, client):
+    options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
+    browser(log_in(store)).post(ADD_KEY, {"passkey": Authenticator().create(options), "name": "x"})
+    for_login = json.loads(client.get("/login/passkey/").content)
+    client.post(ADD_KEY, {"passkey": Authenticator().create(for_login), "name": "x"})
+    assert raw.keys("credentials:*") == []
+
+
+def test_the_number_of_passkeys_is_bounded(store, raw, alice):
+    raw.hset("credentials:1", mapping={f"passkey:{number}": "{}" for number in range(MOST_PASSKEYS + 1)})
+    with pytest.raises(Exception, match="too many"):
+        Authenticator().add(store)
+
+
+# ---- the page
+
+
+def test_the_page_is_for_users_and_leads_to_all_of_it(browser, store, client):
+    assert browser().get(PAGE)["Location"].startswith("/login/")
+    assert "You log in with your password alone" in client.get(PAGE).content.decode()
+    assert f'href="{PAGE}"' in client.get("/settings/").content.decode()
+    RecoveryCodes(store).make(1)
+    assert "You have 10 codes left" in client.get(PAGE).content.decode()
+
+
+def test_all_factors_go_together_and_the_password_opens_the_account_again(store, raw, alice, alices_app, passkey):
+    assert remove_factors(store, 1)
+    assert raw.keys("credentials:*") == []
+    assert not remove_factors(store, 1)
+    assert log_in(store) is not None

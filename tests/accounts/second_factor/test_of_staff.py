@@ -1,0 +1,61 @@
+"""What operators and staff do about second factors: the requirement for staff, the command, and the link."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.community.roles import Roles
+from accounts.recovery.codes import ResetLinks
+from accounts.users.entities import Role
+from tests.support.command_output import said
+from tests.support.people import NEW_PASSWORD, PASSWORD, log_in
+
+PAGES = ["/moderation/", "/moderation/joining/", "/moderation/site/", "/moderation/people/bob/"]
+SECURITY = "/settings/security/"
+
+
+def test_the_site_may_require_one_of_staff(browser, store, raw, alice, bob, app, round_trips):
+    Roles(store).give(1, Role.ADMIN)
+    client = browser(log_in(store))
+    assert {client.get(url).status_code for url in PAGES} == {200}
+    trips = len(round_trips(lambda: client.get(PAGES[0])).round_trips)
+    call_command("site", "second_factor=staff", verbosity=0)
+    for url in PAGES:
+        assert client.get(url)["Location"] == client.post(url)["Location"] == SECURITY
+    assert "moderators and admins" in client.get(SECURITY).content.decode()
+    assert client.get("/people/").status_code == 200
+    assert browser(bob).get(PAGES[0]).status_code == 404
+    assert "This site asks" not in browser(bob).get(SECURITY).content.decode()
+    app.add(store)
+    assert {client.get(url).status_code for url in PAGES} == {200}
+    assert len(round_trips(lambda: client.get(PAGES[0])).round_trips) == trips
+    call_command("site", "second_factor=", verbosity=0)
+    raw.delete("credentials:1")
+    assert client.get(PAGES[0]).status_code == 200
+
+
+def test_an_admin_requires_it_on_a_page_and_no_other_value_turns_it_off(browser, store, raw, alice):
+    Roles(store).give(1, Role.ADMIN)
+    client = browser(log_in(store))
+    assert client.post("/moderation/site/", {"second_factor": "staff"}).status_code == 302
+    assert raw.hget("site", "second_factor") == "staff"
+    with pytest.raises(CommandError, match="second_factor"):
+        call_command("site", "second_factor=everyone")
+    raw.hset("site", "second_factor", "everyone")  # as a later version may have it
+    assert client.get(PAGES[0])["Location"] == SECURITY
+
+
+def test_the_command_removes_all_factors(browser, store, raw, capsys, alice, alices_app, passkey):
+    assert "The second factor is removed." in said(capsys, "user", "ALICE", "--remove-second-factor")
+    assert raw.keys("credentials:*") == []
+    assert "There is no second factor." in said(capsys, "user", "alice", "--remove-second-factor")
+    assert browser().post("/login/", {"username": "alice", "password": PASSWORD})["Location"] == "/"
+
+
+def test_a_link_for_those_who_have_lost_everything_says_what_it_removes(browser, store, raw, alice, bob, alices_app):
+    url = f"/reset/{ResetLinks(store).make(1)}/"
+    assert "also removes the authenticator app" in browser().get(url).content.decode()
+    assert raw.exists("credentials:1")
+    browser().post(url, {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
+    assert raw.keys("credentials:*") == []
+    assert log_in(store, password=NEW_PASSWORD) is not None
+    assert "also removes" not in browser().get(f"/reset/{ResetLinks(store).make(2)}/").content.decode()

@@ -1,0 +1,104 @@
+"""Passkeys in Chromium, with its virtual authenticator; and a code where there are no scripts."""
+
+import re
+
+import pyotp
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import fits
+from tests.browser.support.console import Console
+from tests.browser.support.steps import fill_in_login, log_out, said, sign_up
+from tests.support.people import PASSWORD
+
+pytestmark = pytest.mark.gate
+
+
+@pytest.fixture
+def origin(site):
+    """`localhost` is the host: an address of numbers has no passkeys."""
+    return site.browser.origin.replace("127.0.0.1", "localhost")
+
+
+@pytest.fixture
+def console(origin):
+    return Console(origin)
+
+
+def plug_in(page):
+    """Gives the browser of this page an authenticator. Returns what switches it: whether the person says yes."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("WebAuthn.enable")
+    options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
+    added = cdp.send("WebAuthn.addVirtualAuthenticator", {"options": {**options, "isUserVerified": True}})
+    return lambda says: cdp.send("WebAuthn.setAutomaticPresenceSimulation", {**added, "enabled": says})
+
+
+def add_passkey(page):
+    page.goto("/settings/security/")
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("Name", exact=True).fill("My laptop")
+    fits(page, scripts=True)
+    page.get_by_role("button", name="Create the passkey").click()
+    said(page, "Your passkey was added.")
+
+
+def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
+    ida, page = name("Ida"), window(base_url=origin)
+    person = plug_in(page)
+    sign_up(page, ida)
+    add_passkey(page)
+    log_out(page)
+    person(False)
+    page.goto("/login/")
+    expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
+    fits(page, scripts=True)
+    fill_in_login(page, ida)
+    fits(page, scripts=True)
+    person(True)
+    page.get_by_role("button", name="Use a passkey").click()
+    said(page, f"Welcome back, {ida}.")
+    page.goto("/settings/sessions/")
+    expect(page.get_by_text("with a password and a passkey")).to_be_visible()
+    log_out(page)
+    page.goto("/login/?next=/settings/security/")  # the list of the name's field offers the passkey, and it is taken
+    said(page, f"Welcome back, {ida}.")
+    fits(page, scripts=True)
+    page.context.clear_cookies(name="confirmed")  # as ten minutes later
+    person(False)
+    page.get_by_role("button", name="Remove the passkey My laptop").click()
+    expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
+    fits(page, scripts=True)
+    person(True)
+    page.get_by_role("button", name="Use a passkey").click()
+    said(page, "Confirmed. You are not asked again for ten minutes.")
+    page.get_by_role("button", name="Remove the passkey My laptop").click()
+    said(page, "The passkey was removed.")
+
+
+def test_without_scripts_an_app_does_the_same_and_the_page_says_what_does_not(window, origin, name):
+    jon, page = name("Jon"), window(java_script_enabled=False, base_url=origin)
+    sign_up(page, jon)
+    page.goto("/settings/security/")
+    fits(page, scripts=False)
+    page.get_by_role("link", name="Set up an app").click()
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Continue").click()
+    fits(page, scripts=False)
+    app = pyotp.TOTP(re.sub(r"\s", "", page.get_by_role("main").locator("code").inner_text()))
+    page.get_by_label("Code", exact=True).fill(app.now())
+    page.get_by_role("button", name="Finish").click()
+    said(page, "Your authenticator app is set up.")
+    page.get_by_role("button", name="Show new codes").click()
+    code = page.get_by_role("main").get_by_role("listitem").first.inner_text()
+    log_out(page)
+    page.goto("/login/")
+    expect(page.get_by_text("Passkeys need JavaScript")).to_be_visible()
+    expect(page.get_by_role("button", name="Use a passkey")).to_have_count(0)
+    fill_in_login(page, jon)
+    fits(page, scripts=False)
+    page.get_by_label("Code", exact=True).fill(code)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    said(page, f"Welcome back, {jon}.")

@@ -1,0 +1,87 @@
+"""Pictures in a post: chosen, described, covered, opened large; with a script and without."""
+
+from playwright.sync_api import expect
+
+from tests.browser.support.accessibility import fits
+from tests.browser.support.steps import composer, post, said
+from tests.support.pictures import picture_file
+
+RED = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
+TALL = {"name": "tall.jpg", "mimeType": "image/jpeg", "buffer": picture_file("blue", (500, 900), "JPEG")}
+
+
+def described(page, number):
+    return page.get_by_role("textbox", name=f"Description of picture {number}")
+
+
+def size(image):
+    box = image.bounding_box()
+    return round(box["width"]), round(box["height"])
+
+
+def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
+    composer(page).fill("My colours")
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
+    expect(described(page, 1)).to_be_focused()
+    described(page, 1).fill("Something red")
+    expect(composer(page)).to_have_value("My colours")
+    page.get_by_role("button", name="Remove").nth(1).click()
+    expect(described(page, 2)).to_have_count(0)
+    expect(described(page, 1)).to_have_value("Something red")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    shown = post(page, "My colours").get_by_role("img", name="Something red")
+    expect(shown).to_have_js_property("complete", True)
+    assert shown.evaluate("img => img.naturalWidth") == 600
+    its_place = size(shown)
+    page.route("**/media/*", lambda route: None)  # none arrives
+    page.reload(wait_until="commit")
+    expect(shown).to_have_js_property("complete", False)
+    assert size(shown) == its_place
+    page.unroute("**/media/*")
+    page.get_by_role("link", name="Something red").click()
+    expect(page.get_by_role("heading", name="Picture by")).to_be_visible()
+    fits(page, scripts=True)
+    assert page.get_by_role("img", name="Something red").evaluate("img => img.naturalWidth") == 900
+
+
+def test_what_is_no_picture_is_said_beside_the_form(page, console):
+    console.expects(422, "/post/")
+    composer(page).fill("Not a picture")
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": b"<svg/>"})
+    expect(page.get_by_role("alert")).to_contain_text("not a picture that the site can read")
+    expect(composer(page)).to_have_value("Not a picture")
+
+
+def test_files_that_are_too_large_leave_the_form(page, console):
+    console.expects(413, "/post/")
+    composer(page).fill("Without them")
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": bytes(25 * 1024 * 1024)})
+    expect(page.get_by_role("alert")).to_contain_text("too large together")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    expect(post(page, "Without them")).to_be_visible()
+
+
+def test_without_a_script_they_are_added_covered_and_opened(window, alice, raw):
+    page = window(alice, java_script_enabled=False)
+    page.goto("/compose/")
+    composer(page).fill("Covered colours")
+    page.locator("summary").filter(has_text="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
+    page.get_by_role("button", name="Add").click()
+    described(page, 1).fill("Something red")
+    expect(composer(page)).to_have_value("Covered colours")
+    page.get_by_label("Sensitive").check()
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    card = post(page, "Covered colours")
+    expect(card.get_by_role("img", name="Something red")).to_be_hidden()
+    card.get_by_text("Sensitive pictures").click()
+    card.get_by_role("link", name="Something red").click()
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_role("link", name="Previous")).to_be_visible()
+    fits(page, scripts=False)

@@ -1,0 +1,22 @@
+"""docs/api.md lists the calls of apps, with the scope that each needs."""
+
+import re
+from pathlib import Path
+
+from django.conf import settings
+
+from accounts.apps.views import urlpatterns
+from timeline.api.views import ENDPOINTS
+
+ROW = re.compile(r"^\| (`(?:GET|POST|PUT|PATCH|DELETE) .+?) \|(?: `([\w:]+)`)? \|", re.MULTILINE)
+
+
+def test_the_document_lists_each_call_with_its_scope():
+    text = (Path(settings.BASE_DIR) / "docs/api.md").read_text()
+    documented = [
+        (*call.split(" "), scope) for calls, scope in ROW.findall(text) for call in re.findall(r"`(.+?)`", calls)
+    ]
+    of_oauth = {address for _, address, _ in documented if "oauth" in address}
+    listed = [(method, address, scope) for method, address, scope in documented if address not in of_oauth]
+    assert sorted(listed) == sorted((one.method, one.address, one.scope) for one in ENDPOINTS)
+    assert of_oauth == {f"/{one.pattern}".rstrip("/") for one in urlpatterns if "oauth" in str(one.pattern)}

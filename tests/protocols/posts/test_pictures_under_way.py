@@ -1,0 +1,133 @@
+"""Uploads, posts with pictures, deletions and the worker that removes pictures, interleaved and killed at every moment:
+no post shows a picture that is not there, and a day later no picture is there that no post shows."""
+
+import json
+
+import pytest
+
+from accounts.media.repository import PictureRefused, Pictures
+from retwis_site.exceptions import StoreError
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.pictures import decoded_picture
+from tests.support.protocols.interleaving import attempt, interleave, take_all_over
+from tests.support.protocols.small_site import ALICE, BOB, make_small_site
+from tests.support.protocols.thoroughness import examples
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import killed_before_round_trip
+from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
+from timeline.posts.forms import new_token
+from timeline.posts.pictures import remove_by_staff
+from timeline.posts.repository import Posts
+
+RUNS = 12  # seeds for each scenario
+
+
+def upload(store, uid=ALICE):
+    return attempt(lambda: Pictures(store).add(uid, decoded_picture()), StoreError, PictureRefused)
+
+
+def publish(store, uid=ALICE, token=None):
+    new = NewPost("Look", media=Media((Picture(decoded_picture().digest),)))
+    return attempt(lambda: Posts(store).publish(uid, new, token or new_token()), StoreError, PictureRefused)
+
+
+def delete(store, pid, uid=ALICE):
+    return attempt(lambda: Posts(store).delete(uid, pid), NoSuchPost, PostDeleted, StoreError)
+
+
+def a_day_passes(raw, store):
+    """Marks and jobs are a day old. A job of a picture waits for that of a post, and may leave another one."""
+    for _ in range(3):
+        for key in raw.keys("media_users:*"):
+            for member in raw.zrange(key, 0, -1):
+                raw.zadd(key, {member: 1})
+        make_due(raw)
+        drain(store, "worker")
+    assert noted(raw) == []
+
+
+def assert_pictures_agree(raw, uids, note):
+    shown = set()
+    for uid in uids:
+        for pid in raw.zrange(f"updates:{uid}", 0, -1):
+            media = raw.hget(f"post:{pid}", "media")
+            digests = [one[0] for one in json.loads(media)["pictures"]] if media else []
+            for digest in digests:
+                shown.add(digest)
+                assert raw.zscore(f"media_users:{digest}", f"post:{uid}:{pid}") is not None, note
+                assert raw.zscore(f"media_of:{uid}", digest) is not None, note
+    for digest in shown:
+        assert raw.exists(f"media:{digest}") == raw.exists(f"media:{digest}-600") == 1, note
+        assert raw.hget(f"media_info:{digest}", "width") == "900", note
+        assert raw.hget(f"media_info:{digest}", "going") is None, note
+    assert {*raw.zrange("media_sizes", 0, -1)} == shown, note
+    kept = {
+        key.split(":")[1].split("-")[0]
+        for kind in ("media", "media_info", "media_users")
+        for key in raw.keys(f"{kind}:*")
+    }
+    assert kept == shown, note
+
+
+@pytest.mark.parametrize("step", range(18))
+def test_a_post_with_a_new_picture_is_killed(store, alice, raw, step):
+    """After the kill the same form is sent again, or it is not."""
+    for again in (False, True):
+        raw.flushall()
+        Memory.clear_all()
+        raw.hset("user:1", "username", "Alice")
+        raw.hset("users", "alice", "1")
+        killed_before_round_trip(step, lambda: (upload(store)(), publish(store, token="t")()))
+        if again:
+            upload(store)()
+            publish(store, token="t")()
+            assert raw.zcard("updates:1") == 1
+        a_day_passes(raw, store)
+        assert_pictures_agree(raw, [1], (step, again))
+        assert len(raw.keys("media:*")) == 2 * raw.zcard("updates:1")
+
+
+SCENARIOS = {
+    "an old upload is posted while a worker removes it": lambda s, pid: [publish(s), lambda: take_all_over(s)],
+    "it is uploaded again, and posted": lambda s, pid: [
+        lambda: (upload(s)(), publish(s)()),
+        lambda: take_all_over(s),
+    ],
+    "two people post it, a worker": lambda s, pid: [
+        lambda: (upload(s, BOB)(), publish(s, BOB)()),
+        publish(s),
+        lambda: take_all_over(s),
+    ],
+    "it is posted again while its post is deleted": lambda s, pid: [
+        lambda: (publish(s)(), publish(s)()),
+        delete(s, pid),
+        lambda: take_all_over(s),
+    ],
+    "staff deletes it while it is posted again": lambda s, pid: [
+        publish(s),
+        attempt(
+            lambda: remove_by_staff(s, pid, decoded_picture().digest, BOB, "", blocks=False), NoSuchPost, StoreError
+        ),
+        lambda: take_all_over(s),
+    ],
+}
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_posts_show_pictures_that_are_there(store, raw, layout, scenario, kills):
+    for seed in range(examples(RUNS)):
+        make_small_site(raw, layout)
+        upload(store)()
+        pid = 0
+        if "deleted" in scenario or "staff" in scenario:
+            publish(store)()
+            [pid] = map(int, raw.zrange("updates:1", 0, -1))
+        key = f"media_users:{decoded_picture().digest}"
+        raw.zadd(key, dict.fromkeys(raw.zrange(key, 0, -1), 1))
+        Memory.clear_all()
+        interleave(seed, kills, SCENARIOS[scenario](store, pid))
+        a_day_passes(raw, store)
+        drain(store, "worker")
+        assert_pictures_agree(raw, [ALICE, BOB], (scenario, seed))

@@ -1,0 +1,121 @@
+"""Second factors in interleaved requests, some of them killed: nothing serves twice, and nothing opens an account that
+has one without it."""
+
+from contextlib import suppress
+
+import pyotp
+import pytest
+
+from accounts.recovery.codes import RecoveryCodes
+from accounts.second_factor.repository import AlreadyThere, Passkey, SecondFactors, Totp
+from accounts.signing_in.factors import remove_factors, use_of
+from accounts.signing_in.sessions.entities import Device, sessions_in
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import User, Verified
+from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
+from tests.support.protocols.thoroughness import examples
+
+RUNS = 15  # seeds for each scenario
+SECRET, OTHER = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "PXP3KPEHPD3YWSBJPXP3KPEHPD3YWSBJ"
+PASSKEY = Passkey("a1", "Phone", "b2", 1)
+
+
+@pytest.fixture(params=[0, 1], ids=["nobody is killed", "one is killed"])
+def schedules(request, raw, layout):
+    """A new site, and another interleaving of it, again and again."""
+
+    def make():
+        for seed in range(examples(RUNS)):
+            make_small_site(raw, layout)
+            raw.hset("user:1", "generation", "")
+            yield Schedule(seed, request.param), seed
+
+    return make
+
+
+def logging_in(store, way, taken):
+    """A second step that shows a factor, and begins a session when it was taken."""
+
+    def work():
+        if way():
+            taken.append(way)
+            Sessions(store).open(Verified(User(ALICE, "alice"), ""), Device())
+
+    return work
+
+
+def ways(store, code, recovery_code):
+    """Each factor of alice's, to be shown twice."""
+    second = SecondFactors(store)
+    return {
+        "a code": lambda: second.take_code(ALICE, Totp(SECRET, 1), code),
+        "a recovery code": lambda: RecoveryCodes(store).claim(ALICE, recovery_code),
+        "a passkey": lambda: second.take_passkey(ALICE, PASSKEY, "challenge", 7),
+        "a passkey that does not count": lambda: second.take_passkey(ALICE, PASSKEY._replace(id="c3"), "other", 0),
+    }
+
+
+def test_nothing_serves_twice(store, raw, schedules):
+    for schedule, seed in schedules():
+        code = pyotp.TOTP(SECRET).now()
+        shown, taken = ways(store, code, RecoveryCodes(store).make(ALICE)[0]), []
+        for name, field in (("totp", f"1:{SECRET}"), ("passkey:a1", "{}"), ("passkey:c3", "{}")):
+            raw.hset("credentials:1", name, field)
+        before = len(sessions_in(raw.hgetall("user:1")))
+        tasks = {f"{name} {time}": logging_in(store, way, taken) for name, way in shown.items() for time in (1, 2)}
+        schedule.run(tasks)
+        assert schedule.errors == [], seed
+        assert len(taken) == len(set(taken)) <= len(shown), seed
+        assert len(sessions_in(raw.hgetall("user:1"))) - before <= len(taken), seed
+
+
+def test_of_two_apps_one_counts_and_its_first_code_is_spent(store, raw, schedules):
+    def adding(secret):
+        def work():
+            with suppress(AlreadyThere):
+                SecondFactors(store).add_totp(ALICE, secret, pyotp.TOTP(secret).now())
+
+        return work
+
+    for schedule, seed in schedules():
+        schedule.run({f"{secret} {time}": adding(secret) for secret in (SECRET, OTHER) for time in (1, 2)})
+        assert schedule.errors == [], seed
+        stored = (raw.hget("credentials:1", "totp") or ":").rpartition(":")[2]
+        assert stored in {"", SECRET, OTHER}, seed
+        if stored:
+            assert raw.zscore("factor_uses:1", use_of("totp", stored)) > 0, seed
+
+
+def test_a_removal_lets_no_code_serve_twice(store, raw, schedules):
+    def add():
+        with suppress(AlreadyThere):
+            SecondFactors(store).add_passkey(ALICE, PASSKEY, 7)
+
+    for schedule, seed in schedules():
+        raw.hset("credentials:1", "totp", f"1:{SECRET}")
+        code, taken = pyotp.TOTP(SECRET).now(), []
+        show = ways(store, code, "")["a code"]
+        schedule.run(
+            {
+                "all are removed": lambda: remove_factors(store, ALICE),
+                "the app is removed": lambda: SecondFactors(store).remove_totp(ALICE),
+                "a passkey is added": add,
+                **{f"a login {time}": logging_in(store, show, taken) for time in (1, 2)},
+            }
+        )
+        assert schedule.errors == [], seed
+        assert set(raw.hkeys("credentials:1")) <= {"passkey:a1"}, seed
+        assert len(taken) <= 1, seed
+
+
+def test_a_session_of_a_password_that_is_changed_meanwhile_has_ended(store, raw, schedules):
+    for schedule, seed in schedules():
+        raw.hset("credentials:1", "totp", f"1:{SECRET}")
+        code, taken = pyotp.TOTP(SECRET).now(), []
+        show = ways(store, code, "")["a code"]
+        change = {"the password": lambda: Sessions(store).change_password(ALICE, "another hash")}
+        schedule.run({"a login": logging_in(store, show, taken), **change})
+        finish_jobs(store, raw)
+        if raw.hget("user:1", "password") == "another hash":
+            assert sessions_in(raw.hgetall("user:1")) == [], seed

@@ -1,0 +1,129 @@
+"""Codes and tokens of apps, killed between any two round trips, and interleaved with what ends them."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+
+from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.signing_in.proofs import AppToken
+from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.tokens import MOST_TOKENS, ended_in, tokens_in
+from accounts.signing_in.viewer import Viewer
+from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import NotSignedIn, User
+from retwis_site.jobs.worker import drain
+from tests.support.apps import token_of
+from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
+from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import killed_before_round_trip
+
+RUNS = 100
+
+
+def opens(store, token):
+    try:
+        return Viewer(store, AppToken(token)).require_user().uid
+    except NotSignedIn:
+        return None
+
+
+def new_code(store, generation=""):
+    app, _ = Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"])
+    return Tokens(store).new_code(Code(ALICE, generation, app.id, ("read",), OUT_OF_BAND))
+
+
+def exchange(store, code, given):
+    """What the endpoint for tokens does."""
+
+    def work():
+        taken = Tokens(store).take_code(code)
+        if taken is not None:
+            given.append(Tokens(store).issue(taken))
+            Tokens(store).note_token(code, taken.uid, given[-1])
+
+    return work
+
+
+def assert_clean(raw):
+    """What is left is harmless, and `cleanup` removes it."""
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    call_command("cleanup", stdout=io.StringIO())
+    assert ended_in(raw.hgetall("user:1")) == set()
+    assert [key for key in raw.keys("app:*") if raw.ttl(key) < 0] == []
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_code_that_is_exchanged(store, alice, raw, step):
+    raw.hset("user:1", mapping={f"token:{number:032}": f"{number + 1}::app:read" for number in range(MOST_TOKENS)})
+    raw.hset("user:1", mapping={"token:ended": "1:earlier:app:read", "token_used:ended": "3600"})
+    code, given = new_code(store), []
+    killed = killed_before_round_trip(step, exchange(store, code, given))
+    assert killed == (step < 5)
+    assert len(raw.hgetall("user:1").keys() & {f"token:{number:032}" for number in range(MOST_TOKENS)}) == (
+        MOST_TOKENS - (step > 3)
+    )
+    again = []
+    exchange(store, code, again)()
+    assert len(again) == (step < 2)  # before it was taken, nothing has happened
+    assert_clean(raw)
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_an_app_that_registers(store, raw, step):
+    killed = killed_before_round_trip(step, lambda: Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"]))
+    assert killed == (step < 2)
+    assert len(raw.keys("app:*")) == (step > 0)
+    assert_clean(raw)
+
+
+@pytest.mark.parametrize("step", range(2))
+def test_a_token_that_is_removed(store, alice, raw, step):
+    token = token_of(alice)
+    [found] = tokens_in(raw.hgetall("user:1"))
+    killed = killed_before_round_trip(step, lambda: Tokens(store).end(1, [found.digest]))
+    assert killed == (opens(store, token) == 1) == (step == 0)
+    assert_clean(raw)
+
+
+@pytest.mark.parametrize("step", range(9))
+def test_a_password_change_ends_tokens_in_its_one_command(store, alice, raw, step):
+    token = token_of(alice)
+    killed_before_round_trip(step, lambda: Sessions(store).change_password(1, "another hash"))
+    changed = raw.hexists("user:1", "generation")
+    assert (opens(store, token) is None) == changed == (step > 2)
+    finish_jobs(store, raw)
+    assert (opens(store, token) is None) == changed
+    assert_clean(raw)
+
+
+ENDINGS = {
+    "a password change": lambda s: lambda: Sessions(s).change_password(ALICE, "another hash"),
+    "logged out everywhere": lambda s: lambda: Sessions(s).end_all(ALICE),
+    "the account is deleted": lambda s: lambda: AccountDeletion(s).delete(User(ALICE, "alice"), "secret1"),
+}
+
+
+@pytest.mark.parametrize("kills", [0, 1])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it(store, raw, layout, ending, kills):
+    for seed in range(examples(RUNS)):
+        make_small_site(raw, layout)
+        code, first, second = new_code(store, raw.hget("user:1", "generation") or ""), [], []
+        Schedule(seed, kills).run(
+            {
+                "one": exchange(store, code, first),
+                "two": exchange(store, code, second),
+                "ending": ENDINGS[ending](store),
+            }
+        )
+        finish_jobs(store, raw)
+        drain(store, "worker")
+        assert len(first + second) <= 1, seed
+        ended = raw.hexists("user:1", "deleted") or raw.hexists("user:1", "generation")
+        assert ended or kills, seed
+        for token in first + second:
+            assert opens(store, token) is None or not ended, seed
+        if raw.hexists("user:1", "deleted"):
+            assert not [name for name in raw.hkeys("user:1") if name.startswith("token")], seed

@@ -1,0 +1,79 @@
+"""Pictures of apps: uploaded with a description, described anew, and shown with the status that names them."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.media import repository
+from accounts.media.repository import Pictures
+from tests.support.apps import App
+from tests.support.pictures import decoded_once, decoded_picture, picture_file
+
+
+@pytest.fixture(autouse=True)
+def _decoded_once(monkeypatch):
+    monkeypatch.setattr(repository, "decoded", decoded_once)
+
+
+def upload(app, address="/api/v2/media", **said):
+    file = SimpleUploadedFile("photo.png", picture_file(), "image/png")
+    return app.client.post(address, {"file": file, **said})
+
+
+def test_a_picture_is_uploaded_described_and_posted(store, raw, alice):
+    app, red = App(alice), decoded_picture()
+    answer = upload(app, description="Something red", focus="-0.5,0.25")
+    assert answer.status_code == 200
+    attachment = answer.json()
+    assert attachment == {
+        "id": red.digest,
+        "type": "image",
+        "url": f"http://testserver/media/{red.digest}.webp",
+        "preview_url": f"http://testserver/media/{red.digest}-600.webp",
+        "remote_url": None,
+        "text_url": None,
+        "meta": {
+            "original": {"width": 900, "height": 600, "size": "900x600", "aspect": 1.5},
+            "small": {"width": 600, "height": 400, "size": "600x400", "aspect": 1.5},
+            "focus": {"x": -0.5, "y": 0.25},
+        },
+        "description": "Something red",
+        "blurhash": red.blurhash,
+    }
+    assert app.json("GET", f"/api/v1/media/{red.digest}") == attachment
+    assert app.json("PUT", f"/api/v1/media/{red.digest}", {"description": "Red"})["description"] == "Red"
+    assert raw.get(f"media_draft:1:{red.digest}") == " Red"
+    sent = {"status": "", "media_ids[]": [red.digest], "sensitive": "true"}
+    status = app.json("POST", "/api/v1/statuses", sent)
+    assert json.loads(raw.hget("post:1", "media"))["pictures"] == [[red.digest, 900, 600, "Red", red.blurhash]]
+    assert raw.zrange(f"media_users:{red.digest}", 0, -1) == ["post:1:1"]
+    assert (status["sensitive"], status["content"]) == (True, "")
+    [shown] = status["media_attachments"]
+    assert shown == {**attachment, "description": "Red", "meta": {**shown["meta"], "focus": {"x": 0.0, "y": 0.0}}}
+    for timeline in ("timelines/home", "timelines/public?only_media=true", "accounts/1/statuses?only_media=true"):
+        assert [one["media_attachments"] for one in app.json("GET", f"/api/v1/{timeline}")] == [[shown]]
+
+
+def test_only_posts_with_pictures_are_listed_as_media(store, alice):
+    app = App(alice)
+    for text in ("one", "two"):
+        app.json("POST", "/api/v1/statuses", {"status": text})
+    assert app.json("GET", "/api/v1/accounts/1/statuses", {"only_media": "true"}) == []
+    assert app.json("GET", "/api/v1/timelines/public", {"only_media": "true"}) == []
+
+
+def test_what_is_no_picture_of_the_user_is_refused_and_nothing_is_posted(store, raw, alice, bob):
+    red = decoded_picture().digest
+    Pictures(store).add(1, decoded_picture())
+    for app, ids, status in ((App(bob), [red], 422), (App(alice), ["../x"], 422), (App(alice), [red] * 5, 422)):
+        answer = app.ask("POST", "/api/v1/statuses", {"status": "Look", "media_ids[]": ids})
+        assert answer.status_code == status
+        assert answer.json()["error"].startswith("Validation failed: ")
+    assert App(bob).ask("GET", f"/api/v1/media/{red}").status_code == 404
+    assert upload(App(alice), focus="2,0").status_code == 422
+    no_picture = SimpleUploadedFile("photo.png", b"<svg/>", "image/png")
+    answer = App(alice).client.post("/api/v1/media/", {"file": no_picture})
+    assert (answer.status_code, answer.json()["error"].startswith("Validation failed: ")) == (422, True)
+    assert App(alice, "read").client.post("/api/v2/media", {}).status_code == 403
+    assert raw.exists("post:1") == 0

@@ -1,0 +1,23 @@
+"""What all addresses of the API have in common."""
+
+from tests.support.apps import App
+
+
+def test_an_address_answers_with_and_without_its_last_slash(store):
+    assert App().json("GET", "/api/v1/custom_emojis") == App().json("GET", "/api/v1/custom_emojis/") == []
+
+
+def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
+    for method, address, status in (
+        ("GET", "/api/v1/custom_emojis", 200),
+        ("GET", "/api/v1/nothing", 404),
+        ("DELETE", "/api/v1/custom_emojis", 405),
+        ("OPTIONS", "/api/v1/custom_emojis", 204),
+    ):
+        answer = App().ask(method, address)
+        assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (status, "*")
+        if status >= 400:
+            assert answer["Content-Type"] == "application/json; charset=utf-8"
+            assert answer.json().keys() == {"error"}
+        if status == 405:
+            assert (answer.json()["error"], answer["Allow"]) == ("This method is not allowed here", "GET")

@@ -1,0 +1,64 @@
+"""What apps ask about the site before anybody is signed in, and what it has not."""
+
+from retwis_site.identity import forget
+from tests.support.apps import App
+from timeline.api import absent
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+
+
+def test_an_app_learns_the_name_the_rules_and_the_limits_of_the_site(store, raw, alice, bob):
+    raw.hset("site", mapping={"name": "Kiosk", "rules": "Be kind.\n\nNo spam.", "contact": "ann@kiosk.example"})
+    forget()
+    now = App().json("GET", "/api/v2/instance")
+    assert (now["title"], now["domain"], now["contact"]["email"]) == ("Kiosk", "testserver", "ann@kiosk.example")
+    assert [(rule["id"], rule["text"]) for rule in now["rules"]] == [("1", "Be kind."), ("2", "No spam.")]
+    assert now["version"].startswith("4.3.0 (compatible; Retwis ")
+    assert now["configuration"]["statuses"]["max_characters"] == 280
+    assert (now["registrations"]["enabled"], now["registrations"]["approval_required"]) == (True, False)
+    assert now["rules"] == App().json("GET", "/api/v1/instance/rules")
+    before = App().json("GET", "/api/v1/instance/")
+    assert (before["uri"], before["stats"]["user_count"], before["rules"]) == ("testserver", 2, now["rules"])
+    raw.hset("site", "registration", "invite")
+    forget()
+    assert not App().json("GET", "/api/v2/instance")["registrations"]["enabled"]
+
+
+def test_an_instance_costs_one_round_trip(store, alice, round_trips):
+    App().json("GET", "/api/v2/instance")
+    forget()
+    assert len(round_trips(lambda: App().json("GET", "/api/v2/instance")).round_trips) == 1
+
+
+def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):
+    Posts(store).publish(alice.user.uid, NewPost("hello"), "token")
+    [link] = App().json("GET", "/.well-known/nodeinfo")["links"]
+    assert link["href"] == "http://testserver/nodeinfo/2.0"
+    found = App().json("GET", "/nodeinfo/2.0")
+    assert (found["version"], found["software"]["name"], found["openRegistrations"]) == ("2.0", "retwis", True)
+    assert found["usage"] == {"users": {"total": 2, "activeMonth": 1, "activeHalfyear": 1}, "localPosts": 1}
+
+
+def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice):
+    app = App(alice)
+    assert app.json("GET", "/api/v1/announcements") == []
+    raw.hset("site", "announcement", "We move <today>.")
+    forget()
+    [one] = app.json("GET", "/api/v1/announcements")
+    assert (one["content"], one["read"]) == ("<p>We move &lt;today&gt;.</p>", False)
+    assert app.json("POST", f"/api/v1/announcements/{one['id']}/dismiss") == {}
+    assert raw.hget(f"user:{alice.user.uid}", "dismissed") == one["id"]
+    assert app.json("GET", "/api/v1/announcements") == []
+    assert app.json("GET", "/api/v1/announcements", {"with_dismissed": "true"})[0]["read"]
+
+
+def test_what_the_site_has_not_is_an_empty_list(store, alice):
+    app = App(alice)
+    for scope, addresses in absent.LISTS.items():
+        for address in addresses:
+            at = address.replace(":id", str(alice.user.uid))
+            assert app.json("GET", at) == []
+            assert App().ask("GET", at).status_code == (401 if scope else 200)
+    assert app.json("GET", "/api/v1/preferences")["posting:default:visibility"] == "public"
+    assert app.json("GET", "/api/v2/notifications/policy")["for_not_following"] == "accept"
+    assert app.ask("GET", "/api/v1/push/subscription").status_code == 404

@@ -1,0 +1,143 @@
+"""Notices as apps read them, one by one and in groups, and how far they are read."""
+
+import pytest
+
+from tests.support.apps import App
+from tests.support.stored_keys import publish
+from timeline.notices.inbox import MARK
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople, Follows, Likes
+
+ALL, GROUPED = "/api/v1/notifications", "/api/v2/notifications"
+DAY = 24 * 3600
+NOON = 20_000 * DAY + DAY // 2
+
+
+@pytest.fixture
+def told(store, raw, alice, bob, carol):
+    """Alice's post is liked by both and answered by carol, who follows her; oldest first, some at the same second."""
+    me, pid = alice.user.uid, publish(raw, store, alice, "Hello")
+    for login in (bob, carol):
+        Likes(store).like(login.user.uid, pid, me)
+    Follows(store).follow(carol.user.uid, me)
+    answer = Posts(store).publish(carol.user.uid, NewPost("Hi", reply_to=pid), "token").pid
+    members = (f"like:{pid}:{bob.user.uid}", f"like:{pid}:{carol.user.uid}", f"follow:{me}:{carol.user.uid}")
+    for member, when in (*zip(members, (NOON, NOON + 1, NOON + 1), strict=True), (f"reply:{answer}:3", NOON + 2)):
+        assert raw.zadd(f"notices:{me}", {member: when}, xx=True) == 0
+    return pid
+
+
+def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice):
+    app = App(alice)
+    found = app.json("GET", ALL)
+    assert [(one["type"], one["account"]["acct"]) for one in found][::3] == [("mention", "carol"), ("favourite", "bob")]
+    assert {one["type"] for one in found[1:3]} == {"favourite", "follow"}
+    ids = [one["id"] for one in found]
+    assert ids == sorted(ids, reverse=True)
+    assert {len(one) for one in ids} == {16}
+    assert found[3]["status"] == app.json("GET", f"/api/v1/statuses/{told}")
+    assert "status" not in next(one for one in found if one["type"] == "follow")
+    assert found[3]["created_at"] == "2024-10-04T12:00:00.000Z"
+    assert app.json("GET", f"{ALL}/{ids[0]}") == found[0]
+    assert raw.zscore(f"notices:{alice.user.uid}", MARK) is None  # a marker says what is read
+
+
+def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, alice):
+    app = App(alice)
+    ids = [one["id"] for one in app.json("GET", ALL)]
+
+    def page(**sent):
+        answer = app.ask("GET", ALL, sent)
+        return [one["id"] for one in answer.json()], answer.get("Link", "")
+
+    first, links = page(limit=2, **{"types[]": ["mention", "favourite", "follow"]})
+    assert first == ids[:2]
+    assert [link.split("; ")[1] for link in links.split(", ")] == ['rel="next"', 'rel="prev"']
+    assert f"max_id={ids[1]}" in links
+    last, links = page(limit=2, max_id=ids[1])
+    assert (last, "next" in links) == (ids[2:], False)
+    assert page(min_id=ids[3], limit=1)[0] == [ids[2]]
+    assert page(since_id=ids[3], limit=1)[0] == [ids[0]]
+    assert page(max_id=ids[3]) == ([], "")
+
+
+def test_notices_are_chosen_by_their_types_and_by_their_causes(told, alice, bob):
+    app = App(alice)
+    for sent, number in (
+        ({"types[]": "favourite"}, 2),
+        ({"exclude_types[]": ["favourite", "follow"]}, 1),
+        ({"types[]": "poll"}, 0),
+        ({"account_id": bob.user.uid}, 1),
+    ):
+        assert len(app.json("GET", ALL, sent)) == number
+        assert app.json("GET", f"{ALL}/unread_count", sent) == {"count": number}
+
+
+def test_groups_name_their_people_and_posts_once(told, alice, bob, carol):
+    app = App(alice)
+    found = app.json("GET", GROUPED)
+    groups = found["notification_groups"]
+    likes = next(one for one in groups if one["type"] == "favourite")
+    assert (len(groups), likes["group_key"], likes["notifications_count"]) == (3, f"favourite-{told}", 2)
+    assert likes["sample_account_ids"] == [str(carol.user.uid), str(bob.user.uid)]
+    assert likes["most_recent_notification_id"] == likes["page_max_id"] > likes["page_min_id"]
+    assert {one["group_key"].partition("-")[0] for one in groups} == {"favourite", "follow", "ungrouped"}
+    assert likes["status_id"] == str(told)
+    assert found["statuses"][-1] == app.json("GET", f"/api/v1/statuses/{told}")
+    assert sorted(one["acct"] for one in found["accounts"]) == ["bob", "carol"]
+    [one] = app.json("GET", f"{GROUPED}/{likes['group_key']}")["notification_groups"]
+    assert one == likes
+    assert len(app.json("GET", f"{GROUPED}/{likes['group_key']}/accounts")) == 2
+    assert app.json("GET", f"{GROUPED}/unread_count") == {"count": 3}
+    assert len(app.json("GET", GROUPED, {"grouped_types[]": "follow"})["notification_groups"]) == 4
+    first = app.ask("GET", GROUPED, {"limit": 1})
+    assert len(first.json()["notification_groups"]) == 1
+    assert f"max_id={groups[0]['page_max_id']}" in first["Link"]
+
+
+def test_notices_are_dismissed_one_by_one_in_groups_and_together(told, raw, alice):
+    app, key = App(alice), f"notices:{alice.user.uid}"
+    newest = app.json("GET", ALL)[0]["id"]
+    assert app.json("POST", f"{ALL}/{newest}/dismiss") == {}
+    assert raw.zcard(key) == 3
+    assert app.ask("POST", f"{ALL}/{newest}/dismiss").status_code == 404
+    assert app.json("POST", f"{GROUPED}/favourite-{told}/dismiss") == {}
+    assert raw.zcard(key) == 1
+    assert app.ask("GET", f"{GROUPED}/favourite-{told}").status_code == 404
+    assert app.json("POST", f"{ALL}/clear") == {}
+    assert raw.exists(key) == 0
+
+
+def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alice, bob):
+    app = App(alice)
+    raw.zadd(f"muted:{alice.user.uid}", {bob.user.uid: float("inf")})
+    assert {one["account"]["acct"] for one in app.json("GET", ALL)} == {"carol"}
+    Posts(store).delete(alice.user.uid, told)
+    assert [one["type"] for one in app.json("GET", ALL)] == ["mention", "follow"]
+    BlockedPeople(store).block(alice.user.uid, 3)
+    assert app.json("GET", ALL) == []
+
+
+def test_a_marker_moves_forward_for_pages_and_apps_alike(told, raw, alice, browser):
+    app, me = App(alice), alice.user.uid
+    both = {"timeline[]": ["home", "notifications"]}
+    assert app.json("GET", "/api/v1/markers", both) == {}
+    ids = [one["id"] for one in app.json("GET", ALL)]
+    sent = {"home[last_read_id]": told, "notifications[last_read_id]": ids[3]}
+    found = app.json("POST", "/api/v1/markers", sent)
+    assert (found["home"]["last_read_id"], found["notifications"]["last_read_id"]) == (str(told), ids[3])
+    assert found == app.json("GET", "/api/v1/markers", both)
+    assert raw.hmget(f"user:{me}", "seen", "noticed") == [str(told), str(NOON)]
+    assert app.json("GET", f"{ALL}/unread_count") == {"count": 3}
+    assert b"(3)" in browser(alice).get("/timeline/?of=all").content
+    app.json("POST", "/api/v1/markers", {"notifications[last_read_id]": ids[0]})
+    app.json("POST", "/api/v1/markers", sent)
+    assert app.json("GET", f"{ALL}/unread_count") == {"count": 0}
+
+
+def test_a_page_costs_as_many_round_trips_as_the_page_of_notices(told, alice, browser, round_trips):
+    app, client = App(alice), browser(alice)
+    for ask in (lambda: client.get("/notifications/"), lambda: app.json("GET", ALL), lambda: app.json("GET", GROUPED)):
+        ask()
+        assert len(round_trips(ask).round_trips) == 2

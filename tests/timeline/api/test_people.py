@@ -1,0 +1,176 @@
+"""People as apps read them: one's own account, those of others, their followers, and whom one hides."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+
+from accounts.facts.facts import Fact, Facts
+from accounts.media import repository
+from accounts.users.names import NameIndex
+from tests.support.apps import App
+from tests.support.people import register
+from tests.support.pictures import decoded_once, picture_file
+from timeline.relations.relations import BlockedPeople, Follows, Mutes
+
+
+def test_ones_own_account_has_what_was_typed_and_ones_role(store, raw, alice):
+    Facts(store).save(
+        alice.user, "Ann <3", "I & you", [Fact("Site", "https://ann.example/")], "http://testserver/@Alice/"
+    )
+    found = App(alice).json("GET", "/api/v1/accounts/verify_credentials")
+    assert (found["display_name"], found["note"]) == ("Ann <3", "<p>I &amp; you</p>")
+    assert found["source"]["note"] == "I & you"
+    assert found["source"]["fields"] == [{"name": "Site", "value": "https://ann.example/", "verified_at": None}]
+    assert found["role"] == {"id": "-99", "name": "", "color": "", "permissions": "0", "highlighted": False}
+    assert App(alice, "profile").json("GET", "/api/v1/accounts/verify_credentials")["id"] == found["id"]
+    assert App().ask("GET", "/api/v1/accounts/verify_credentials").status_code == 401
+
+
+def test_a_new_account_has_an_empty_display_name(store, alice):
+    assert App(alice).json("GET", "/api/v1/accounts/verify_credentials")["display_name"] == ""
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_profile_is_changed_and_what_is_not_sent_stays(store, raw, alice, as_json):
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    if as_json:
+        fields = [{"name": "Home", "value": "Rome"}, {"name": "", "value": ""}]
+        body = json.dumps({"display_name": "Ann", "fields_attributes": fields, "bot": True})
+        answer = app.client.patch(at, body, content_type="application/json")
+    else:
+        sent = {"display_name": "Ann", "fields_attributes[0][name]": "Home", "fields_attributes[0][value]": "Rome"}
+        answer = app.ask("PATCH", at, sent | {"bot": "1"})
+    found = answer.json()
+    assert (answer.status_code, found["display_name"], found["bot"]) == (200, "Ann", False)
+    assert [(one["name"], one["value"]) for one in found["fields"]] == [("Home", "Rome")]
+    assert raw.hmget(f"user:{alice.user.uid}", "name", "facts") == ["Ann", '[["Home", "Rome"]]']
+    found = app.json("PATCH", at, {"note": "Hi"})
+    assert (found["display_name"], found["source"]["note"], len(found["fields"])) == ("Ann", "Hi", 1)
+    assert app.json("GET", f"/api/v1/accounts/{alice.user.uid}")["note"] == "<p>Hi</p>"
+
+
+def test_what_a_profile_cannot_have_is_refused(store, raw, alice):
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    for sent in ({"display_name": "x" * 51}, {"avatar": "data:,"}, {"fields_attributes[0][name]": "Home"}):
+        answer = app.ask("PATCH", at, sent)
+        assert (answer.status_code, answer.json()["error"][:18]) == (422, "Validation failed:")
+    assert raw.hmget(f"user:{alice.user.uid}", "name", "facts") == [None, None]
+
+
+def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
+    app = App(alice)
+    found = app.json("GET", f"/api/v1/accounts/{bob.user.uid}")
+    assert (found["acct"], found["url"]) == ("bob", "http://testserver/@bob")
+    for acct in ("bob", "@bob", "BOB", "bob@testserver"):
+        assert App().json("GET", "/api/v1/accounts/lookup", {"acct": acct}) == found
+    for acct in ("bob@elsewhere.example", "nobody", ""):
+        assert App().ask("GET", "/api/v1/accounts/lookup", {"acct": acct}).status_code == 404
+    assert app.json("GET", "/api/v1/accounts", {"id[]": [bob.user.uid, 999]}) == [found]
+    assert app.ask("GET", "/api/v1/accounts/999").json() == {"error": "Record not found"}
+    BlockedPeople(store).block(bob.user.uid, alice.user.uid)
+    assert app.ask("GET", f"/api/v1/accounts/{bob.user.uid}").status_code == 404
+    assert app.json("GET", "/api/v1/accounts", {"id[]": [bob.user.uid]}) == []
+
+
+def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
+    NameIndex(store).edit(bob.user, "Robert Smith", "", None)
+    app = App(alice)
+    for query in ("smith", "@bob", "bob@testserver"):
+        assert [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})] == ["bob"]
+    for sent in (
+        {"q": "bob@elsewhere.example"},
+        {"q": "bob", "following": "true"},
+        {"q": "bob", "offset": "1"},
+        {"q": ""},
+    ):
+        assert app.json("GET", "/api/v1/accounts/search", sent) == []
+
+
+def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, bob):
+    app = App(alice)
+
+    def found(query):
+        return [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})]
+
+    Mutes(store).mute(alice.user.uid, bob.user.uid)
+    assert (found("bo"), found("@BOB")) == ([], ["bob"])
+    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
+    assert found("bob") == ["bob"]
+    BlockedPeople(store).block(bob.user.uid, alice.user.uid)
+    assert found("bob") == []
+
+
+def test_followers_and_followed_people_come_in_pages(store, raw, alice, bob, carol):
+    dora = register(store, "dora")
+    for uid, since in ((bob.user.uid, 10), (carol.user.uid, 20), (dora.user.uid, 20)):
+        Follows(store).follow(uid, alice.user.uid)
+        raw.zadd(f"followers:{alice.user.uid}", {uid: since})
+    app, at = App(bob), f"/api/v1/accounts/{alice.user.uid}/followers"
+    first = app.ask("GET", at, {"limit": "2"})
+    assert [one["acct"] for one in first.json()] == ["dora", "carol"]
+    address, rel = first["Link"].split("; ")
+    assert (rel, "limit=2" in address) == ('rel="next"', True)
+    later = app.client.get(address.strip("<>"))
+    assert [one["acct"] for one in later.json()] == ["bob"]
+    assert "Link" not in later
+    [followed] = App().json("GET", f"/api/v1/accounts/{bob.user.uid}/following")
+    assert (followed["acct"], followed["followers_count"]) == ("Alice", 3)
+    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
+    assert app.ask("GET", at).status_code == 404
+    assert app.ask("GET", at, {"max_id": "no cursor"}).status_code == 400
+
+
+def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
+    for who, whom in ((alice, bob), (bob, carol)):
+        Follows(store).follow(who.user.uid, whom.user.uid)
+    asked = {"id[]": [carol.user.uid, bob.user.uid]}
+    found = App(alice).json("GET", "/api/v1/accounts/familiar_followers", asked)
+    assert [(one["id"], [its["acct"] for its in one["accounts"]]) for one in found] == [
+        (str(carol.user.uid), ["bob"]),
+        (str(bob.user.uid), []),
+    ]
+
+
+def test_blocked_and_muted_people_are_listed_in_pages(store, alice, bob, carol):
+    app = App(alice)
+    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
+    Mutes(store).mute(alice.user.uid, carol.user.uid, 4_000_000_000)
+    Mutes(store).mute(alice.user.uid, bob.user.uid)
+    assert [one["acct"] for one in app.json("GET", "/api/v1/blocks")] == ["bob"]
+    first = app.ask("GET", "/api/v1/mutes", {"limit": "1"})
+    assert [(one["acct"], one["mute_expires_at"]) for one in first.json()] == [("bob", None)]
+    [later] = app.client.get(first["Link"].split(";")[0].strip("<>")).json()
+    assert (later["acct"], later["mute_expires_at"]) == ("carol", "2096-10-02T07:06:40.000Z")
+
+
+def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):
+    app, at = App(alice), f"/api/v1/accounts/{bob.user.uid}"
+    app.json("GET", at)
+    assert len(round_trips(lambda: app.json("GET", at)).round_trips) == 1
+    app.json("GET", "/api/v1/accounts/verify_credentials")
+    assert len(round_trips(lambda: app.json("GET", "/api/v1/accounts/verify_credentials")).round_trips) == 1
+
+
+def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice, monkeypatch):
+    monkeypatch.setattr(repository, "decoded", decoded_once)
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    assert app.json("GET", "/api/v1/accounts/verify_credentials")["avatar"].endswith("/static/avatar.png")
+    files = {
+        "avatar": SimpleUploadedFile("a.png", picture_file()),
+        "header": SimpleUploadedFile("h.png", picture_file("green", (3000, 900))),
+    }
+    answer = app.client.patch(at, encode_multipart(BOUNDARY, files), content_type=MULTIPART_CONTENT)
+    face, wide = raw.hmget("user:1", "picture", "header")
+    media = "http://testserver/media/"
+    found = answer.json()
+    assert (found["avatar"], found["header"]) == (f"{media}{face}.webp", f"{media}{wide}.webp")
+    assert (found["avatar_static"], found["header_static"]) == (found["avatar"], found["header"])
+    assert App().json("GET", "/api/v1/accounts/1")["avatar"] == found["avatar"]
+    bad = {"avatar": SimpleUploadedFile("a.svg", b"<svg/>")}
+    answer = app.client.patch(at, encode_multipart(BOUNDARY, bad), content_type=MULTIPART_CONTENT)
+    assert (answer.status_code, "not a picture" in answer.json()["error"]) == (422, True)
+    found = app.json("DELETE", "/api/v1/profile/avatar")
+    assert (found["avatar"], found["header"]) == ("http://testserver/static/avatar.png", f"{media}{wide}.webp")
+    assert raw.hmget("user:1", "picture", "header") == [None, wide]

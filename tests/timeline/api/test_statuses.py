@@ -1,0 +1,188 @@
+"""Statuses: what an app publishes, and how it is shown."""
+
+import re
+from dataclasses import replace
+
+from tests.support.apps import App
+from timeline.posts.feature import POSTS
+from timeline.relations.relations import BlockedPeople, Follows, Likes
+
+TEXT = "Hello @bob #World\nhttps://example.com/a\n\nbye @nobody"
+HTML = (
+    '<p>Hello <span class="h-card" translate="no"><a href="http://testserver/@bob" class="u-url mention">@<span>bob'
+    '</span></a></span> <a href="http://testserver/tags/world/" class="mention hashtag" rel="tag">#<span>World</span>'
+    '</a><br><a href="https://example.com/a" target="_blank" rel="nofollow noopener noreferrer" translate="no">'
+    '<span class="invisible">https://</span><span class="">example.com/a</span><span class="invisible"></span></a></p>'
+    "<p>bye @nobody</p>"
+)
+
+
+def publish(app, text, **others):
+    return app.json("POST", "/api/v1/statuses", {"status": text, **others})
+
+
+def test_a_status_is_the_same_in_every_answer(store, raw, alice, bob):
+    app = App(alice)
+    status = publish(app, TEXT, language="de")
+    number = status["id"]
+    assert app.json("GET", f"/api/v1/statuses/{number}") == status
+    app.json("POST", f"/api/v1/statuses/{number}/pin")
+    app.json("POST", f"/api/v1/statuses/{number}/mute")
+    app.json("POST", f"/api/v1/statuses/{number}/favourite")
+    status = app.json("POST", f"/api/v1/statuses/{number}/bookmark")
+    reply = publish(App(bob), "a reply", in_reply_to_id=number)
+    quote = publish(app, "a quote", quoted_status_id=number)
+    assert App(bob).json("GET", "/api/v1/timelines/public")[-1]["replies_count"] == 1
+    status |= {"replies_count": 1, "quotes_count": 1, "account": quote["account"]}
+    assert [status[name] for name in ("pinned", "muted", "favourited", "bookmarked", "reblogged")] == [True] * 4 + [
+        False
+    ]
+    assert quote["quote"] == {"state": "accepted", "quoted_status": status}
+    for address in (
+        f"/api/v1/statuses/{number}",
+        f"/api/v1/statuses?id[]={number}",
+        "/api/v1/timelines/home",
+        "/api/v1/timelines/public",
+        "/api/v1/timelines/tag/world",
+        "/api/v1/accounts/1/statuses",
+        "/api/v1/accounts/1/statuses?pinned=true",
+        "/api/v1/favourites",
+        "/api/v1/bookmarks",
+        f"/api/v1/statuses/{reply['id']}/context",
+    ):
+        answer = app.json("GET", address)
+        found = answer.get("ancestors", [answer]) if isinstance(answer, dict) else answer
+        assert status in found, address
+    assert status["content"] == HTML
+    assert [(one["id"], one["acct"]) for one in status["mentions"]] == [("2", "bob")]
+    assert status["tags"] == [{"name": "world", "url": "http://testserver/tags/world/"}]
+    assert (status["language"], raw.hget("post:1", "language")) == ("de", "de")
+    assert status["url"] == "http://testserver/@Alice/1"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z", status["created_at"])
+    assert (reply["in_reply_to_id"], reply["in_reply_to_account_id"]) == (number, "1")
+
+
+def test_a_status_and_an_account_open_at_their_addresses_without_a_last_slash(store, browser, alice):
+    status = publish(App(alice), "post")
+    assert browser().get(status["url"]).status_code == browser().get(status["account"]["url"]).status_code == 200
+
+
+def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, alice, bob):
+    Follows(store).follow(1, 2)
+    post = publish(App(bob), "by bob")
+    app = App(alice)
+    repost = app.json("POST", f"/api/v1/statuses/{post['id']}/reblog")
+    inner = repost["reblog"]
+    assert (inner["id"], inner["account"]["acct"], inner["reblogs_count"], inner["reblogged"]) == ("1", "bob", 1, True)
+    assert (repost["id"], repost["account"]["acct"], repost["reblogged"]) == ("2", "Alice", True)
+    assert repost["url"] == "http://testserver/@Alice/2"
+    assert raw.hmget("post:2", "user_id", "repost_of") == ["1", "1"]
+    assert app.json("GET", "/api/v1/statuses/2") == repost == app.json("GET", "/api/v1/timelines/home")[0]
+    assert app.json("POST", f"/api/v1/statuses/{repost['id']}/reblog") == repost  # a second one changes nothing
+    undone = app.json("POST", f"/api/v1/statuses/{repost['id']}/unreblog")
+    assert (undone["id"], undone["reblogs_count"], undone["reblogged"], undone["reblog"]) == ("1", 0, False, None)
+    assert not raw.exists("post:2")
+
+
+def test_a_call_that_is_repeated_publishes_once(store, raw, alice):
+    app = App(alice)
+    first, second = (
+        app.json("POST", "/api/v1/statuses", {"status": text}, **{"Idempotency-Key": "a key: of any form"})
+        for text in ("once", "twice")
+    )
+    assert first == second
+    assert raw.zcard("updates:1") == 1
+
+
+def test_what_is_not_meant_for_everyone_is_not_published(store, raw, alice):
+    app = App(alice)
+    for sent in (
+        {"visibility": "private"},
+        {"visibility": "direct"},
+        {"scheduled_at": "2030-01-01T00:00:00.000Z"},
+        {"poll[options][]": ["one", "two"]},
+        {"media_ids[]": ["1"]},
+        {"status": ""},
+        {"status": "x" * 281},
+        {"in_reply_to_id": "99"},
+    ):
+        answer = app.ask("POST", "/api/v1/statuses", {"status": "text", **sent})
+        assert (answer.status_code, answer.json()["error"][:19]) == (422, "Validation failed: "), sent
+    assert not raw.exists("updates:1")
+    assert (
+        publish(app, "text", visibility="unlisted", spoiler_text="A warning")["content"]
+        == "<p>A warning</p><p>text</p>"
+    )
+
+
+def test_an_author_edits_and_deletes(store, raw, alice, bob):
+    app, other = App(alice), App(bob)
+    publish(app, "first")
+    for method in ("PUT", "DELETE"):
+        assert other.ask(method, "/api/v1/statuses/1", {"status": "mine"}).status_code == 404
+    edited = app.json("PUT", "/api/v1/statuses/1", {"status": "second", "language": "fr"})
+    assert edited["language"] == raw.hget("post:1", "language") == "fr"
+    assert (edited["content"], edited["edited_at"] is not None) == ("<p>second</p>", True)
+    assert [text["content"] for text in app.json("GET", "/api/v1/statuses/1/history")] == [
+        "<p>first</p>",
+        "<p>second</p>",
+    ]
+    assert app.json("GET", "/api/v1/statuses/1/source") == {"id": "1", "text": "second", "spoiler_text": ""}
+    deleted = app.json("DELETE", "/api/v1/statuses/1")
+    assert deleted == {**edited, "text": "second"}
+    assert raw.hget("post:1", "deleted")
+    assert app.ask("GET", "/api/v1/statuses/1").json() == {"error": "Record not found"}
+
+
+def test_a_thread_has_its_posts_in_order(store, alice, bob):
+    app, other = App(alice), App(bob)
+    for text, answered in (("1", None), ("2", "1"), ("3", "2"), ("4", "2"), ("5", "3"), ("6", "1")):
+        publish(app if int(text) % 2 else other, text, **({"in_reply_to_id": answered} if answered else {}))
+    around = App().json("GET", "/api/v1/statuses/2/context")
+    assert {side: [one["id"] for one in some] for side, some in around.items()} == {
+        "ancestors": ["1"],
+        "descendants": ["3", "5", "4"],
+    }
+    below = App().json("GET", "/api/v1/statuses/1/context")["descendants"]
+    assert [one["id"] for one in below] == ["2", "3", "5", "4", "6"]
+
+
+def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
+    publish(App(bob), "by bob")
+    Likes(store).like(3, 1, 2)
+    assert [one["acct"] for one in App(alice).json("GET", "/api/v1/statuses/1/favourited_by")] == ["carol"]
+    App(alice).json("POST", "/api/v1/statuses/1/favourite")
+    BlockedPeople(store).block(2, 1)
+    for method, address in (
+        ("GET", "/api/v1/statuses/1"),
+        ("GET", "/api/v1/statuses/1/context"),
+        ("GET", "/api/v1/statuses/1/favourited_by"),
+        ("POST", "/api/v1/statuses/1/bookmark"),
+        ("GET", "/api/v1/accounts/2/statuses"),
+    ):
+        assert App(alice).ask(method, address).status_code == 404, address
+    assert App(alice).json("GET", "/api/v1/timelines/public") == App(alice).json("GET", "/api/v1/favourites") == []
+    App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")
+    assert raw.zrange("liked_by:1", 0, -1) == ["3"]
+
+
+def test_the_rules_of_pages_hold_for_apps(store, raw, alice, bob, monkeypatch):
+    app = App(alice)
+    publish(App(bob), "about the finale")
+    Follows(store).follow(1, 2)
+    raw.zadd("muted_words:1", {"everywhere fold the finale": "+inf"})
+    [found] = app.json("GET", "/api/v1/timelines/home")
+    assert found["filtered"][0]["keyword_matches"] == ["the finale"]
+    assert found["filtered"][0]["filter"]["filter_action"] == "warn"
+    assert app.json("GET", "/api/v1/statuses/1")["filtered"] == []  # the viewer has asked for it
+    raw.hset("user:1", mapping={"state": "frozen", "state_until": "0"})
+    for method, address in (("POST", "/api/v1/statuses"), ("POST", "/api/v1/statuses/1/favourite")):
+        assert app.ask(method, address, {"status": "text"}).status_code == 403
+    assert len(app.json("GET", "/api/v1/timelines/home")) == 1
+    raw.hdel("user:1", "state")
+    monkeypatch.setattr("timeline.api.statuses.POSTS", replace(POSTS, times=1))
+    publish(app, "first")
+    refused = app.ask("POST", "/api/v1/statuses", {"status": "second"})
+    assert (refused.status_code, refused["Content-Type"]) == (429, "application/json; charset=utf-8")
+    assert raw.zcard("updates:1") == 1
+    assert not raw.exists("likes:1")

@@ -1,0 +1,148 @@
+"""Timelines: their pages up and down, which posts each has, and what they cost."""
+
+import re
+
+import pytest
+
+from retwis_site.store import local_cache
+from tests.support.apps import App
+from tests.support.clock import Clock
+from tests.support.people import register
+from tests.support.stored_posts import write_answer, write_posts, write_tag
+from timeline.relations.relations import Follows
+
+
+def ids(statuses):
+    return [int(status["id"]) for status in statuses]
+
+
+def linked(answer, rel):
+    """The address that the header `Link` names, with its query."""
+    found = re.search(rf'<http://testserver([^>]+)>; rel="{rel}"', answer.headers.get("Link", ""))
+    return found[1] if found else None
+
+
+def walked(app, address, rel):
+    """The ids of all pages on the way, and the last answer."""
+    pages = []
+    while address:
+        answer = app.ask("GET", address)
+        assert answer.status_code == 200
+        pages.append(ids(answer.json()))
+        last, address = answer, linked(answer, rel) if answer.json() else None
+    return pages, last
+
+
+def in_pages(pids, size):
+    return [pids[start : start + size] for start in range(0, len(pids), size)]
+
+
+@pytest.fixture
+def posts(raw, alice, bob):
+    """Posts 1 to 45: alice's have odd ids, bob's even ones. alice follows bob, and likes and keeps all."""
+    write_posts(raw, 1, range(1, 46, 2))
+    write_posts(raw, 2, range(2, 46, 2))
+    raw.zadd("following:1", {"2": 1})
+    raw.zadd("followers:2", {"1": 1})
+    for pid in range(1, 46):
+        raw.zadd("likes:1", {str(pid): 1_700_000_000 + pid // 10})
+        raw.zadd("bookmarks:1", {str(pid): 1_700_000_000 + pid})
+    write_tag(raw, "Tag", range(1, 46))
+
+
+@pytest.mark.usefixtures("posts")
+def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
+    app, newest_first = App(alice), [*range(45, 0, -1)]
+    by_score = sorted(newest_first, key=lambda pid: (pid // 10, str(pid)), reverse=True)
+    for address, pids in (
+        ("/api/v1/timelines/home", newest_first),
+        ("/api/v1/timelines/public", newest_first),
+        ("/api/v1/timelines/tag/TAG", newest_first),
+        ("/api/v1/accounts/1/statuses", newest_first[::2]),
+        ("/api/v1/favourites", by_score),
+        ("/api/v1/bookmarks", newest_first),
+    ):
+        down, last = walked(app, f"{address}?limit=7&only_media=false", "next")
+        assert down == in_pages(pids, 7), address
+        assert linked(last, "next") is None
+        assert "limit=7&only_media=false&min_id=" in linked(last, "prev")
+        up, _ = walked(app, linked(last, "prev"), "prev")
+        above = pids[: pids.index(down[-1][0])]
+        assert up == [*[page[::-1] for page in in_pages(above[::-1], 7)], []], address
+    newest = app.ask("GET", "/api/v1/timelines/home?since_id=40")
+    assert ids(newest.json()) == [45, 44, 43, 42, 41]
+    assert newest.headers["Link"].startswith("<http://testserver/api/v1/timelines/home?min_id=45>")
+    assert ids(app.json("GET", "/api/v1/timelines/home?max_id=44&min_id=40&limit=2")) == [42, 41]
+    assert len(app.json("GET", "/api/v1/timelines/public?limit=80")) == 40
+    assert app.ask("GET", "/api/v1/timelines/home?min_id=x").status_code == 422
+
+
+def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, alice, bob, round_trips):
+    write_posts(raw, 1, range(1, 1500))
+    write_posts(raw, 2, range(1500, 1510))
+    raw.zadd("following:1", {"2": 1})
+    app = App(alice)
+    assert ids(app.json("GET", "/api/v1/timelines/home?limit=1")) == [1509]
+    found = []
+    recorded = round_trips(lambda: found.extend(app.json("GET", "/api/v1/timelines/home?min_id=100")))
+    assert ids(found) == [*range(120, 100, -1)]
+    assert len(recorded.round_trips) <= 5
+    assert ids(app.json("GET", "/api/v1/timelines/home?max_id=100&limit=3")) == [99, 98, 97]
+
+
+def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob, carol):
+    write_posts(raw, 1, [1, 3])
+    write_posts(raw, 2, [2])
+    write_answer(raw, 1, 4, 2)
+    raw.hset("post:5", mapping={"user_id": 1, "time": 7, "repost_of": 2})
+    raw.zadd("updates:1", {"5": 5})
+    write_tag(raw, "a", [1, 2, 3])
+    write_tag(raw, "b", [2, 3])
+    write_tag(raw, "c", [4])
+    Follows(store).follow(3, 1)
+    for query, pids in (
+        ("accounts/1/statuses", [5, 4, 3, 1]),
+        ("accounts/1/statuses?exclude_replies=true", [5, 3, 1]),
+        ("accounts/1/statuses?exclude_reblogs=1", [4, 3, 1]),
+        ("accounts/1/statuses?tagged=B", [3]),
+        ("accounts/1/statuses?only_media=true", []),
+        ("accounts/1/statuses?pinned=true", []),
+        ("timelines/tag/a", [3, 2, 1]),
+        ("timelines/tag/c?any[]=B", [4, 3, 2]),
+        ("timelines/tag/a?all[]=b", [3, 2]),
+        ("timelines/tag/a?none[]=b", [1]),
+        ("timelines/tag/nothing", []),
+        ("timelines/public?local=true", [4, 3, 2, 1]),
+        ("timelines/public?remote=true", []),
+        ("timelines/home", [5, 3, 1]),
+    ):
+        assert ids(App(carol).json("GET", f"/api/v1/{query}")) == pids, query
+    Follows(store).follow(3, 2)  # the repost of post 2 stands for it, also on the way up
+    assert ids(App(carol).json("GET", "/api/v1/timelines/home")) == [5, 4, 3, 1]
+    assert ids(App(carol).json("GET", "/api/v1/timelines/home?min_id=1")) == [5, 4, 3]
+    assert App().ask("GET", "/api/v1/accounts/99/statuses").status_code == 404
+    assert App().ask("GET", "/api/v1/timelines/home").status_code == 401
+
+
+def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    people = [register(store, f"person{number}").user.uid for number in range(10)]
+    for pid in range(1, 41):
+        write_posts(raw, people[pid % 10], [pid])
+    write_posts(raw, 1, [41, 42])
+    raw.hset("post:40", "quote", "3")
+    raw.hset("post:39", mapping={"mentions": str(people[2]), "body": "Hello @person2"})
+    raw.zadd("following:1", {str(uid): 1 for uid in people})
+    page, app = browser(alice), App(alice)
+    for here, there in (("/", "home"), ("/timeline/?of=all", "public"), ("/@person3/", f"{people[3]}/statuses")):
+        address = f"/api/v1/{'accounts' if 'statuses' in there else 'timelines'}/{there}"
+        for _ in range(2):
+            page.get(here)
+            app.json("GET", address)
+        for seconds in (6, 0):
+            clock.sleep(seconds)
+            of_page = round_trips(lambda: page.get(here))  # noqa: B023
+            clock.sleep(seconds)
+            of_app = round_trips(lambda: app.json("GET", address))  # noqa: B023
+            assert len(of_app.round_trips) <= len(of_page.round_trips), (address, seconds, of_app.round_trips)

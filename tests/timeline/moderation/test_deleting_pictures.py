@@ -1,0 +1,79 @@
+"""Staff deletes one picture of a post; the rest of the post stays, and nobody uploads the picture again."""
+
+import json
+
+import pytest
+
+from accounts.media import repository
+from accounts.media.decoding import Decoded, Shape
+from accounts.media.repository import PictureBlocked, Pictures, is_alike
+from retwis_site.jobs.worker import drain
+from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from timeline.posts.entities import Media, NewPost, Picture
+from timeline.posts.pictures import remove_by_staff
+from timeline.posts.repository import Posts
+
+LOOK = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def post(store, bob):
+    """bob's post with two pictures."""
+    pictures = [decoded_picture(colour) for colour in ("red", "blue")]
+    for one in pictures:
+        Pictures(store).add(bob.user.uid, one)
+    media = Media(tuple(Picture(one.digest) for one in pictures))
+    return Posts(store).publish(bob.user.uid, NewPost("Look", media=media), "t1").pid
+
+
+def test_one_picture_goes_and_the_other_stays(browser, alice, bob, store, post, raw):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    red, blue = decoded_picture().digest, decoded_picture("blue").digest
+    form = {"reason": "Not allowed", "picture": red, "block": "1"}
+    client = browser(alice)
+    assert "Delete this picture" in client.get(f"/moderation/people/bob/{post}/").content.decode()
+    assert client.post(f"/moderation/people/bob/{post}/", form).status_code == 302
+    drain(store, "worker")
+    assert [one[0] for one in json.loads(raw.hget(f"post:{post}", "media"))["pictures"]] == [blue]
+    assert not raw.exists(f"media:{red}")
+    assert raw.exists(f"media:{blue}")
+    assert raw.hkeys("blocked_media") == [red]
+    assert '"picture:deleted"' in raw.zrange("log:2026", 0, -1)[0]
+    assert raw.zcard("outbox") == 0
+
+
+def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
+    red = decoded_picture()
+    remove_by_staff(store, post, red.digest, 1, "", blocks=True)
+    monkeypatch.setattr(repository, "decoded", decoded_once)
+    with pytest.raises(PictureBlocked):
+        Pictures(store).upload(2, picture_file(), Shape.POST)
+    raw.hset("blocked_media", "f" * 40, LOOK)
+    changed = Decoded("e" * 40, 9, 9, {"": b"x"}, f"{int(LOOK, 16) ^ 0b111:032x}", "")
+    monkeypatch.setattr(repository, "decoded", lambda *_: changed)
+    with pytest.raises(PictureBlocked):
+        Pictures(store).upload(2, b"", Shape.POST)
+
+
+def test_plain_pictures_are_not_alike():
+    assert is_alike(LOOK, LOOK)
+    assert not is_alike("0" * 32, "0" * 32)
+    assert not is_alike(LOOK, "f" * 32)
+    assert not is_alike("0", LOOK)
+
+
+def test_a_report_keeps_the_pictures_until_it_is_decided(browser, alice, bob, carol, store, post, raw):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    red = decoded_picture().digest
+    browser(carol).post(f"/@bob/{post}/report/", {"reason": "spam", "note": ""})
+    [rid] = raw.zrange("reports", 0, -1)
+    Posts(store).delete(bob.user.uid, post)
+    drain(store, "worker")
+    assert raw.zrange(f"media_users:{red}", 0, -1) == [f"report:2:{rid}"]
+    assert f"/media/{red}-600.webp" in browser(alice).get(f"/moderation/reports/{rid}/").content.decode()
+    decided = browser(alice).post(f"/moderation/reports/{rid}/", {"action": "dismissed", "reason": "Gone"})
+    assert decided.status_code == 302
+    drain(store, "worker")
+    assert list(raw.keys("media*")) == []

@@ -1,0 +1,172 @@
+"""Posts with pictures: written in one step with the text, shown on cards, kept when the form fails, and removed."""
+
+import io
+import json
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.media import repository
+from accounts.media.repository import Pictures
+from retwis_site.jobs.worker import drain
+from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from timeline.posts.entities import Media, NewPost, Picture
+from timeline.posts.forms import new_token
+from timeline.posts.repository import Posts
+
+
+def hash_of(colour):
+    return decoded_picture(colour).blurhash
+
+
+def file_of(colour="red", name="photo.png"):
+    return SimpleUploadedFile(name, picture_file(colour), "image/png")
+
+
+@pytest.fixture(autouse=True)
+def _decoded_once(monkeypatch):
+    monkeypatch.setattr(repository, "decoded", decoded_once)
+
+
+@pytest.fixture
+def red(store, alice):
+    """alice's picture."""
+    Pictures(store).add(1, decoded_picture())
+    return decoded_picture().digest
+
+
+def publish(store, uid, digest, body="Look", alt="", **more):
+    new = NewPost(body, media=Media((Picture(digest, alt=alt),), **more))
+    return Posts(store).publish(uid, new, new_token()).pid
+
+
+def test_a_picture_and_its_description_come_with_the_post(browser, alice, raw):
+    form = {"body": "Look", "token": "t1", "picture": [file_of("red"), file_of("blue")], "alt": ["Something red", ""]}
+    assert browser(alice).post("/post/", form)["Location"] == "/"
+    red, blue = decoded_picture().digest, decoded_picture("blue").digest
+    stored = [[red, 900, 600, "Something red", hash_of("red")], [blue, 900, 600, "", hash_of("blue")]]
+    assert json.loads(raw.hget("post:1", "media")) == {"pictures": stored}
+    assert raw.zrange(f"media_users:{red}", 0, -1) == ["post:1:1"]
+    assert raw.zcard("outbox") == 0
+    page = browser().get("/timeline/?of=all").content.decode()
+    assert page.count('<img src="/media/') == 2
+    assert f'src="/media/{red}-600.webp" width="900" height="600" alt="Something red" loading="lazy"' in page
+    assert "Picture 2, without a description" in page
+    large = browser().get("/@Alice/1/pictures/2/").content.decode()
+    assert f'src="/media/{blue}.webp"' in large
+    assert 'rel="prev" href="/@Alice/1/pictures/1/"' in large
+    assert browser().get("/@Alice/1/pictures/3/").status_code == 404
+
+
+def test_a_post_may_have_a_picture_and_no_text(browser, alice, raw):
+    browser(alice).post("/post/", {"body": "", "token": "t1", "picture": file_of(), "sensitive": "1"})
+    assert raw.hget("post:1", "body") == ""
+    assert json.loads(raw.hget("post:1", "media"))["sensitive"] is True
+    assert "Sensitive pictures" in browser().get("/@Alice/1/").content.decode()
+
+
+def test_without_a_script_pictures_are_added_described_and_removed(browser, alice, raw):
+    client = browser(alice)
+    form = {"body": "Look", "token": "t1", "picture": [file_of("red"), file_of("blue")], "add": "1"}
+    added = client.post("/post/", form)
+    assert added.status_code == 200
+    page = added.content.decode()
+    digests = re.findall(r'name="media" value="(\w+)"', page)
+    assert len(digests) == 2
+    assert "Look</textarea>" in page
+    assert 'name="token" value="t1"' in page
+    assert not raw.exists("post:1")
+    again = client.post("/post/", {"body": "Look", "media": digests, "alt": ["one", "two"], "remove": digests[0]})
+    assert re.findall(r'name="media" value="(\w+)"', again.content.decode()) == digests[1:]
+    assert "two</textarea>" in again.content.decode()
+    client.post("/post/", {"body": "Look", "media": digests[1:], "alt": ["two"]})
+    assert [one[:4] for one in json.loads(raw.hget("post:1", "media"))["pictures"]] == [[digests[1], 900, 600, "two"]]
+
+
+def test_an_error_of_the_form_keeps_the_pictures(browser, alice, raw):
+    answer = browser(alice).post("/post/", {"body": "x" * 281, "picture": file_of(), "alt": "Something red"})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert f'name="media" value="{decoded_picture().digest}"' in page
+    assert "Something red</textarea>" in page
+    assert raw.zcard("outbox") == 1  # the job that removes it, if no post comes
+
+
+def test_a_form_that_was_posted_already_keeps_new_pictures(browser, alice, raw):
+    client = browser(alice)
+    client.post("/post/", {"body": "First", "token": "t1"})
+    again = client.post("/post/", {"body": "Second", "token": "t1", "picture": file_of()})
+    page = again.content.decode()
+    assert again.status_code == 422
+    assert "already posted" in page
+    assert f'name="media" value="{decoded_picture().digest}"' in page
+    assert 'name="token" value="t1"' not in page
+
+
+def test_what_is_no_picture_is_refused_and_nothing_is_posted(browser, alice, raw):
+    files = [SimpleUploadedFile("x.png", b"<svg/>"), file_of()]
+    answer = browser(alice).post("/post/", {"body": "Look", "picture": files})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "x.png" in page
+    assert "not a picture that the site can read" in page
+    assert decoded_picture().digest in page  # the other one is kept
+    assert not raw.exists("post:1")
+
+
+def test_five_pictures_are_too_many(browser, alice, raw):
+    files = [file_of(colour) for colour in ("red", "blue", "lime", "gold", "pink")]
+    answer = browser(alice).post("/post/", {"body": "Look", "picture": files})
+    assert answer.status_code == 422
+    assert "at most 4 pictures" in answer.content.decode()
+    assert answer.content.decode().count('name="media"') == 4
+
+
+def test_nobody_posts_the_picture_of_somebody_else(browser, alice, bob, red, raw):
+    answer = browser(bob).post("/post/", {"body": "Mine", "media": red, "alt": ""})
+    assert answer.status_code == 422
+    assert "no longer there" in answer.content.decode()
+    assert not raw.exists("post:1")
+
+
+def test_a_large_form_is_read_at_the_address_for_pictures_alone(browser, alice, raw, settings):
+    noise = SimpleUploadedFile("x.png", picture_file() + bytes(3 * 1024 * 1024))
+    client = browser(alice)
+    assert client.post("/post/", {"body": "Look", "picture": noise}).status_code == 302
+    noise.seek(0)
+    assert client.post("/settings/language/", {"language": "de", "picture": noise}).status_code == 413
+    settings.LARGEST_UPLOAD = 1024 * 1024
+    answer = client.post("/post/", {"body": "Long", "picture": io.BytesIO(bytes(2 * 1024 * 1024))})
+    assert answer.status_code == 413
+    assert "Long" in answer.content.decode()
+
+
+def test_an_edit_keeps_the_pictures_and_may_leave_no_text(browser, alice, store, red, raw):
+    pid = publish(store, 1, red, alt="Something red")
+    before = raw.hget(f"post:{pid}", "media")
+    assert "<img" in browser(alice).get(f"/@Alice/{pid}/edit/").content.decode()
+    assert browser(alice).post(f"/@Alice/{pid}/edit/", {"body": ""}).status_code == 302
+    assert (raw.hget(f"post:{pid}", "media"), raw.hget(f"post:{pid}", "body")) == (before, "")
+
+
+def test_the_last_post_that_shows_a_picture_takes_it_with_it(store, alice, red, raw):
+    first, second = publish(store, 1, red), publish(store, 1, red)
+    Posts(store).delete(1, first)
+    drain(store, "worker")
+    assert raw.hget(f"post:{first}", "media") is None
+    assert raw.zrange(f"media_users:{red}", 0, -1) == [f"post:1:{second}"]
+    assert raw.exists(f"media:{red}")
+    Posts(store).delete(1, second)
+    drain(store, "worker")
+    assert list(raw.keys("*media*")) == []
+    assert raw.zcard("outbox") == 0
+
+
+def test_a_bad_field_shows_no_picture(browser, alice, store, red, raw):
+    pid = publish(store, 1, red)
+    for bad in ("[]", "{}", "x", '{"pictures":[["../../x",1,1,""]]}', '{"pictures":[["' + "0" * 40 + '",0,1,""]]}'):
+        raw.hset(f"post:{pid}", "media", bad)
+        page = browser().get(f"/@Alice/{pid}/")
+        assert page.status_code == 200
+        assert "/media/" not in page.content.decode()

@@ -1,0 +1,124 @@
+"""What an app asks: one call, its parameters, and how its answer is written.
+
+All addresses of the API stand in the tables `ENDPOINTS` of this room's files, in the words of Mastodon's documentation.
+One view takes all of them (`views.py`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.viewer import Viewer
+from retwis_site.http.sent import Forbidden as Forbidden
+from retwis_site.http.sent import Invalid as Invalid
+from retwis_site.http.sent import OutOfScope as OutOfScope
+from retwis_site.http.sent import Sent as Sent
+from retwis_site.http.sent import Unreadable as Unreadable
+from retwis_site.http.sent import sent_by as sent_by
+from retwis_site.store.ids import parse_id
+
+# ---- Pages of a list
+
+
+MOST_A_PAGE = 40
+
+
+class Window(NamedTuple):
+    """Which part of a list, newest first, an app asks for. With `min_id` the page just above it."""
+
+    max_id: int | None
+    since_id: int | None
+    min_id: int | None
+    limit: int
+
+
+# ---- Calls
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request of an app."""
+
+    request: RetwisRequest
+    named: Mapping[str, str]  # what the address names: `id` of `/api/v1/statuses/:id`
+    sent: Sent
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.request.viewer
+
+    @property
+    def id(self) -> int:
+        """The id in the address; 0, which nothing has, for what is none."""
+        return parse_id(self.named["id"]) or 0
+
+    def window(self, default: int = 20, most: int = MOST_A_PAGE) -> Window:
+        """Raises Invalid."""
+        sent = self.sent
+        return Window(sent.id("max_id"), sent.id("since_id"), sent.id("min_id"), sent.number("limit", default, most))
+
+
+Answer = Callable[[Call], object]  # what is written as JSON, or a whole HttpResponse
+
+
+class Endpoint(NamedTuple):
+    """An address of the API, and what answers it."""
+
+    method: str
+    address: str  # as Mastodon documents it, such as `/api/v1/statuses/:id/context`
+    answer: Answer
+    # What a token must allow, such as `read:statuses`; its parent `read` covers it. Empty: nobody need be signed in.
+    scope: str = ""
+    open_to_frozen: bool = False  # a change that others do not see
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of a list. `newest` and `oldest`: the cursors of its ends; None of an empty page. `has_more`: whether
+    something older follows."""
+
+    items: object  # what is written
+    newest: int | str | None
+    oldest: int | str | None
+    has_more: bool
+
+
+def listed(items: Sequence[object], older: str | None) -> Listed:
+    """A page whose cursor names its last row. Nothing leads to the page above it."""
+    return Listed(items, None, older, older is not None)
+
+
+T = TypeVar("T")
+
+
+def part_of(
+    call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
+) -> tuple[Sequence[T], str | None]:
+    """The page that an app asks for of a short list, and the cursor of the next one: the name of its last item. The
+    page behind an item that is gone is empty. Raises Invalid."""
+    limit, after = call.sent.number("limit", default, most), call.sent.text("max_id")
+    if after:
+        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+    part = items[:limit]
+    return part, name(part[-1]) if len(items) > len(part) else None
+
+
+def links_of(request: HttpRequest, page: Listed) -> str:
+    """The header `Link`: `next` first, which clients with one slot take. Other parameters are kept. Empty for an empty
+    page."""
+    kept = [(name, value) for name, value in _parameters(request) if name not in {"max_id", "since_id", "min_id"}]
+    base = request.build_absolute_uri(request.path)
+    links = []
+    if page.has_more and page.oldest is not None:
+        links.append(f'<{base}?{urlencode([*kept, ("max_id", page.oldest)])}>; rel="next"')
+    if page.newest is not None:
+        links.append(f'<{base}?{urlencode([*kept, ("min_id", page.newest)])}>; rel="prev"')
+    return ", ".join(links)
+
+
+def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
+    return [(name, value) for name, values in request.GET.lists() for value in values]

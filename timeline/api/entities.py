@@ -1,0 +1,473 @@
+"""Our people and posts as Mastodon's entities. https://docs.joinmastodon.org/entities/
+
+Each entity is a dict as it is written, and one function makes it. It asks nothing of the store. What an app shows of a
+text is HTML, whose links are as apps look for them: `class="mention"`, `class="hashtag"`.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from typing import NamedTuple, TypedDict
+
+from django.templatetags.static import static
+from django.urls import reverse
+
+from accounts.facts.facts import Fact
+from accounts.users.entities import User
+from accounts.users.html import SIZES, header_address, media_address, picture_address
+from retwis_site.http.apps import Json, written
+from retwis_site.rendering.dates import moment_of
+from retwis_site.store.local_cache import Memory
+from timeline.posts.entities import Media, Picture, Post
+from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
+from timeline.relations.relations import FollowCounts
+
+# ---- Dates
+
+
+@lru_cache(maxsize=5000)
+def date_time(seconds: int) -> str:
+    """ISO 8601 with milliseconds, which parsers of some apps insist on."""
+    return f"{moment_of(seconds):%Y-%m-%dT%H:%M:%S}.000Z"
+
+
+def date(seconds: int) -> str:
+    return f"{moment_of(seconds):%Y-%m-%d}"
+
+
+# ---- Addresses, without a last slash, as apps show and compare them. `origin`: such as `https://retwis.example`.
+
+
+@lru_cache(maxsize=5000)
+def address_of_account(origin: str, username: str) -> str:
+    return f"{origin}{reverse('profile', args=[username])[:-1]}"
+
+
+def address_of_status(origin: str, username: str, pid: int) -> str:
+    return f"{address_of_account(origin, username)}/{pid}"
+
+
+@lru_cache(maxsize=1000)
+def address_of_tag(origin: str, folded_tag: str) -> str:
+    return f"{origin}{reverse('tag', args=[folded_tag])}"
+
+
+# ---- Texts as HTML
+
+
+_line_breaks = re.compile("\r\n?")
+_paragraphs = re.compile("\n{2,}")
+_parts_of_address = re.compile("(https?://(?:www\\.)?)?(.{0,30})(.*)", re.IGNORECASE | re.DOTALL)
+REL = "nofollow noopener noreferrer"
+
+
+@lru_cache(maxsize=4000)
+def html_of(text: str, origin: str, names: Collection[str] | None = None) -> str:
+    """A text with its links, in paragraphs. `names`: the usernames, in lower case, that are links; None: all."""
+    if may_have_links(text):
+        return _in_paragraphs("".join([_segment(part, origin, names) for part in segments(text)]))
+    return plain_html(text)
+
+
+def plain_html(text: str) -> str:
+    """A text in paragraphs, without links. Empty for an empty text."""
+    return _in_paragraphs(escape(text)) if text else ""
+
+
+def link_html(address: str, rel: str = REL) -> str:
+    """A web address as a link. Apps hide what is `invisible`, and show dots after what is in `ellipsis`."""
+    return _link(address, address, rel)
+
+
+def _in_paragraphs(html: str) -> str:
+    if "\r" in html:  # in texts of a foreign database
+        html = _line_breaks.sub("\n", html)
+    if "\n" not in html:
+        return f"<p>{html}</p>"
+    return f"<p>{_paragraphs.sub('</p><p>', html).replace(chr(10), '<br>')}</p>"
+
+
+def _segment(part: Segment, origin: str, names: Collection[str] | None) -> str:
+    if part.name and (names is None or part.name.lower() in names):
+        address = escape(address_of_account(origin, part.name))
+        name = f"{escape(part.text[0])}<span>{escape(part.name)}</span>"
+        return f'<span class="h-card" translate="no"><a href="{address}" class="u-url mention">{name}</a></span>'
+    if part.tag:
+        address = escape(address_of_tag(origin, folded(part.tag)))
+        return f'<a href="{address}" class="mention hashtag" rel="tag">#<span>{escape(part.tag)}</span></a>'
+    if part.address:
+        return _link(part.address, part.text, REL)
+    return escape(part.text)
+
+
+def _link(address: str, text: str, rel: str) -> str:
+    found = _parts_of_address.fullmatch(text)
+    assert found is not None  # each part may be empty
+    before, shown, after = (escape(part or "") for part in found.groups())
+    inner = (
+        f'<span class="invisible">{before}</span><span class="{"ellipsis" if after else ""}">{shown}</span>'
+        f'<span class="invisible">{after}</span>'
+    )
+    return f'<a href="{escape(address)}" target="_blank" rel="{rel}" translate="no">{inner}</a>'
+
+
+# ---- Accounts
+
+
+class Field(TypedDict):
+    name: str
+    value: str  # HTML
+    verified_at: str | None
+
+
+class Account(TypedDict):
+    """A person. https://docs.joinmastodon.org/entities/Account/"""
+
+    id: str
+    username: str
+    acct: str
+    display_name: str  # empty when none is set
+    locked: bool
+    bot: bool
+    group: bool
+    discoverable: bool
+    indexable: bool
+    noindex: bool
+    hide_collections: bool
+    created_at: str
+    note: str  # HTML
+    url: str
+    uri: str
+    avatar: str
+    avatar_static: str
+    header: str
+    header_static: str
+    followers_count: int
+    following_count: int
+    statuses_count: int
+    last_status_at: str | None  # a day
+    emojis: list[object]
+    roles: list[object]
+    fields: list[Field]
+
+
+class Profile(NamedTuple):
+    """What an account shows of a person beside their names."""
+
+    bio: str = ""  # empty without one
+    facts: tuple[Fact, ...] = ()
+    follows: FollowCounts = FollowCounts(0, 0)
+    statuses: int = 0  # posts and reposts
+    joined: int = 0  # unix seconds; 0 when the store has no date
+    last_status: int | None = None  # unix seconds
+    header: str = ""  # the digest of the wide picture; empty without one
+
+
+NO_PROFILE = Profile()
+
+
+@lru_cache(maxsize=5000)
+def account_of(origin: str, user: User, profile: Profile) -> Account:
+    """Some 2 KB, so all have 10 MB. Nobody may change what it returns."""
+    url = address_of_account(origin, user.username)
+    avatar = origin + (picture_address(user, SIZES[-1]) or static("avatar.png"))
+    header = origin + (header_address(profile.header) or static("header.png"))
+    return Account(
+        id=str(user.uid),
+        username=user.username,
+        acct=user.username,
+        display_name=user.name,
+        locked=False,
+        bot=False,
+        group=False,
+        discoverable=True,
+        indexable=True,
+        noindex=False,
+        hide_collections=False,
+        created_at=date_time(profile.joined),
+        note=plain_html(profile.bio),
+        url=url,
+        uri=url,
+        avatar=avatar,
+        avatar_static=avatar,
+        header=header,
+        header_static=header,
+        followers_count=profile.follows.followers,
+        following_count=profile.follows.following,
+        statuses_count=profile.statuses,
+        last_status_at=None if profile.last_status is None else date(profile.last_status),
+        emojis=[],
+        roles=[],
+        fields=[_field(fact) for fact in profile.facts],
+    )
+
+
+def _field(fact: Fact) -> Field:
+    value = link_html(fact.value, f"{REL} me") if fact.is_link else escape(fact.value)
+    return Field(name=fact.label, value=value, verified_at=None if fact.verified is None else date_time(fact.verified))
+
+
+# ---- Pictures
+
+
+class MediaAttachment(TypedDict):
+    """A picture. https://docs.joinmastodon.org/entities/MediaAttachment/"""
+
+    id: str  # its digest
+    type: str
+    url: str
+    preview_url: str
+    remote_url: None
+    text_url: None
+    meta: dict[str, object]
+    description: str | None
+    blurhash: str | None
+
+
+def attachment_of(origin: str, picture: Picture) -> MediaAttachment:
+    width, height = picture.width, picture.height
+    scale = min(1.0, 600 / max(width, height))
+    x, _, y = (picture.focus or "0,0").partition(",")
+    return MediaAttachment(
+        id=picture.digest,
+        type="image",
+        url=f"{origin}{media_address(picture.digest)}",
+        preview_url=f"{origin}{media_address(picture.small)}",
+        remote_url=None,
+        text_url=None,
+        meta={
+            "original": _size(width, height),
+            "small": _size(max(1, round(width * scale)), max(1, round(height * scale))),
+            "focus": {"x": float(x), "y": float(y)},
+        },
+        description=picture.alt or None,
+        blurhash=picture.blurhash or None,
+    )
+
+
+def _size(width: int, height: int) -> dict[str, object]:
+    return {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
+
+
+def attachments_of(origin: str, media: Media) -> list[MediaAttachment]:
+    return [attachment_of(origin, picture) for picture in media.pictures]
+
+
+# ---- Statuses
+
+
+class Mention(TypedDict):
+    id: str
+    username: str
+    acct: str
+    url: str
+
+
+class Tag(TypedDict):
+    name: str
+    url: str
+
+
+class Quote(TypedDict):
+    """A quoted status. https://docs.joinmastodon.org/entities/Quote/"""
+
+    state: str  # `accepted`; `unauthorized` for a post that the viewer does not see
+    quoted_status: "Status | None"
+
+
+class ShallowQuote(TypedDict):
+    """The same inside a quoted status."""
+
+    state: str
+    quoted_status_id: str
+
+
+class Keyword(TypedDict):
+    """Muted words, as a filter of Mastodon that hides behind a warning."""
+
+    id: str
+    title: str
+    context: list[str]
+    expires_at: None
+    filter_action: str
+
+
+class FilterResult(TypedDict):
+    filter: Keyword
+    keyword_matches: list[str]
+    status_matches: None
+
+
+class Status(TypedDict):
+    """A post. https://docs.joinmastodon.org/entities/Status/"""
+
+    id: str
+    created_at: str
+    in_reply_to_id: str | None
+    in_reply_to_account_id: str | None
+    sensitive: bool
+    spoiler_text: str
+    visibility: str
+    language: str | None
+    uri: str
+    url: str
+    replies_count: int
+    reblogs_count: int
+    favourites_count: int
+    quotes_count: int
+    edited_at: str | None
+    favourited: bool
+    reblogged: bool
+    muted: bool
+    bookmarked: bool
+    pinned: bool
+    content: str  # HTML
+    filtered: list[FilterResult]
+    reblog: "Status | None"
+    application: None
+    account: Account
+    media_attachments: list[MediaAttachment]
+    mentions: list[Mention]
+    tags: list[Tag]
+    emojis: list[object]
+    card: None
+    poll: None
+    quote: Quote | ShallowQuote | None
+
+
+class Shown(NamedTuple):
+    """What statuses show beside their posts."""
+
+    origin: str
+    people: Mapping[int, User]  # whom the posts name, by uid
+    profiles: Mapping[int, Profile]  # of the authors, by uid
+    muted_threads: Collection[str] = frozenset()  # first posts of threads (ids as text), of the viewer
+    pinned: int | None = None  # the post that the viewer has pinned
+
+
+# By id of a post: its status as it was written last, and what that was made of. An entry has some 3 KB, so all have
+# 10 MB.
+_written: Memory[int, tuple[object, Json]] = Memory(size=3000, seconds=3600)
+
+
+def written_status(post: Post, shown: Shown) -> Json:
+    """As `status_of`. To most viewers a post looks the same and is the same object, so the last one serves again."""
+    made_of = (post, shown.origin, _is_muted(post, shown), post.pid == shown.pinned, *_accounts(post, shown))
+    kept = _written.get(post.pid)
+    if kept is None or kept[0] != made_of:
+        kept = made_of, written(status_of(post, shown))
+        _written.put(post.pid, kept)
+    return kept[1]
+
+
+def _is_muted(post: Post, shown: Shown) -> bool:
+    return bool(shown.muted_threads) and str(post.links.root or post.pid) in shown.muted_threads
+
+
+def _account(user: User, shown: Shown) -> Account:
+    return account_of(shown.origin, user, shown.profiles.get(user.uid, NO_PROFILE))
+
+
+def _accounts(post: Post, shown: Shown) -> list[Account]:
+    """All whose accounts the status shows, as they are now."""
+    quoted = post.context.quoted
+    people = (post.author, post.listed_by) if quoted is None else (post.author, post.listed_by, quoted.author)
+    return [_account(user, shown) for user in people]
+
+
+def status_of(post: Post, shown: Shown) -> Status:
+    """A post; where the list has it by a repost, the repost with the post inside."""
+    quote = _quote(post.context.quoted, shown) if post.links.quote else None
+    status = _status(post, shown, quote)
+    return status if post.context.listed is None else _repost(post, status, shown)
+
+
+def _repost(post: Post, status: Status, shown: Shown) -> Status:
+    """A repost: it looks as the post does, has its own id, date and author, and answers nothing."""
+    who, pid = post.listed_by, post.listed
+    url = address_of_status(shown.origin, who.username, pid)
+    return {
+        **status,
+        "id": str(pid),
+        "created_at": date_time(post.context.listed_time),
+        "in_reply_to_id": None,
+        "in_reply_to_account_id": None,
+        "uri": url,
+        "url": url,
+        "edited_at": None,
+        "pinned": False,
+        "reblog": status,
+        "account": _account(who, shown),
+        "quote": None,
+    }
+
+
+def _status(post: Post, shown: Shown, quote: Quote | ShallowQuote | None) -> Status:
+    pid, author, body, time, links, counts, edited, language, media, context = post
+    origin, acted = shown.origin, context.acted
+    url = address_of_status(origin, author.username, pid)
+    return Status(
+        id=str(pid),
+        created_at=date_time(time),
+        in_reply_to_id=None if links.reply_to is None else str(links.reply_to),
+        in_reply_to_account_id=None if links.reply_to_user is None else str(links.reply_to_user),
+        sensitive=media.sensitive,
+        spoiler_text="",
+        visibility="public",
+        language=language or None,
+        uri=url,
+        url=url,
+        replies_count=counts.replies,
+        reblogs_count=counts.reposts,
+        favourites_count=counts.likes,
+        quotes_count=counts.quotes,
+        edited_at=None if edited is None else date_time(edited),
+        favourited=acted.liked,
+        reblogged=acted.reposted,
+        muted=_is_muted(post, shown),
+        bookmarked=acted.bookmarked,
+        pinned=pid == shown.pinned,
+        content=html_of(body, origin, context.mentioned),
+        filtered=[] if context.muted is None else [_filtered(context.muted)],
+        reblog=None,
+        application=None,
+        account=_account(author, shown),
+        media_attachments=attachments_of(origin, media),
+        mentions=_mentions(links.mentions or (), context.mentioned or (), shown),
+        tags=[Tag(name=name, url=address_of_tag(origin, name)) for name in tags_in(body)],
+        emojis=[],
+        card=None,
+        poll=None,
+        quote=quote,
+    )
+
+
+def _quote(quoted: Post | None, shown: Shown) -> Quote:
+    """A quoted post; what it quotes itself is only named."""
+    if quoted is None:
+        return Quote(state="unauthorized", quoted_status=None)
+    inner = quoted.links.quote
+    shallow = None if inner is None else ShallowQuote(state="accepted", quoted_status_id=str(inner))
+    return Quote(state="accepted", quoted_status=_status(quoted, shown, shallow))
+
+
+def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list[Mention]:
+    """Those of these people whose names are links in the text."""
+    if not names:
+        return []
+    people = [person for uid in uids if (person := shown.people.get(uid)) and person.username.lower() in names]
+    return [
+        Mention(
+            id=str(person.uid),
+            username=person.username,
+            acct=person.username,
+            url=address_of_account(shown.origin, person.username),
+        )
+        for person in people
+    ]
+
+
+def _filtered(words: str) -> FilterResult:
+    keyword = Keyword(id="0", title=words, context=["home", "public"], expires_at=None, filter_action="warn")
+    return FilterResult(filter=keyword, keyword_matches=[words], status_matches=None)

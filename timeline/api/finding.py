@@ -1,0 +1,256 @@
+"""What apps find: people, posts and tags by a text, tags to follow, what many people like now, and whom to follow."""
+
+import re
+import time
+from typing import NotRequired, TypedDict
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.urls import Resolver404
+
+from accounts.signing_in.guards import match_of
+from accounts.users.repository import Users
+from retwis_site.exceptions import Gone, NotFound, NotShown
+from retwis_site.http.sent import Invalid
+from retwis_site.rendering.dates import A_DAY
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store.client import connect
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from timeline.api.calls import Call, Endpoint, listed, part_of
+from timeline.api.entities import Account, Status, address_of_tag
+from timeline.api.people import account_named, accounts_found, accounts_listed
+from timeline.api.reading import Statuses, accounts_of
+from timeline.conversation.repository import Threads
+from timeline.explore.exploring import Explore, TagOfTheWeek
+from timeline.people.directory import People
+from timeline.people.suggestions import Suggestions
+from timeline.posts.links import HASH_SIGNS, folded, is_tag
+from timeline.relations.feature import FOLLOWS
+from timeline.relations.relations import TagFollows
+from timeline.search.query import BadQuery, NothingToFind, Scope, UnknownPerson, parse
+from timeline.search.searching import begin
+from timeline.search.views import NOTHING_MEANT, ask_no_names, counted
+from timeline.tags.tags import NoSuchTag, Tag, ask_chosen_tag, followed_tags, tags_named
+from timeline.tags.views import too_many_tags
+
+# ---- Tags
+
+
+class OneDay(TypedDict):
+    day: str  # unix seconds
+    uses: str
+    accounts: str
+
+
+class FullTag(TypedDict):
+    """https://docs.joinmastodon.org/entities/Tag/"""
+
+    id: str  # the folded tag
+    name: str
+    url: str
+    history: list[OneDay]
+    following: NotRequired[bool]
+    featuring: NotRequired[bool]
+
+
+DAYS = 7
+
+
+def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfTheWeek | None = None) -> FullTag:
+    """`following`: whether the viewer follows it; None: nobody has asked. `week`: its use in the last seven days, of
+    which only the sum is known. It stands at today."""
+    today = int(time.time()) // A_DAY
+    history = [OneDay(day=str((today - ago) * A_DAY), uses="0", accounts="0") for ago in range(DAYS if week else 0)]
+    if week is not None:
+        history[0] = OneDay(day=history[0]["day"], uses=str(week.posts), accounts=str(week.people))
+    made = FullTag(id=tag.folded, name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
+    if following is not None:
+        made["following"], made["featuring"] = following, False
+    return made
+
+
+def _folded(call: Call) -> str:
+    """The folded tag in the address. Raises NoSuchTag for a text that can be none."""
+    name = call.named["name"].removeprefix("#")
+    if not is_tag(name):
+        raise NoSuchTag(name)
+    return folded(name)
+
+
+def tag(call: Call) -> object:
+    """Also one that no post has had yet."""
+    name = _folded(call)
+    [chosen] = call.viewer.ask(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
+    return tag_of(origin_of(call.request), chosen.tag, following=chosen.tag.following)
+
+
+def follow_tag(call: Call) -> object:
+    name = _folded(call)
+    me, [chosen] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
+    if not chosen.may_be_followed:
+        raise Invalid(too_many_tags())
+    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    TagFollows(connect()).follow(me.uid, name)
+    return tag_of(origin_of(call.request), chosen.tag, following=True)
+
+
+def unfollow_tag(call: Call) -> object:
+    name = _folded(call)
+    me, [chosen] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_chosen_tag(pipe, me, name)))
+    TagFollows(connect()).unfollow(me.uid, name)
+    return tag_of(origin_of(call.request), chosen.tag, following=False)
+
+
+def tags_followed(call: Call) -> object:
+    some, older = part_of(call, followed_tags(connect(), call.viewer), lambda one: one.folded, 100, 200)
+    origin = origin_of(call.request)
+    return listed([tag_of(origin, one, following=True) for one in some], older)
+
+
+# ---- Search
+
+
+class Found(TypedDict):
+    """https://docs.joinmastodon.org/entities/Search/"""
+
+    accounts: list[Account]
+    statuses: list[Status]
+    hashtags: list[FullTag]
+
+
+_is_acct = re.compile(r"@?\w+@[\w.-]+(:\d+)?|@\w+").fullmatch
+
+
+def search(call: Call) -> object:
+    """The address of a person or a post of this site finds them alone. `type` chooses one of the three."""
+    typed = (call.sent.text("q") or "").strip()
+    found = Found(accounts=[], statuses=[], hashtags=[])
+    if typed.startswith(("http://", "https://")):
+        return _at_address(call, typed, found)
+    wanted = call.sent.text("type")
+    is_acct = _is_acct(typed)
+    if wanted in (None, "", "accounts"):
+        found["accounts"] = accounts_found(call, typed)
+    if wanted in (None, "", "statuses") and not is_acct:
+        found["statuses"] = _statuses(call, typed)
+    if wanted in (None, "", "hashtags") and not is_acct:
+        found["hashtags"] = _hashtags(call, typed)
+    return found
+
+
+def _part(call: Call) -> slice:
+    first = call.sent.whole("offset")
+    return slice(first, first + call.sent.number("limit", 20, 40))
+
+
+def _statuses(call: Call, typed: str) -> list[Status]:
+    """As the page of the search, one page at most. `max_id` leads on."""
+    author = call.sent.id("account_id")
+    if author is not None:
+        people = Users(connect()).people([author])
+        if author not in people:
+            return []
+        typed = f"{typed} from:{people[author].username}"
+    statuses = Statuses(call)
+    try:
+        query = parse(typed)
+        found, _ = begin(connect(), call.viewer, query, Scope.EVERYONE, call.sent.id("max_id"), ask_no_names)
+    except (BadQuery, NothingToFind, UnknownPerson):
+        return []
+    counted(call.request, found, NOTHING_MEANT)
+    return statuses.of(found.page().posts[_part(call)])
+
+
+def _hashtags(call: Call, typed: str) -> list[FullTag]:
+    name = typed.removeprefix("#") if typed[:1] in HASH_SIGNS else typed
+    used = tags_named(connect(), call.viewer, name) if is_tag(name) else []
+    return [tag_of(origin_of(call.request), one.tag) for one in used[_part(call)]]
+
+
+def _at_address(call: Call, address: str, found: Found) -> Found:
+    """What stands at an address, with or without its last slash; nothing of another site."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return found
+    if f"{parts.scheme}://{parts.netloc}".lower() != origin_of(call.request).lower():
+        return found
+    wanted = call.sent.text("type")
+    try:
+        match = match_of(f"{parts.path.rstrip('/')}/")
+        if match.view_name == "profile" and wanted in (None, "", "accounts"):
+            found["accounts"] = [account_named(call, match.kwargs["username"])]
+        if match.view_name == "post" and wanted in (None, "", "statuses"):
+            statuses = Statuses(call)
+            found["statuses"] = statuses.of(
+                [Threads(connect()).one(call.viewer, match.kwargs["pid"], statuses.about_authors)]
+            )
+    except (Resolver404, NotFound, Gone, NotShown):
+        return found
+    return found
+
+
+def directory(call: Call) -> object:
+    """People as the page that lists them: the most followed ones, or with `order=new` the newest. The first page
+    alone, since a later one does not begin at a number."""
+    people = People(connect())
+    by_date = call.sent.text("order") == "new"
+    found = people.newest(call.viewer, None) if by_date else people.most_followed(call.viewer, None)
+    first = call.sent.whole("offset")
+    return accounts_listed(call, found.people[first : first + call.sent.number("limit", 40, 80)])
+
+
+# ---- What many people like now, and whom to follow
+
+
+def trending_tags(call: Call) -> object:
+    found = Explore(connect()).tags() if settings.EXPLORE else ()
+    return [tag_of(origin_of(call.request), one.tag, week=one) for one in found[_part(call)]]
+
+
+def trending_statuses(call: Call) -> object:
+    if not settings.EXPLORE:
+        return []
+    statuses = Statuses(call)
+    return statuses.of(Explore(connect()).posts(call.viewer, statuses.about_authors)[_part(call)])
+
+
+class Suggestion(TypedDict):
+    """https://docs.joinmastodon.org/entities/Suggestion/"""
+
+    source: str
+    sources: list[str]
+    account: Account
+
+
+MOST_SUGGESTED = 40
+BY_FOLLOWS, BY_FAME = ("past_interactions", ["friends_of_friends"]), ("global", ["most_followed"])
+
+
+def suggestions(call: Call) -> list[Suggestion]:
+    """Five round trips at most, and those of the accounts."""
+    me = call.viewer.require_user()
+    people = Suggestions(connect()).for_user(me.uid, call.sent.number("limit", 20, MOST_SUGGESTED))
+    accounts = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in people])
+    why = {one.user.uid: BY_FOLLOWS if one.voter else BY_FAME for one in people}
+    return [Suggestion(source=why[uid][0], sources=why[uid][1], account=account) for uid, account in accounts.items()]
+
+
+def suggestions_v1(call: Call) -> object:
+    return [one["account"] for one in suggestions(call)]
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v2/search", search),
+    Endpoint("GET", "/api/v1/directory", directory),
+    Endpoint("GET", "/api/v1/tags/:name", tag),
+    Endpoint("POST", "/api/v1/tags/:name/follow", follow_tag, "write:follows"),
+    Endpoint("POST", "/api/v1/tags/:name/unfollow", unfollow_tag, "write:follows"),
+    Endpoint("GET", "/api/v1/followed_tags", tags_followed, "read:follows"),
+    Endpoint("GET", "/api/v1/trends", trending_tags),
+    Endpoint("GET", "/api/v1/trends/tags", trending_tags),
+    Endpoint("GET", "/api/v1/trends/statuses", trending_statuses),
+    Endpoint("GET", "/api/v2/suggestions", suggestions, "read"),
+    Endpoint("GET", "/api/v1/suggestions", suggestions_v1, "read"),
+)

@@ -1,0 +1,284 @@
+"""What an app asks about the site, before anybody is signed in: its name, its rules, what it can do; nodeinfo, too."""
+
+import time
+from functools import cache
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import linebreaks, urlize
+
+from accounts.community.views import DISMISSALS
+from accounts.facts.facts import LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS
+from accounts.media.decoder import MOST_PIXELS
+from accounts.signing_in.html import dismissed_by, name_of_announcement
+from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
+from accounts.users.repository import Users, ask_how_many
+from retwis_site.identity import Site
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store.client import Store, connect
+from retwis_site.store.ids import LARGEST_ID
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from retwis_site.version import of_site
+from timeline.api.calls import Call, Endpoint
+from timeline.posts.entities import LONGEST_ALT, LONGEST_POST, MOST_PICTURES
+from timeline.posts.post_ids import ask_given_out
+from timeline.posts.repository import Posts
+from timeline.timelines.everyone import EveryoneList
+
+# ---- What is said of the site
+
+
+SPEAKS = "4.3.0"  # the version of Mastodon whose API this is
+API_VERSION = 2  # of 4.3: grouped notifications
+NOT_DATED = "1970-01-01T00:00:00.000Z"  # the site's words have no dates, and apps cannot do without
+
+_version_of_code = cache(of_site)
+
+
+def version() -> str:
+    """Apps read the first number, and offer what that version of Mastodon has."""
+    return f"{SPEAKS} (compatible; Retwis {_version_of_code()})"
+
+
+class Numbers(NamedTuple):
+    """How large the site is."""
+
+    people: int
+    posts: int
+    # People who have written one of the newest posts, which are about a thousand, in the last four weeks, and in the
+    # last half year.
+    active_month: int
+    active_half_year: int
+
+
+FOUR_WEEKS, HALF_A_YEAR = 28 * 24 * 3600, 180 * 24 * 3600
+_active: Memory[str, tuple[int, int]] = Memory(size=2, seconds=3600)
+
+
+def _numbers(call: Call) -> Numbers:
+    """One round trip, in which the words of the site come too; once an hour and process four or more besides."""
+    people, posts = call.viewer.ask(lambda pipe, me: trip(ask_how_many(pipe), ask_given_out(pipe)))
+    active = _active.get("")
+    if active is None:
+        active = _active_people(connect())
+        _active.put("", active)
+    return Numbers(people, posts, *active)
+
+
+def _active_people(store: Store) -> tuple[int, int]:
+    records, _ = Posts(store).read(EveryoneList(store).below(LARGEST_ID).ids)
+    month, half = [
+        len({record.uid for record in records if record.time >= time.time() - since})
+        for since in (FOUR_WEEKS, HALF_A_YEAR)
+    ]
+    return month, half
+
+
+def _streaming(call: Call) -> str:
+    """Apps ask for the address of a stream. There is none below it, so they ask for news from time to time."""
+    return origin_of(call.request).replace("http", "ws", 1)
+
+
+def _configuration() -> dict[str, Any]:
+    return {
+        "statuses": {
+            "max_characters": LONGEST_POST,
+            "max_media_attachments": MOST_PICTURES,
+            "characters_reserved_per_url": 23,
+        },
+        "accounts": {
+            "max_featured_tags": 0,
+            "max_pinned_statuses": 1,
+            "max_profile_fields": MOST_FACTS,
+            "profile_field_name_limit": LONGEST_LABEL,
+            "profile_field_value_limit": LONGEST_VALUE,
+            "max_display_name_length": LONGEST_DISPLAY_NAME,
+            "max_note_length": LONGEST_BIO,
+        },
+        "media_attachments": {
+            "supported_mime_types": [f"image/{kind}" for kind in ("jpeg", "png", "webp", "gif", "heic", "avif")],
+            "description_limit": LONGEST_ALT,
+            "image_size_limit": settings.LARGEST_UPLOAD,
+            "image_matrix_limit": MOST_PIXELS,
+            "video_size_limit": 0,
+            "video_frame_rate_limit": 0,
+            "video_matrix_limit": 0,
+        },
+        "polls": {"max_options": 0, "max_characters_per_option": 0, "min_expiration": 0, "max_expiration": 0},
+    }
+
+
+def _rules(site: Site) -> list[dict[str, str]]:
+    """A report names a rule by its number."""
+    return [{"id": str(number), "text": text, "hint": ""} for number, text in enumerate(site.numbered_rules, start=1)]
+
+
+def _email(site: Site) -> str:
+    """The contact, when it is an address. It may be any line."""
+    return site.contact if "@" in site.contact.strip("@") and len(site.contact.split()) == 1 else ""
+
+
+def _languages() -> list[str]:
+    return [code for code, _ in settings.LANGUAGES]
+
+
+def _may_register(site: Site) -> bool:
+    return site.registration in ("open", "approval")
+
+
+def _at(call: Call, path: str) -> str:
+    return origin_of(call.request) + path
+
+
+def instance(call: Call) -> object:
+    numbers, site = _numbers(call), call.viewer.site
+    return {
+        "domain": call.request.get_host(),
+        "title": site.name,
+        "version": version(),
+        "source_url": _at(call, reverse("about")),  # the code has no address that all sites share
+        "description": site.shown_tagline,
+        "usage": {"users": {"active_month": numbers.active_month}},
+        "thumbnail": {"url": _at(call, static("icon-512.png"))},
+        "icon": [{"src": _at(call, static(f"icon-{size}.png")), "size": f"{size}x{size}"} for size in (192, 512)],
+        "languages": _languages(),
+        "configuration": {
+            "urls": {
+                "streaming": _streaming(call),
+                "about": _at(call, reverse("about")),
+                "privacy_policy": _at(call, reverse("privacy")),
+            },
+            "vapid": {"public_key": ""},
+            **_configuration(),
+            "translation": {"enabled": False},
+        },
+        "registrations": {
+            "enabled": _may_register(site),
+            "approval_required": site.registration == "approval",
+            "reason_required": site.registration == "approval",
+            "message": None,
+            "min_age": None,
+            "url": None,
+        },
+        "api_versions": {"mastodon": API_VERSION},
+        "contact": {"email": _email(site), "account": None},
+        "rules": _rules(site),
+    }
+
+
+def instance_v1(call: Call) -> object:
+    numbers, site = _numbers(call), call.viewer.site
+    return {
+        "uri": call.request.get_host(),
+        "title": site.name,
+        "short_description": site.shown_tagline,
+        "description": _as_html(site.about) or site.shown_tagline,
+        "email": _email(site),
+        "version": version(),
+        "urls": {"streaming_api": _streaming(call)},
+        "stats": {"user_count": numbers.people, "status_count": numbers.posts, "domain_count": 0},
+        "thumbnail": _at(call, static("icon-512.png")),
+        "languages": _languages(),
+        "registrations": _may_register(site),
+        "approval_required": site.registration == "approval",
+        "invites_enabled": site.invites > 0,
+        "configuration": _configuration(),
+        "contact_account": None,
+        "rules": _rules(site),
+    }
+
+
+def _as_html(text: str) -> str:
+    """As the pages about the site show it."""
+    return linebreaks(urlize(text, nofollow=True, autoescape=True)) if text else ""
+
+
+def rules(call: Call) -> object:
+    return _rules(call.viewer.site)
+
+
+def extended_description(call: Call) -> object:
+    return {"updated_at": NOT_DATED, "content": _as_html(call.viewer.site.about)}
+
+
+def privacy_policy(call: Call) -> object:
+    """What the site says itself. The page has also what every Retwis stores."""
+    return {"updated_at": NOT_DATED, "content": _as_html(call.viewer.site.privacy)}
+
+
+def translation_languages(call: Call) -> object:
+    return {}
+
+
+def languages(call: Call) -> object:
+    return [{"code": code, "name": str(name)} for code, name in settings.LANGUAGES]
+
+
+# ---- The announcement of the site
+
+
+def announcements(call: Call) -> object:
+    """The one that stands above every page; a dismissed one only when the app asks for those too."""
+    call.viewer.require_user()
+    text, dismissed = call.viewer.site.announcement, call.viewer.checked.dismissed
+    name = name_of_announcement(text)
+    if not text or (dismissed == name and not call.sent.flag("with_dismissed")):
+        return []
+    nothing: dict[str, list[str]] = {each: [] for each in ("mentions", "statuses", "tags", "emojis", "reactions")}
+    dates = {"starts_at": None, "ends_at": None, "published_at": NOT_DATED, "updated_at": NOT_DATED}
+    about = {"id": name, "content": _as_html(text), "all_day": False, "published": True, "read": dismissed == name}
+    return [about | dates | nothing]
+
+
+def dismiss_announcement(call: Call) -> object:
+    me = call.viewer.require_user()
+    RateLimits(connect()).count(DISMISSALS, str(me.uid))
+    Users(connect()).write(me.uid, {"dismissed": dismissed_by(call.named["id"])})
+    return {}
+
+
+# ---- Nodeinfo: https://nodeinfo.diaspora.software/
+
+
+def nodeinfo_links(call: Call) -> object:
+    schema = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+    return {"links": [{"rel": schema, "href": _at(call, reverse("nodeinfo", args=["2.0"]))}]}
+
+
+def nodeinfo(call: Call) -> object:
+    numbers, site = _numbers(call), call.viewer.site
+    return {
+        "version": "2.0",
+        "software": {"name": "retwis", "version": _version_of_code()},
+        "protocols": [],
+        "services": {"inbound": [], "outbound": ["atom1.0", "rss2.0"]},
+        "openRegistrations": site.registration == "open",
+        "usage": {
+            "users": {
+                "total": numbers.people,
+                "activeMonth": numbers.active_month,
+                "activeHalfyear": numbers.active_half_year,
+            },
+            "localPosts": numbers.posts,
+        },
+        "metadata": {"nodeName": site.name, "nodeDescription": site.shown_tagline},
+    }
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v1/instance", instance_v1),
+    Endpoint("GET", "/api/v2/instance", instance),
+    Endpoint("GET", "/api/v1/instance/rules", rules),
+    Endpoint("GET", "/api/v1/instance/extended_description", extended_description),
+    Endpoint("GET", "/api/v1/instance/privacy_policy", privacy_policy),
+    Endpoint("GET", "/api/v1/instance/translation_languages", translation_languages),
+    Endpoint("GET", "/api/v1/instance/languages", languages),
+    Endpoint("GET", "/api/v1/announcements", announcements, "read"),
+    Endpoint("POST", "/api/v1/announcements/:id/dismiss", dismiss_announcement, "write:accounts", open_to_frozen=True),
+    Endpoint("GET", "/.well-known/nodeinfo", nodeinfo_links),
+    Endpoint("GET", "/nodeinfo/2.0", nodeinfo),
+)

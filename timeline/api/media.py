@@ -1,0 +1,95 @@
+"""Pictures that an app uploads before the post that shows them.
+
+What the app says of one is kept apart until then, for a day: the picture itself may be another person's, too."""
+
+from accounts.media.decoding import Shape
+from accounts.media.repository import PictureGone, Pictures
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store import keys
+from retwis_site.store.client import connect
+from retwis_site.store.ids import is_digest
+from timeline.api.calls import Call, Endpoint, Invalid, Sent
+from timeline.api.entities import MediaAttachment, attachment_of
+from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
+from timeline.posts.forms import alt_of
+
+
+def upload(call: Call) -> object:
+    """It is decoded when it is answered, so apps need not ask again. Round trips of `Pictures.upload`, and two. Raises
+    Invalid."""
+    me, file = call.viewer.require_user(), call.sent.files.get("file")
+    if file is None:
+        raise Invalid("File can't be blank")
+    digest = Pictures(connect()).upload(me.uid, file.read(), Shape.POST).digest
+    return _described(call, me.uid, digest)
+
+
+def show(call: Call) -> object:
+    """Two round trips. Raises NoSuchPost for what this user has not uploaded."""
+    return _shown(call, call.viewer.require_user().uid, call.named["id"])
+
+
+def edit(call: Call) -> object:
+    """Three round trips. Raises NoSuchPost, Invalid."""
+    me, digest = call.viewer.require_user(), call.named["id"]
+    _shown(call, me.uid, digest)
+    return _described(call, me.uid, digest)
+
+
+def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
+    """What a user has uploaded, with what the app has said of it. Two round trips; none without any. Raises Invalid."""
+    if not digests:
+        return []
+    if len(digests) > MOST_PICTURES:
+        raise Invalid(f"There are too many attachments: at most {MOST_PICTURES}")
+    if not all(map(is_digest, digests)):
+        raise Invalid(str(PictureGone.message))
+    pipe = connect().pipeline()
+    said = {digest: pipe.get(keys.media_draft(uid, digest)) for digest in digests}
+    pipe.execute()
+    found = Pictures(connect()).of_user(uid, digests)
+    if len(found) < len(said):
+        raise Invalid(str(PictureGone.message))
+    pictures = []
+    for digest, stored in said.items():
+        focus, _, alt = (stored.value or " ").partition(" ")
+        info = found[digest]
+        pictures.append(Picture(digest, info.width, info.height, alt, info.blurhash, focus if is_focus(focus) else ""))
+    return pictures
+
+
+def _described(call: Call, uid: int, digest: str) -> MediaAttachment:
+    """Keep what the app says of a picture, and show it."""
+    sent = call.sent
+    if "description" in sent or "focus" in sent:
+        key = keys.media_draft(uid, digest)
+        connect().set_ex(key, f"{_focus(sent)} {alt_of(sent.text('description') or '')}", keys.media_draft.lives)
+    return _shown(call, uid, digest)
+
+
+def _focus(sent: Sent) -> str:
+    """As `Picture.focus`. Raises Invalid."""
+    try:
+        numbers = [round(float(part), 4) for part in (sent.text("focus") or "").split(",") if part]
+    except ValueError as error:
+        raise Invalid("Focus is no pair of numbers") from error
+    text = ",".join(f"{number:g}" for number in numbers)
+    if not is_focus(text):
+        raise Invalid("Focus is no pair of numbers from -1 to 1")
+    return text
+
+
+def _shown(call: Call, uid: int, digest: str) -> MediaAttachment:
+    try:
+        [picture] = pictures_of(uid, [digest])
+    except Invalid as error:
+        raise NoSuchPost(digest) from error
+    return attachment_of(origin_of(call.request), picture)
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/api/v1/media", upload, "write:media"),
+    Endpoint("POST", "/api/v2/media", upload, "write:media"),
+    Endpoint("GET", "/api/v1/media/:id", show, "write:media"),
+    Endpoint("PUT", "/api/v1/media/:id", edit, "write:media"),
+)

@@ -1,0 +1,415 @@
+"""Notices as Mastodon's notifications, one by one and in groups; and how far the viewer has read them and their home.
+
+An id is the second of a notice, and six digits that tell the notices of one second apart. So ids have the order of time
+as numbers and as texts, and all have the same length. The store knows none: they follow from the notices, all of which
+are read at once.
+"""
+
+import time
+from binascii import crc32
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, NotRequired, TypedDict
+
+from accounts.users.entities import User
+from retwis_site.exceptions import NotFound
+from retwis_site.rendering.dates import A_DAY
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store import snowflake
+from retwis_site.store.chunks import answer
+from retwis_site.store.client import Pipe, connect
+from retwis_site.store.reading import Reading, trip
+from timeline.api.calls import Call, Endpoint, Listed
+from timeline.api.entities import Account, Status, date_time
+from timeline.api.reading import Statuses, accounts_of
+from timeline.moderation.reports import Action
+from timeline.notices.inbox import Inbox, Kind, Row, ask_noticed, ask_rows
+from timeline.notifications.repository import Decided, Group, Item, Notifications, grouped
+from timeline.people.lists import ask_listed
+from timeline.posts.repository import Posts
+from timeline.timelines.home import Homes, ask_seen
+
+# ---- Ids and types
+
+
+A_SECOND = 10**6  # ids
+
+
+def id_of(row: Row) -> int:
+    return row.when * A_SECOND + crc32(row.notice.member.encode()) % A_SECOND
+
+
+# A quote is told as a mention: apps of this version of the API know no other word for it.
+TYPES = {
+    Kind.FOLLOW: "follow",
+    Kind.LIKE: "favourite",
+    Kind.REPOST: "reblog",
+    Kind.REPLY: "mention",
+    Kind.QUOTE: "mention",
+    Kind.MENTION: "mention",
+    Kind.REPORT: "moderation_warning",
+}
+IN_GROUPS = ("favourite", "reblog", "follow")
+
+
+def _group_key(row: Row, in_groups: Collection[str] = IN_GROUPS) -> str:
+    """Equal for the likes of one post, the reposts of one post, and the follows of one day."""
+    kind = TYPES[row.notice.kind]
+    if kind not in in_groups:
+        return f"ungrouped-{id_of(row)}"
+    return f"{kind}-{row.when // A_DAY if row.notice.kind is Kind.FOLLOW else row.notice.what}"
+
+
+# ---- Entities
+
+
+class Warned(TypedDict):
+    """What staff has decided about the viewer. https://docs.joinmastodon.org/entities/AccountWarning/"""
+
+    id: str
+    action: str
+    text: str
+    status_ids: list[str]
+    target_account: Account
+    appeal: None
+    created_at: str
+
+
+class Notification(TypedDict):
+    """https://docs.joinmastodon.org/entities/Notification/"""
+
+    id: str
+    type: str
+    group_key: str
+    created_at: str
+    account: Account
+    status: NotRequired[Status]
+    moderation_warning: NotRequired[Warned]
+
+
+class NotificationGroup(TypedDict):
+    """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
+
+    group_key: str
+    notifications_count: int
+    type: str
+    most_recent_notification_id: str
+    page_min_id: str
+    page_max_id: str
+    latest_page_notification_at: str
+    sample_account_ids: list[str]
+    status_id: NotRequired[str]
+    moderation_warning: NotRequired[Warned]
+
+
+ACTIONS = {Action.DELETE: "delete_statuses", Action.FREEZE: "disable", Action.HIDE: "silence"}
+
+
+def _warned(decided: Decided, when: int, account: Account) -> Warned:
+    report = decided.report
+    return Warned(
+        id=str(report.rid),
+        action=ACTIONS.get(report.action or Action.WARN, "none"),
+        text=report.decision.reason if report.decision is not None else "",
+        status_ids=[str(pid) for pid in report.deleted],
+        target_account=account,
+        appeal=None,
+        created_at=date_time(when),
+    )
+
+
+# ---- Which notices an app asks for
+
+
+class Wanted(NamedTuple):
+    types: frozenset[str]
+    by: int | None  # whose doing; None: anybody's
+
+    def has(self, row: Row) -> bool:
+        return TYPES[row.notice.kind] in self.types and self.by in (None, row.notice.who)
+
+
+def _wanted(call: Call) -> Wanted:
+    """Raises Invalid."""
+    chosen = {*call.sent.texts("types")} or {*TYPES.values()}
+    return Wanted(frozenset(chosen - {*call.sent.texts("exclude_types")}), call.sent.id("account_id"))
+
+
+class Together(NamedTuple):
+    """Notices that are told as one, newest first."""
+
+    key: str
+    rows: list[Row]
+
+    @property
+    def id(self) -> int:
+        return id_of(self.rows[0])
+
+
+def _together(rows: Sequence[Row], in_groups: Collection[str]) -> list[Together]:
+    """The notices in groups, the newest first."""
+    groups: dict[str, Together] = {}
+    for row in sorted(rows, key=id_of, reverse=True):
+        key = _group_key(row, in_groups)
+        groups.setdefault(key, Together(key, [])).rows.append(row)
+    return list(groups.values())
+
+
+class Page:
+    """The groups of one page. `choose` makes them once the notices are read."""
+
+    def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
+        """Raises Invalid."""
+        self._wanted, self._window, self._in_groups = _wanted(call), call.window(default, most), in_groups
+        self._part: list[Together] = []
+        self._has_more = False
+
+    def choose(self, rows: Sequence[Row]) -> list[Together]:
+        window, found = self._window, _together([row for row in rows if self._wanted.has(row)], self._in_groups)
+        older = [one for one in found if window.max_id is None or one.id < window.max_id]
+        lowest = window.since_id if window.min_id is None else window.min_id
+        above = [one for one in older if lowest is None or one.id > lowest]
+        self._part = above[: window.limit] if window.min_id is None else above[-window.limit :]
+        self._has_more = bool(self._part) and older[-1].id < self._part[-1].id
+        return self._part
+
+    def listed(self, items: object) -> Listed:
+        if not self._part:
+            return Listed(items, None, None, has_more=False)
+        return Listed(items, self._part[0].id, self._part[-1].id, self._has_more)
+
+
+class Read(NamedTuple):
+    """Groups, with what they name."""
+
+    items: list[tuple[Together, Item]]
+    statuses: dict[int, Status]
+    accounts: dict[int, Account]
+
+
+def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> Read:
+    """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more while the accounts
+    are not cached."""
+    chosen: dict[Group, Together] = {}
+
+    def as_on_page(rows: Sequence[Row]) -> list[Group]:
+        chosen.update({grouped(one.rows)[0]: one for one in choose(rows)})
+        return list(chosen)
+
+    statuses = Statuses(call)
+    me, items = Notifications(connect()).some(call.viewer, as_on_page, statuses.about_authors)
+    posts = {item.post.pid: item.post for item in items if item.post is not None}
+    made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
+    people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
+    told = [(chosen[item.group], item) for item in items if item.people[0].uid in people and _is_told_to_apps(item, me)]
+    return Read(told, made, people)
+
+
+def _is_told_to_apps(item: Item, me: User) -> bool:
+    """What became of the viewer's own reports is on the page alone."""
+    return item.decided is None or item.decided.report.about.whom == me.uid
+
+
+def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> Read:
+    """The group that is meant. Raises NotFound."""
+    found = _read(call, lambda rows: [one for one in _together(rows, in_groups) if is_meant(one)])
+    if not found.items:
+        raise NotFound
+    return found
+
+
+def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> object:
+    """Remove the notices of the group that is meant. Two round trips. Raises NotFound."""
+    me, rows, _ = Notifications(connect()).rows(call.viewer)
+    found = [one for one in _together(rows, in_groups) if is_meant(one)]
+    if not found:
+        raise NotFound
+    Inbox(connect(), me.uid).remove(row.notice for one in found for row in one.rows)
+    return {}
+
+
+def _unread(call: Call, in_groups: Collection[str]) -> object:
+    """One round trip."""
+    wanted, most = _wanted(call), call.sent.number("limit", 100, 1000)
+    _, rows, noticed = Notifications(connect()).rows(call.viewer)
+    new = [row for row in rows if row.when > noticed and wanted.has(row)]
+    return {"count": min(len(_together(new, in_groups)), most)}
+
+
+# ---- Answers: one by one
+
+
+ONE_BY_ONE: tuple[str, ...] = ()
+
+
+def notifications(call: Call) -> object:
+    page = Page(call, ONE_BY_ONE)
+    found = _read(call, page.choose)
+    return page.listed([_notification(one.rows[0], item, found) for one, item in found.items])
+
+
+def notification(call: Call) -> object:
+    found = _one(call, lambda one: one.id == call.id, ONE_BY_ONE)
+    [(one, item)] = found.items
+    return _notification(one.rows[0], item, found)
+
+
+def _notification(row: Row, item: Item, found: Read) -> Notification:
+    account = found.accounts[item.people[0].uid]
+    told = Notification(
+        id=str(id_of(row)),
+        type=TYPES[row.notice.kind],
+        group_key=_group_key(row),
+        created_at=date_time(row.when),
+        account=account,
+    )
+    if item.post is not None:
+        told["status"] = found.statuses[item.post.pid]
+    if item.decided is not None:
+        told["moderation_warning"] = _warned(item.decided, row.when, account)
+    return told
+
+
+def dismiss(call: Call) -> object:
+    return _remove(call, lambda one: one.id == call.id, ONE_BY_ONE)
+
+
+def clear(call: Call) -> object:
+    Inbox(connect(), call.viewer.require_user().uid).clear()
+    return {}
+
+
+def unread_count(call: Call) -> object:
+    return _unread(call, ONE_BY_ONE)
+
+
+# ---- Answers: in groups
+
+
+def _in_groups(call: Call) -> Collection[str]:
+    """The types that this app shows in groups."""
+    asked = call.sent.texts("grouped_types")
+    return [kind for kind in IN_GROUPS if kind in asked] if asked else IN_GROUPS
+
+
+def groups(call: Call) -> object:
+    page = Page(call, _in_groups(call))
+    return page.listed(_results(_read(call, page.choose)))
+
+
+def group(call: Call) -> object:
+    return _results(_one(call, _has_key(call), IN_GROUPS))
+
+
+def _has_key(call: Call) -> Callable[[Together], bool]:
+    return lambda one: one.key == call.named["group_key"]
+
+
+def _results(found: Read) -> dict[str, object]:
+    return {
+        "accounts": [*found.accounts.values()],
+        "statuses": [*found.statuses.values()],
+        "notification_groups": [_group(one, item, found) for one, item in found.items],
+    }
+
+
+def _group(one: Together, item: Item, found: Read) -> NotificationGroup:
+    ids, when = [str(id_of(row)) for row in one.rows], one.rows[0].when
+    told = NotificationGroup(
+        group_key=one.key,
+        notifications_count=item.number,
+        type=TYPES[item.group.kind],
+        most_recent_notification_id=ids[0],
+        page_min_id=ids[-1],
+        page_max_id=ids[0],
+        latest_page_notification_at=date_time(when),
+        sample_account_ids=[str(user.uid) for user in item.people if user.uid in found.accounts],
+    )
+    if item.post is not None:
+        told["status_id"] = str(item.post.pid)
+    if item.decided is not None:
+        told["moderation_warning"] = _warned(item.decided, when, found.accounts[item.people[0].uid])
+    return told
+
+
+MOST_OF_A_GROUP = 80  # people
+
+
+def accounts_of_group(call: Call) -> object:
+    """The people of one group. Three round trips at most."""
+    me, rows, _ = Notifications(connect()).rows(call.viewer)
+    found = [one for one in _together(rows, IN_GROUPS) if _has_key(call)(one)]
+    uids = [row.notice.who for one in found for row in one.rows][:MOST_OF_A_GROUP]
+    seen = answer(connect(), ask_listed, me.uid, uids)
+    return [*accounts_of(connect(), origin_of(call.request), seen).values()]
+
+
+def dismiss_group(call: Call) -> object:
+    return _remove(call, _has_key(call), IN_GROUPS)
+
+
+def unread_groups(call: Call) -> object:
+    return _unread(call, _in_groups(call))
+
+
+# ---- Markers: up to where the viewer has read. The site knows one of each, and moves it only forward.
+
+
+class Marker(TypedDict):
+    """https://docs.joinmastodon.org/entities/Marker/"""
+
+    last_read_id: str
+    version: int  # it grows with each change
+    updated_at: str
+
+
+def _ask_markers(pipe: Pipe, me: int) -> Reading[tuple[int | None, int, list[Row]]]:
+    return (yield from trip(ask_seen(pipe, me), ask_noticed(pipe, me), ask_rows(pipe, me)))
+
+
+def markers(call: Call) -> object:
+    """Those that are asked for and set. One round trip, two for the home."""
+    return _markers(call, call.sent.texts("timeline"))
+
+
+def _markers(call: Call, asked: Collection[str]) -> dict[str, Marker]:
+    _, (seen, noticed, rows) = call.viewer.ask_as_user(_ask_markers)
+    found: dict[str, Marker] = {}
+    if "home" in asked and seen is not None:
+        posts, _dead = Posts(connect()).read([seen])
+        when = posts[0].time if posts else 0
+        found["home"] = Marker(last_read_id=str(seen), version=seen, updated_at=date_time(when))
+    if "notifications" in asked and noticed:
+        newest = max((id_of(row) for row in rows if row.when <= noticed), default=noticed * A_SECOND)
+        found["notifications"] = Marker(last_read_id=str(newest), version=noticed, updated_at=date_time(noticed))
+    return found
+
+
+def set_markers(call: Call) -> object:
+    """Two round trips, and one for each that moves."""
+    home, notice = call.sent.id("home[last_read_id]"), call.sent.id("notifications[last_read_id]")
+    me, (seen, noticed, _rows) = call.viewer.ask_as_user(_ask_markers)
+    if home is not None and home > (seen or 0) and not snowflake.is_ahead(home):
+        Homes(connect()).note_seen(me.uid, home)
+    when = (notice or 0) // A_SECOND
+    if noticed < when <= time.time():
+        Inbox(connect(), me.uid).set_read(when)
+    sent = [name for name, one in (("home", home), ("notifications", notice)) if one is not None]
+    return _markers(call, sent)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v1/notifications", notifications, "read:notifications"),
+    Endpoint("GET", "/api/v1/notifications/unread_count", unread_count, "read:notifications"),
+    Endpoint("POST", "/api/v1/notifications/clear", clear, "write:notifications", open_to_frozen=True),
+    Endpoint("GET", "/api/v1/notifications/:id", notification, "read:notifications"),
+    Endpoint("POST", "/api/v1/notifications/:id/dismiss", dismiss, "write:notifications", open_to_frozen=True),
+    Endpoint("GET", "/api/v2/notifications", groups, "read:notifications"),
+    Endpoint("GET", "/api/v2/notifications/unread_count", unread_groups, "read:notifications"),
+    Endpoint("GET", "/api/v2/notifications/:group_key", group, "read:notifications"),
+    Endpoint("GET", "/api/v2/notifications/:group_key/accounts", accounts_of_group, "read:notifications"),
+    Endpoint(
+        "POST", "/api/v2/notifications/:group_key/dismiss", dismiss_group, "write:notifications", open_to_frozen=True
+    ),
+    Endpoint("GET", "/api/v1/markers", markers, "read:statuses"),
+    Endpoint("POST", "/api/v1/markers", set_markers, "write:statuses", open_to_frozen=True),
+)

@@ -1,0 +1,335 @@
+"""People: the viewer's own account and those of others, their followers, and whom the viewer hides."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypedDict
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from accounts.facts.facts import MOST_FACTS, Fact, Facts
+from accounts.media.decoding import PictureRefused
+from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.repository import Pictures
+from accounts.settings.feature import EDITS
+from accounts.settings.views import SettingsForm
+from accounts.users.entities import NoSuchUser, Role, User
+from accounts.users.repository import ask_user
+from retwis_site.exceptions import Gone, NotFound, NotShown
+from retwis_site.http.sent import Invalid
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store.client import Pipe, connect
+from retwis_site.store.ids import parse_id
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import Reading, begun, trip
+from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
+from timeline.api.entities import Account, account_of, date_time
+from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
+from timeline.api.relationships import ask_between_each
+from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query
+from timeline.people.lists import ListedPerson, PeoplePage, id_cursor
+from timeline.relations.relation import BlocksViewer
+from timeline.relations.relations import ask_blocks
+from timeline.timelines.profile import known_followers
+
+# ---- The viewer's own account
+
+
+class PlainField(TypedDict):
+    name: str
+    value: str
+    verified_at: str | None
+
+
+class Source(TypedDict):
+    """What the viewer has typed, to be edited."""
+
+    note: str
+    fields: list[PlainField]
+    privacy: str
+    sensitive: bool
+    language: str
+    quote_policy: str
+    hide_collections: bool
+    discoverable: bool
+    indexable: bool
+    attribution_domains: list[str]
+    follow_requests_count: int
+
+
+class AccountRole(TypedDict):
+    """https://docs.joinmastodon.org/entities/Role/"""
+
+    id: str
+    name: str
+    color: str
+    permissions: str
+    highlighted: bool
+
+
+class CredentialAccount(Account):
+    """https://docs.joinmastodon.org/entities/Account/#CredentialAccount"""
+
+    source: Source
+    role: AccountRole
+
+
+ROLES = {Role.MEMBER: ("-99", ""), Role.MODERATOR: ("1", "Moderator"), Role.ADMIN: ("3", "Admin")}
+PERMISSIONS = "0"  # no app moderates this site
+
+
+def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Account, Source, User]]:
+    """The viewer as they are now. One round trip, two while a date is not cached."""
+    profiles = Profiles()
+    profiles.ask_fresh(pipe, me)
+    [user] = yield from trip(ask_user(pipe, me))
+    if user is None:
+        raise NoSuchUser(str(me))
+    profile = (yield from profiles.reading(pipe, [user]))[me]
+    return account_of(origin, user, profile), _source(profile.bio, profile.facts), user
+
+
+def _source(bio: str, facts: Sequence[Fact]) -> Source:
+    fields = [
+        PlainField(name=fact.label, value=fact.value, verified_at=date_time(fact.verified) if fact.verified else None)
+        for fact in facts
+    ]
+    return Source(
+        note=bio,
+        fields=fields,
+        privacy="public",
+        sensitive=False,
+        language="",
+        quote_policy="public",
+        hide_collections=False,
+        discoverable=True,
+        indexable=True,
+        attribution_domains=[],
+        follow_requests_count=0,
+    )
+
+
+def verify_credentials(call: Call) -> object:
+    _, (account, source, _user) = call.viewer.ask_as_user(lambda pipe, me: _read_own(pipe, origin_of(call.request), me))
+    number, name = ROLES[call.viewer.checked.role]
+    role = AccountRole(id=number, name=name, color="", permissions=PERMISSIONS, highlighted=bool(name))
+    return CredentialAccount(**account, source=source, role=role)
+
+
+PICTURES = {"avatar": Kind.PICTURE, "header": Kind.HEADER}  # by their names in calls
+
+
+def update_credentials(call: Call) -> object:
+    """What is not sent stays. Of the rest of Mastodon's settings the site has none: they are taken and change nothing,
+    as the answer says."""
+    sent = call.sent
+    if any(sent.text(name) for name in PICTURES):
+        raise Invalid("A picture is sent as a file")
+    me, (_account, source, user) = call.viewer.ask_as_user(
+        lambda pipe, me: _read_own(pipe, origin_of(call.request), me)
+    )
+    _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
+    fields = sent.objects("fields_attributes")
+    if "display_name" in sent or "note" in sent or fields:
+        form = _profile_form(call, user, source, fields)
+        if not form.is_valid():
+            raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
+        RateLimits(connect()).count(EDITS, str(me.uid))
+        profile = origin_of(call.request) + reverse("profile", args=[me.username])
+        Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
+        forget_profile(me.uid)
+    return verify_credentials(call)
+
+
+def _choose_pictures(me: User, files: Mapping[Kind, Any]) -> None:
+    """Round trips for each: those of `Pictures.upload`, of `ProfilePictures.choose`, and one for the rate limit."""
+    for kind, file in files.items():
+        RateLimits(connect()).count(EDITS, str(me.uid))
+        try:
+            picture = Pictures(connect()).upload(me.uid, file.read(), kind.shape)
+            ProfilePictures(connect()).choose(me.uid, kind, picture.digest)
+        except PictureRefused as why:
+            raise Invalid(str(why)) from why
+        forget_profile(me.uid)
+
+
+def remove_picture(kind: Kind, call: Call) -> object:
+    me = call.viewer.require_user()
+    ProfilePictures(connect()).remove(me.uid, kind)
+    forget_profile(me.uid)
+    return verify_credentials(call)
+
+
+def _profile_form(call: Call, user: User, source: Source, fields: Sequence[dict[str, str]]) -> SettingsForm:
+    """The form of the settings, filled with what was sent, and with what stays. Raises Invalid."""
+    typed = QueryDict(mutable=True)
+    for field, name, present in (("name", "display_name", user.name), ("bio", "note", source["note"])):
+        given = call.sent.text(name)
+        typed[field] = present if given is None else given
+    filled = [one for one in fields if one.get("name") or one.get("value")]
+    if len(filled) > MOST_FACTS:
+        raise Invalid(f"A profile has at most {MOST_FACTS} fields")
+    for number in range(MOST_FACTS if fields else 0):
+        one = filled[number] if number < len(filled) else {}
+        typed[f"label_{number + 1}"], typed[f"value_{number + 1}"] = one.get("name", ""), one.get("value", "")
+    return SettingsForm(typed, ())
+
+
+# ---- Accounts
+
+
+def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Account]:
+    """An account, as far as the viewer sees it. Raises NoSuchUser, NotShown."""
+    blocks = ask_blocks(pipe, me, uid)
+    reading = begun(read_account_now(pipe, origin, uid))
+    yield
+    if blocks.value.theirs:
+        raise BlocksViewer
+    account = yield from reading
+    if account is None:
+        raise NoSuchUser(str(uid))
+    return account
+
+
+def account(call: Call) -> object:
+    return call.viewer.ask(lambda pipe, me: _read_seen(pipe, origin_of(call.request), me, call.id))
+
+
+def lookup(call: Call) -> object:
+    """By `acct`: a username of this site, with or without its host."""
+    name = name_in(call, call.sent.text("acct") or "")
+    if name is None:
+        raise NotFound
+    return account_named(call, name)
+
+
+def account_named(call: Call, username: str) -> Account:
+    """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
+    origin = origin_of(call.request)
+    _, found = call.viewer.ask_about(username, lambda pipe, me, them: _read_seen(pipe, origin, me, them))
+    return found
+
+
+def name_in(call: Call, acct: str) -> str | None:
+    """The username in `ann`, `@ann` and `ann@this.site`; None for one of another site, and for an empty text."""
+    name, _, host = acct.strip().removeprefix("@").partition("@")
+    return name or None if not host or host.lower() == call.request.get_host().lower() else None
+
+
+MOST = 40  # accounts of one call
+
+
+def accounts(call: Call) -> object:
+    """Those of the asked for accounts that the viewer sees."""
+    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None][:MOST]
+
+    def reading(pipe: Pipe, me: int | None) -> Reading[list[Account]]:
+        between = ask_between_each(pipe, me, uids) if me is not None and uids else None
+        reading = begun(read_accounts(pipe, origin_of(call.request), uids))
+        yield
+        blocking = {uid for uid, one in between.value.items() if one.hiding.blocks.theirs} if between else set()
+        found = yield from reading
+        return [one for uid, one in found.items() if uid not in blocking]
+
+    return call.viewer.ask(reading)
+
+
+def search(call: Call) -> object:
+    return accounts_found(call, call.sent.text("q") or "")
+
+
+def accounts_found(call: Call, typed: str) -> list[Account]:
+    """The people of this site whom a text means, as on the page that finds people: at most `limit`, from `offset` on.
+    Whoever has exactly this name comes first, also when the viewer mutes or blocks them: apps find people so before
+    they undo it."""
+    name = name_in(call, typed) if "@" in typed.strip()[1:] else typed
+    query = search_query(name or "")
+    first, limit = call.sent.whole("offset"), call.sent.number("limit", MOST, MOST)
+    found = People(connect()).search(call.viewer, query).people if query else []
+    if call.sent.flag("following"):
+        return accounts_listed(call, [one for one in found if one.following][first : first + limit])
+    accounts = accounts_listed(call, found[first : first + limit])
+    if query and not first and not any(one.user.username.lower() == query.lower() for one in found):
+        with suppress(NotFound, Gone, NotShown):
+            accounts = [account_named(call, query), *accounts][:limit]
+    return accounts
+
+
+def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Account]:
+    uids = [one.user.uid for one in people]
+    return [*accounts_of(connect(), origin_of(call.request), uids).values()]
+
+
+# ---- Follows
+
+
+def followers(call: Call) -> object:
+    return _follow_page(call, FollowPages(connect()).followers_of)
+
+
+def following(call: Call) -> object:
+    return _follow_page(call, FollowPages(connect()).following_of)
+
+
+def _follow_page(call: Call, page: Callable[..., PeoplePage]) -> Listed:
+    """`page`: a method of FollowPages."""
+    before, limit = id_cursor(call.sent.text("max_id") or None), call.sent.number("limit", 40, 80)
+    found = page(call.viewer, call.id, before, limit)
+    return listed(accounts_listed(call, [row.listed for row in found.edges]), found.older)
+
+
+MOST_FAMILIAR = 10  # people of one call
+
+
+class FamiliarFollowers(TypedDict):
+    id: str
+    accounts: list[Account]
+
+
+def familiar_followers(call: Call) -> object:
+    """Followers of these people whom the viewer follows, some of each."""
+    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None]
+    if not uids:
+        return []
+    known = known_followers(connect(), call.viewer, uids[:MOST_FAMILIAR])
+    found = accounts_of(connect(), origin_of(call.request), {one for some in known.values() for one in some})
+    return [
+        FamiliarFollowers(id=str(uid), accounts=[found[one] for one in some if one in found])
+        for uid, some in known.items()
+    ]
+
+
+# ---- The people whom the viewer hides
+
+
+def _hidden(call: Call, kind: Hides, shown: Callable[[Account, HiddenPerson], Any]) -> Listed:
+    people = hidden_people(connect(), call.viewer)[kind]
+    some, older = part_of(call, people, lambda one: str(one.user.uid))
+    found = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in some])
+    return listed([shown(found[one.user.uid], one) for one in some if one.user.uid in found], older)
+
+
+blocks = partial(_hidden, kind=Hides.BLOCKED, shown=lambda account, one: account)
+# https://docs.joinmastodon.org/entities/Account/#MutedAccount
+mutes = partial(
+    _hidden,
+    kind=Hides.MUTED,
+    shown=lambda account, one: {**account, "mute_expires_at": date_time(one.until) if one.until else None},
+)
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v1/accounts/verify_credentials", verify_credentials, "profile"),
+    Endpoint("PATCH", "/api/v1/accounts/update_credentials", update_credentials, "write:accounts"),
+    Endpoint("DELETE", "/api/v1/profile/avatar", partial(remove_picture, Kind.PICTURE), "write:accounts"),
+    Endpoint("DELETE", "/api/v1/profile/header", partial(remove_picture, Kind.HEADER), "write:accounts"),
+    Endpoint("GET", "/api/v1/accounts", accounts),
+    Endpoint("GET", "/api/v1/accounts/lookup", lookup),
+    Endpoint("GET", "/api/v1/accounts/search", search, "read:accounts"),
+    Endpoint("GET", "/api/v1/accounts/familiar_followers", familiar_followers, "read:follows"),
+    Endpoint("GET", "/api/v1/accounts/:id", account),
+    Endpoint("GET", "/api/v1/accounts/:id/followers", followers),
+    Endpoint("GET", "/api/v1/accounts/:id/following", following),
+    Endpoint("GET", "/api/v1/blocks", blocks, "read:blocks"),
+    Endpoint("GET", "/api/v1/mutes", mutes, "read:mutes"),
+)

@@ -1,0 +1,213 @@
+"""What answers need of the store beside posts and people: the profiles that accounts show, and what statuses say of
+their viewer. It travels in the round trips that read the posts."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from accounts.facts.facts import FIELDS as FACTS
+from accounts.facts.facts import facts_of
+from accounts.users.entities import User
+from accounts.users.repository import ask_people, ask_user
+from retwis_site.http.apps import Json
+from retwis_site.rendering.pages import origin_of
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.ids import stored_digest, stored_ids, stored_time
+from retwis_site.store.local_cache import Memory
+from retwis_site.store.reading import Handle, Reading, rest, trip
+from retwis_site.store.replies import Question, Reply, Result
+from timeline.api.calls import Call
+from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_status
+from timeline.people.lists import ask_join_dates
+from timeline.posts.entities import Post
+from timeline.posts.reading.records import cached_records
+from timeline.relations.relations import FOLLOW_COUNTS, FollowCounts, ask_muted_threads, follow_counts
+from timeline.timelines.profile import ask_pinned
+
+# ---- Profiles. A process keeps them for seconds, as it keeps people.
+
+
+class _Read(NamedTuple):
+    """What one round trip says of a profile. Its dates may need another one, since they depend on it."""
+
+    bio: str
+    facts: tuple[str | None, ...]  # the fields FACTS
+    follows: FollowCounts
+    statuses: int
+    last_pid: int | None  # the newest of these
+    header: str  # the digest of the header; empty without one
+
+
+def _read(uid: int, replies: Sequence[Any]) -> _Read:
+    (bio, header, *facts), statuses, newest, *sizes = replies
+    pids = stored_ids(keys.updates(uid), newest)
+    header = stored_digest(keys.user(uid), header)
+    return _Read(bio or "", tuple(facts), follow_counts(uid, sizes), statuses, pids[0] if pids else None, header)
+
+
+_PROFILE = Question(
+    ("HMGET", keys.user, "bio", "header", *FACTS),
+    ("ZCARD", keys.updates),
+    ("ZREVRANGE", keys.updates, 0, 0),
+    *FOLLOW_COUNTS.commands,
+    read=_read,
+)
+# By uid. An entry has some 700 bytes, so all have 3.5 MB.
+_profiles: Memory[int, Profile] = Memory(size=5000, seconds=5)
+_times: Memory[int, int] = Memory(size=5000, seconds=3600)  # when a post was written, which never changes: 1 MB
+
+
+def forget_profile(uid: int) -> None:
+    """Remove a profile that has just changed from this process's cache."""
+    _profiles.forget(uid)
+
+
+class Profiles:
+    """The profiles of the people whom one answer names."""
+
+    def __init__(self) -> None:
+        self._asked: dict[int, Reply[_Read]] = {}
+        self._found: dict[int, Profile] = {}
+
+    def ask(self, pipe: Pipe, uids: Iterable[int]) -> None:
+        """Ask for those that are not cached. Seven commands each."""
+        others = [uid for uid in dict.fromkeys(uids) if uid not in self._asked and uid not in self._found]
+        self._found |= _profiles.some(others)
+        self._asked |= {uid: pipe.ask(_PROFILE, uid) for uid in others if uid not in self._found}
+
+    def ask_fresh(self, pipe: Pipe, uid: int) -> None:
+        """Ask for one as it is now, also when it is cached. Seven commands."""
+        self._asked[uid] = pipe.ask(_PROFILE, uid)
+
+    def reading(self, pipe: Pipe, people: Iterable[User]) -> Reading[dict[int, Profile]]:
+        """The profiles of these people, by uid. No round trip while all were asked for, else one; one more while a join
+        date, or the date of the newest post, is not cached."""
+        by_uid = {person.uid: person for person in people}
+        self.ask(pipe, by_uid)
+        yield
+        new = {uid: self._asked.pop(uid).value for uid in by_uid if uid in self._asked}
+        joined = ask_join_dates(pipe, [by_uid[uid] for uid in new])
+        times = _ask_times(pipe, [one.last_pid for one in new.values() if one.last_pid is not None])
+        yield
+        made = {uid: _profile(uid, one, joined.value, times.value) for uid, one in new.items()}
+        self._found |= _profiles.put_all(made)
+        return self._found
+
+
+def _profile(uid: int, one: _Read, joined: Mapping[int, int], times: Mapping[int, int]) -> Profile:
+    last = None if one.last_pid is None else times.get(one.last_pid)
+    facts = tuple(facts_of(uid, *one.facts))
+    return Profile(one.bio, facts, one.follows, one.statuses, joined.get(uid, 0), last, one.header)
+
+
+def _ask_times(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
+    """When these posts were written, in unix seconds. A command for each of which this process does not know it."""
+    known = _times.some(pids)
+    known |= {pid: record.time for pid, record in cached_records([pid for pid in pids if pid not in known]).items()}
+    asked = {pid: pipe.hget(keys.post(pid), "time") for pid in pids if pid not in known}
+
+    def read() -> dict[int, int]:
+        times = {pid: stored_time(keys.post(pid), reply.value) for pid, reply in asked.items()}
+        return known | _times.put_all(times)
+
+    return Result(read)
+
+
+def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[int, Account]]:
+    """Accounts by uid, in the order of `uids`, without unknown uids, deleted and suspended accounts. `origin`: as
+    `origin_of` gives it. Round trips as for `Profiles.reading`."""
+    uids, profiles = [*dict.fromkeys(uids)], Profiles()
+    profiles.ask(pipe, uids)
+    asked = ask_people(pipe, uids)
+    yield
+    people = asked.value
+    found = yield from profiles.reading(pipe, people.values())
+    return {uid: account_of(origin, people[uid], found[uid]) for uid in uids if uid in people}
+
+
+def read_account_now(pipe: Pipe, origin: str, uid: int) -> Reading[Account | None]:
+    """One account as it is now; None for an unknown uid, a deleted or suspended account. One round trip, two while a
+    date is not cached."""
+    profiles = Profiles()
+    profiles.ask_fresh(pipe, uid)
+    [user] = yield from trip(ask_user(pipe, uid))
+    if user is None:
+        return None
+    found = yield from profiles.reading(pipe, [user])
+    return account_of(origin, user, found[uid])
+
+
+def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Account]:
+    """As `read_accounts`, in round trips of its own: none while all are cached."""
+    pipe = store.pipeline()
+    return rest(pipe, read_accounts(pipe, origin, uids))
+
+
+# ---- Statuses
+
+
+NOTHING_OF_VIEWER = Result(frozenset[str]), Result[int | None](lambda: None)
+
+# By uid of the viewer, whom the last answer named. The next one asks for their profiles in its first round trip. 1 MB.
+_named_last: Memory[int, tuple[int, ...]] = Memory(size=2000, seconds=3600)
+
+
+class Statuses:
+    """The statuses of one answer. It is made before the first round trip, and shares it: so `besides` of the viewer.
+
+    `about_authors` is for the reader of the posts: the profiles of their authors travel with them.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self.origin = origin_of(call.request)
+        self._store = connect()
+        self._viewer = call.viewer
+        self._profiles = Profiles()
+        self._of_viewer: tuple[Handle[frozenset[str]], Handle[int | None]] | None = None
+        self._viewer.besides = self._ask_besides
+
+    def _ask_besides(self, pipe: Pipe, me: int | None) -> None:
+        """Nine commands; none for a visitor. And for each profile that is not cached, as for `Profiles.ask`."""
+        self._of_viewer = NOTHING_OF_VIEWER
+        if me is not None:
+            self._of_viewer = ask_muted_threads(pipe, me), ask_pinned(pipe, me)
+            self._profiles.ask_fresh(pipe, me)  # people see at once what they did
+            self._profiles.ask(pipe, _named_last.get(me) or ())
+
+    def about_authors(self, pipe: Pipe, authors: Collection[int]) -> None:
+        self._profiles.ask(pipe, authors)
+
+    def of(self, posts: Sequence[Post]) -> list[Status]:
+        """These posts as statuses. No round trip where `about_authors` was asked with them, and all dates are
+        cached."""
+        shown = self._shown(posts)
+        return [status_of(post, shown) for post in posts]
+
+    def written(self, posts: Sequence[Post]) -> list[Json]:
+        """As `of`, for a page of statuses."""
+        shown = self._shown(posts)
+        return [written_status(post, shown) for post in posts]
+
+    def _shown(self, posts: Sequence[Post]) -> Shown:
+        if self._of_viewer is None:
+            self._viewer.ask(lambda pipe, me: trip())
+        muted, pinned = self._of_viewer or NOTHING_OF_VIEWER
+        pipe = self._store.pipeline()
+        mentioned = {uid for post in posts for one in _with_quoted(post) for uid in one.links.mentions or ()}
+        people = ask_people(pipe, mentioned)
+        authors = {author.uid: author for post in posts for author in _authors(post)}
+        profiles = rest(pipe, self._profiles.reading(pipe, authors.values()))
+        me = self._viewer.uid
+        if me is not None:
+            _named_last.put(me, tuple(authors))
+        return Shown(self.origin, people.value, profiles, muted.value, pinned.value)
+
+
+def _with_quoted(post: Post) -> Sequence[Post]:
+    quoted = post.context.quoted
+    return (post,) if quoted is None else (post, quoted)
+
+
+def _authors(post: Post) -> list[User]:
+    """Whose accounts the status of a post shows."""
+    return [post.listed_by, *(one.author for one in _with_quoted(post))]

@@ -1,0 +1,192 @@
+"""What the viewer and other people are to each other, and what changes it: follow, block, mute."""
+
+import time
+from collections.abc import Callable, Collection
+from typing import TypedDict
+
+from django.utils.translation import gettext as _
+
+from accounts.users.entities import NoSuchUser, User
+from accounts.users.repository import ask_people, ask_user
+from retwis_site.http.sent import Forbidden
+from retwis_site.store import keys
+from retwis_site.store.chunks import answer
+from retwis_site.store.client import Pipe, Store, connect
+from retwis_site.store.ids import parse_id
+from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Result
+from timeline.api.calls import Call, Endpoint
+from timeline.relations.actions import why_not_followed
+from timeline.relations.feature import BLOCKS, FOLLOWS
+from timeline.relations.relations import (
+    FOREVER,
+    Between,
+    BlockedPeople,
+    Blocks,
+    Follows,
+    Hiding,
+    Mutes,
+    ask_blocks,
+)
+
+
+def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dict[int, Between]]:
+    """What `me` and each of these people, at least one, are to each other. Six commands."""
+    members, now = [str(uid) for uid in people], time.time()
+    sets = (keys.following, keys.followers, keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
+    asked = [pipe.zmscore(key(me), members) for key in sets]
+
+    def read() -> dict[int, Between]:
+        rows = zip(*(scores.value for scores in asked), strict=True)
+        return {uid: of_one(*row) for uid, row in zip(people, rows, strict=True)}
+
+    def of_one(*scores: float | None) -> Between:
+        follows, followed, blocks, blocked = [score is not None for score in scores[:4]]
+        muted, reposts = [until is not None and until > now for until in scores[4:]]
+        return Between(follows, followed, Hiding(Blocks(blocks, blocked), muted, reposts))
+
+    return Result(read)
+
+
+# ---- The entity
+
+
+class Relationship(TypedDict):
+    """https://docs.joinmastodon.org/entities/Relationship/"""
+
+    id: str
+    following: bool
+    showing_reblogs: bool
+    notifying: bool
+    languages: list[str]
+    followed_by: bool
+    blocking: bool
+    blocked_by: bool
+    muting: bool
+    muting_notifications: bool
+    requested: bool
+    requested_by: bool
+    domain_blocking: bool
+    endorsed: bool
+    note: str
+
+
+def relationship_of(uid: int, between: Between) -> Relationship:
+    """A muted person causes no notices, either. What this site has not is false."""
+    hiding = between.hiding
+    return Relationship(
+        id=str(uid),
+        following=between.following,
+        showing_reblogs=between.following and not hiding.reposts_muted,
+        notifying=False,
+        languages=[],
+        followed_by=between.follows_me,
+        blocking=hiding.blocks.mine,
+        blocked_by=hiding.blocks.theirs,
+        muting=hiding.muted,
+        muting_notifications=hiding.muted,
+        requested=False,
+        requested_by=False,
+        domain_blocking=False,
+        endorsed=False,
+        note="",
+    )
+
+
+MOST = 100  # people of one call
+
+
+def relationships(call: Call) -> object:
+    """Those of the people who exist, in the order in which they were asked for. One round trip."""
+    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None][:MOST]
+    if not uids:
+        return []
+    _, (people, between) = call.viewer.ask_as_user(
+        lambda pipe, me: trip(ask_people(pipe, uids), ask_between_each(pipe, me, uids))
+    )
+    return [relationship_of(uid, between[uid]) for uid in uids if uid in people]
+
+
+# ---- What changes it. Each change finds the person in one round trip, and reads the relationship anew in another.
+
+
+def _found(call: Call) -> tuple[User, User, Blocks]:
+    """The viewer, the person in the address, and the blocks between the two. Raises NoSuchUser."""
+    uid = call.id
+    me, (person, blocks) = call.viewer.ask_as_user(
+        lambda pipe, me: trip(ask_user(pipe, uid), ask_blocks(pipe, me, uid))
+    )
+    if person is None:
+        raise NoSuchUser(str(uid))
+    return me, person, blocks
+
+
+def _now(me: User, person: User) -> Relationship:
+    return relationship_of(person.uid, answer(connect(), ask_between_each, me.uid, [person.uid])[person.uid])
+
+
+def follow(call: Call) -> object:
+    """With `reblogs=false` the person's reposts are muted. Posts of one person alone are never news: `notify` changes
+    nothing."""
+    me, person, blocks = _found(call)
+    if why := why_not_followed(me, person, blocks):
+        raise Forbidden(why)
+    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    Follows(connect()).follow(me.uid, person.uid)
+    if "reblogs" in call.sent:
+        mutes = Mutes(connect())
+        (mutes.unmute_reposts if call.sent.flag("reblogs") else mutes.mute_reposts)(me.uid, person.uid)
+    return _now(me, person)
+
+
+def block(call: Call) -> object:
+    me, person, _blocks = _found(call)
+    if person.uid == me.uid:
+        raise Forbidden(_("You cannot block yourself."))
+    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    BlockedPeople(connect()).block(me.uid, person.uid)
+    return _now(me, person)
+
+
+LONGEST_MUTE = 100 * 365 * 24 * 3600  # seconds
+
+
+def mute(call: Call) -> object:
+    """For `duration` seconds; 0: until it is undone."""
+    me, person, _blocks = _found(call)
+    if person.uid == me.uid:
+        raise Forbidden(_("You cannot mute yourself."))
+    given = call.sent.text("duration") or "0"
+    seconds = 0 if given == "0" else call.sent.number("duration", 1, LONGEST_MUTE)
+    RateLimits(connect()).count(BLOCKS, str(me.uid))
+    Mutes(connect()).mute(me.uid, person.uid, time.time() // 1 + seconds if seconds else FOREVER)
+    return _now(me, person)
+
+
+def _undo(act: Callable[[Store, int, int], None]) -> Callable[[Call], object]:
+    """An undo is never limited."""
+
+    def undo(call: Call) -> object:
+        me, person, _blocks = _found(call)
+        act(connect(), me.uid, person.uid)
+        return _now(me, person)
+
+    return undo
+
+
+unfollow = _undo(lambda store, me, them: Follows(store).unfollow(me, them))
+remove_from_followers = _undo(lambda store, me, them: Follows(store).unfollow(them, me))
+unblock = _undo(lambda store, me, them: BlockedPeople(store).unblock(me, them))
+unmute = _undo(lambda store, me, them: Mutes(store).unmute(me, them))
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v1/accounts/relationships", relationships, "read:follows"),
+    Endpoint("POST", "/api/v1/accounts/:id/follow", follow, "write:follows"),
+    Endpoint("POST", "/api/v1/accounts/:id/unfollow", unfollow, "write:follows"),
+    Endpoint("POST", "/api/v1/accounts/:id/remove_from_followers", remove_from_followers, "write:follows"),
+    Endpoint("POST", "/api/v1/accounts/:id/block", block, "write:blocks"),
+    Endpoint("POST", "/api/v1/accounts/:id/unblock", unblock, "write:blocks"),
+    Endpoint("POST", "/api/v1/accounts/:id/mute", mute, "write:mutes"),
+    Endpoint("POST", "/api/v1/accounts/:id/unmute", unmute, "write:mutes"),
+)

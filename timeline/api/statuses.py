@@ -1,0 +1,320 @@
+"""Statuses: publish, show, edit and delete them, and what people do with them."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypedDict
+
+from accounts.users.entities import User
+from retwis_site.store.chunks import answer
+from retwis_site.store.client import Store, connect
+from retwis_site.store.ids import parse_id
+from retwis_site.store.rate_limits import RateLimits
+from timeline.api.calls import Call, Endpoint, Invalid, Sent, listed
+from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
+from timeline.api.media import pictures_of
+from timeline.api.reading import Statuses, accounts_of, forget_profile
+from timeline.conversation.feature import ACTIONS
+from timeline.conversation.repository import ActedBy, Threads
+from timeline.people.lists import id_cursor
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost, NoSuchPost, Post, TooManyEdits, is_language
+from timeline.posts.feature import POSTS
+from timeline.posts.forms import EditForm, PostForm
+from timeline.posts.reading.cached_posts import forget
+from timeline.posts.reading.one_post import find_post, find_post_or_hidden
+from timeline.posts.reading.post_reader import nothing_more
+from timeline.posts.reading.records import Version, ask_versions
+from timeline.posts.repository import Posts
+from timeline.relations.relation import Relation
+from timeline.relations.relations import LIKE, REPOST, Bookmarks, Likes, MutedThreads
+from timeline.timelines.profile import Pins
+
+# ---- What is sent for a new or edited status
+
+
+def _text(sent: Sent) -> str:
+    """This site hides no text behind a warning, so a warning stands above the text."""
+    return "\n\n".join(filter(None, (sent.text("spoiler_text"), sent.text("status"))))
+
+
+def _refuse_what_is_not_here(sent: Sent) -> None:
+    """All posts are public: none that shall be private is published. An unlisted post is for everyone, too. Raises
+    Invalid."""
+    if sent.text("visibility") not in (None, "", "public", "unlisted"):
+        raise Invalid("Visibility is always public here. Nothing was posted")
+    if sent.text("scheduled_at"):
+        raise Invalid("Posts cannot be scheduled here")
+    if "poll[options]" in sent:
+        raise Invalid("There are no polls here")
+
+
+def _language(sent: Sent) -> str:
+    """Empty when none was sent, or what is none."""
+    code = sent.text("language") or ""
+    return code if is_language(code) else ""
+
+
+def _valid(form: Any) -> Any:
+    """The form. Raises Invalid."""
+    if not form.is_valid():
+        raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
+    return form
+
+
+def _new_post(sent: Sent, token: str, uid: int) -> tuple[NewPost, str]:
+    """What is to be published, and its one-time token. Two round trips with pictures, else none. Raises Invalid."""
+    _refuse_what_is_not_here(sent)
+    named = {"reply_to": sent.text("in_reply_to_id"), "quote": sent.text("quoted_status_id")}
+    named["sensitive"] = "1" if sent.flag("sensitive") else None
+    pictures = pictures_of(uid, sent.texts("media_ids"))
+    form = _valid(PostForm({"body": _text(sent), "token": token, **named}, pictures=pictures))
+    return replace(form.new_post, language=_language(sent)), form.cleaned_data["token"]
+
+
+def _token(call: Call) -> str:
+    """The one-time token of a call that may be repeated; empty without one."""
+    key = call.request.headers.get("Idempotency-Key", "")
+    return f"app-{hashlib.sha256(key.encode(errors='replace')).hexdigest()[:40]}" if key else ""
+
+
+# ---- One status
+
+
+def _shown(call: Call, pid: int) -> Status:
+    """A status as it is now. Round trips and errors as for `Threads.one`."""
+    call.viewer.just_changed = (pid,)
+    statuses = Statuses(call)
+    [status] = statuses.of([Threads(connect()).one(call.viewer, pid, statuses.about_authors)])
+    return status
+
+
+def publish(call: Call) -> object:
+    """Round trips as for `Posts.publish`, and four."""
+    me = call.viewer.require_user()
+    post, token = _new_post(call.sent, _token(call), me.uid)
+    RateLimits(connect()).count(POSTS, str(me.uid))
+    published = Posts(connect()).publish(me.uid, post, token)
+    forget_profile(me.uid)
+    for named in filter(None, (post.reply_to, post.quote)):  # it has another number of replies or quotes
+        forget(named)
+    return _shown(call, published.pid)
+
+
+def show(call: Call) -> object:
+    return _shown(call, call.id)
+
+
+MOST = 40  # statuses that are asked for at once
+
+
+def show_some(call: Call) -> object:
+    """Those that the viewer sees, in the order in which they were asked for. Two round trips."""
+    pids = [pid for text in call.sent.texts("id") if (pid := parse_id(text)) is not None]
+    statuses = Statuses(call)
+    return statuses.of(Threads(connect()).some(call.viewer, [*dict.fromkeys(pids)][:MOST], statuses.about_authors))
+
+
+def edit(call: Call) -> object:
+    """Raises NoSuchPost, also for another author's."""
+    me, sent, pid = call.viewer.require_user(), call.sent, call.id
+    _refuse_what_is_not_here(sent)
+    form = _valid(EditForm({"body": _text(sent)}, Threads(connect()).one(call.viewer, pid, nothing_more)))
+    RateLimits(connect()).count(POSTS, str(me.uid))
+    try:
+        Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"])
+    except TooManyEdits as refused:
+        raise Invalid(str(refused.message)) from refused
+    if code := _language(sent):
+        Posts(connect()).say_language(pid, code)
+    return _shown(call, pid)
+
+
+class DeletedStatus(Status):
+    """A status that was deleted, with what its author had typed."""
+
+    text: str
+
+
+def delete(call: Call) -> object:
+    """The status as it was, with its text. A repost is undone. Raises NoSuchPost, also for another author's."""
+    me = call.viewer.require_user()
+    statuses = Statuses(call)
+    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
+    if post.listed_by.uid != me.uid:
+        raise NoSuchPost(call.id)
+    [status] = statuses.of([post])
+    is_repost = post.context.listed is not None
+    if is_repost:
+        Reposts(connect()).undo(*_edge(me, post))
+    else:
+        Posts(connect()).delete(me.uid, post.pid)
+    forget_profile(me.uid)
+    return DeletedStatus(**status, text="" if is_repost else post.body)
+
+
+def context(call: Call) -> object:
+    statuses = Statuses(call)
+    around = Threads(connect()).around(call.viewer, call.id, statuses.about_authors)
+    found, above = statuses.of([*around.above, *around.below]), len(around.above)
+    return {"ancestors": found[:above], "descendants": found[above:]}
+
+
+def source(call: Call) -> object:
+    """https://docs.joinmastodon.org/entities/StatusSource/"""
+    post = find_post(call.viewer, call.id)
+    return {"id": str(post.pid), "text": post.body, "spoiler_text": ""}
+
+
+class Edit(TypedDict):
+    """A text of a status. https://docs.joinmastodon.org/entities/StatusEdit/"""
+
+    content: str
+    spoiler_text: str
+    sensitive: bool
+    created_at: str
+    account: Account
+    media_attachments: list[MediaAttachment]
+    emojis: list[object]
+
+
+def history(call: Call) -> object:
+    """The texts of a status, the first one first."""
+    statuses = Statuses(call)
+    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
+    [status] = statuses.of([post])
+    texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
+    return [
+        Edit(
+            content=html_of(text, statuses.origin, post.context.mentioned),
+            spoiler_text="",
+            sensitive=status["sensitive"],
+            created_at=date_time(since),
+            account=status["account"],
+            media_attachments=status["media_attachments"],
+            emojis=[],
+        )
+        for since, text in texts
+    ]
+
+
+# ---- What people do with a status. A repost stands for what it reposts, which is what the answer shows.
+
+
+Act = Callable[[Store, User, Post], None]
+
+
+def _acting(find: Callable[[Call], Post], act: Act) -> Callable[[Call], object]:
+    """Round trips: one finds the post, then those of the act, and those of `_shown`."""
+
+    def endpoint(call: Call) -> object:
+        post = find(call)
+        act(connect(), call.viewer.require_user(), post)
+        return _shown(call, post.pid)
+
+    return endpoint
+
+
+def _limited(act: Act) -> Callable[[Call], object]:
+    """As often as the pages allow it. Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
+
+    def counted(store: Store, me: User, post: Post) -> None:
+        RateLimits(store).count(ACTIONS, str(me.uid))
+        act(store, me, post)
+
+    return _acting(_find, counted)
+
+
+def _undo(act: Act) -> Callable[[Call], object]:
+    """An undo is never limited, and no block refuses it."""
+    return _acting(_find_or_hidden, act)
+
+
+def _find(call: Call) -> Post:
+    """The post of the call, or what it reposts."""
+    post = find_post(call.viewer, call.id)
+    return post if post.links.repost_of is None else find_post(call.viewer, post.links.repost_of)
+
+
+def _find_or_hidden(call: Call) -> Post:
+    post = find_post_or_hidden(call.viewer, call.id)
+    return post if post.links.repost_of is None else find_post_or_hidden(call.viewer, post.links.repost_of)
+
+
+def _edge(me: User, post: Post) -> tuple[int, int, int]:
+    return me.uid, post.pid, post.author.uid
+
+
+def _root(post: Post) -> int:
+    """The first post of the thread."""
+    return post.links.root or post.pid
+
+
+def reblog(call: Call) -> object:
+    """The repost. A second one changes nothing."""
+    _refuse_what_is_not_here(call.sent)
+    post, me, store = _find(call), call.viewer.require_user(), connect()
+    RateLimits(store).count(ACTIONS, str(me.uid))
+    Reposts(store).repost(*_edge(me, post))
+    forget_profile(me.uid)
+    own = Reposts(store).of(me.uid, post.pid)
+    if own is None:  # the post was deleted meanwhile
+        raise NoSuchPost(post.pid)
+    call.viewer.just_changed = (post.pid,)
+    statuses = Statuses(call)
+    [status] = statuses.of([Threads(store).one(call.viewer, own, statuses.about_authors)])
+    return status
+
+
+def _pin(store: Store, me: User, post: Post) -> None:
+    """The profile has one pinned post. Raises Invalid for somebody else's."""
+    if post.author.uid != me.uid:
+        raise Invalid("Someone else's post cannot be pinned")
+    Pins(store).pin(me.uid, post.pid)
+
+
+favourite = _limited(lambda store, me, post: Likes(store).like(*_edge(me, post)))
+unfavourite = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
+unreblog = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
+bookmark = _limited(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
+unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
+mute = _limited(lambda store, me, post: MutedThreads(store).mute(me.uid, _root(post)))
+unmute = _undo(lambda store, me, post: MutedThreads(store).unmute(me.uid, _root(post)))
+pin = _limited(_pin)
+unpin = _undo(lambda store, me, post: Pins(store).unpin(me.uid, post.pid))
+
+
+def _acted_by(relation: Relation) -> Callable[[Call], object]:
+    """The people, the latest first. The cursors are no ids of people: apps take them from the header `Link`."""
+
+    def endpoint(call: Call) -> object:
+        before = id_cursor(call.sent.text("max_id") or None)
+        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, call.sent.number("limit", 40, 80))
+        accounts = accounts_of(connect(), Statuses(call).origin, [one.user.uid for one in found.people])
+        return listed([*accounts.values()], found.older)
+
+    return endpoint
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/api/v1/statuses", publish, "write:statuses"),
+    Endpoint("GET", "/api/v1/statuses", show_some),
+    Endpoint("GET", "/api/v1/statuses/:id", show),
+    Endpoint("PUT", "/api/v1/statuses/:id", edit, "write:statuses"),
+    Endpoint("DELETE", "/api/v1/statuses/:id", delete, "write:statuses"),
+    Endpoint("GET", "/api/v1/statuses/:id/context", context),
+    Endpoint("GET", "/api/v1/statuses/:id/source", source, "read:statuses"),
+    Endpoint("GET", "/api/v1/statuses/:id/history", history),
+    Endpoint("GET", "/api/v1/statuses/:id/favourited_by", _acted_by(LIKE)),
+    Endpoint("GET", "/api/v1/statuses/:id/reblogged_by", _acted_by(REPOST)),
+    Endpoint("POST", "/api/v1/statuses/:id/favourite", favourite, "write:favourites"),
+    Endpoint("POST", "/api/v1/statuses/:id/unfavourite", unfavourite, "write:favourites"),
+    Endpoint("POST", "/api/v1/statuses/:id/reblog", reblog, "write:statuses"),
+    Endpoint("POST", "/api/v1/statuses/:id/unreblog", unreblog, "write:statuses"),
+    Endpoint("POST", "/api/v1/statuses/:id/bookmark", bookmark, "write:bookmarks"),
+    Endpoint("POST", "/api/v1/statuses/:id/unbookmark", unbookmark, "write:bookmarks"),
+    Endpoint("POST", "/api/v1/statuses/:id/mute", mute, "write:mutes"),
+    Endpoint("POST", "/api/v1/statuses/:id/unmute", unmute, "write:mutes"),
+    Endpoint("POST", "/api/v1/statuses/:id/pin", pin, "write:accounts"),
+    Endpoint("POST", "/api/v1/statuses/:id/unpin", unpin, "write:accounts"),
+)

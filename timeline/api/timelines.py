@@ -1,0 +1,116 @@
+"""Lists of posts as apps ask for them: home, everyone, a tag, a person, likes and bookmarks."""
+
+from dataclasses import replace
+
+from retwis_site.store.client import connect
+from timeline.api.calls import Call, Endpoint, Listed, Sent, Window
+from timeline.api.reading import Statuses
+from timeline.conversation.repository import SavedPart, SavedPosts
+from timeline.people.lists import id_cursor
+from timeline.posts.entities import Page
+from timeline.posts.links import folded
+from timeline.relations.relation import Relation
+from timeline.relations.relations import BOOKMARK, LIKE
+from timeline.tags.tags import CombinedTags, TagPages
+from timeline.timelines.everyone import EveryoneTimeline
+from timeline.timelines.home import Homes
+from timeline.timelines.pagination import Part
+from timeline.timelines.profile import OwnPosts, Profiles
+
+MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
+
+
+def part_of(window: Window) -> Part:
+    """`min_id` counts before `since_id`."""
+    above = window.since_id if window.min_id is None else window.min_id
+    return Part(window.max_id, above or 0, window.min_id is not None, window.limit)
+
+
+def listed(page: Page, statuses: Statuses) -> Listed:
+    """A page of posts as the answer to a call."""
+    newest = page.posts[0].listed if page.posts else None
+    return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
+
+
+NOTHING = Listed([], None, None, has_more=False)
+
+
+def home(call: Call) -> object:
+    """Round trips as for the page of the home."""
+    statuses, part = Statuses(call), part_of(call.window())
+    return listed(Homes(connect()).part(call.viewer, part, statuses.about_authors), statuses)
+
+
+def public(call: Call) -> object:
+    """Everyone's posts. There is no other server, so what is `remote` is nothing. Round trips as for the page."""
+    part = part_of(call.window())
+    if call.sent.flag("remote"):
+        return NOTHING
+    statuses = Statuses(call)
+    page = EveryoneTimeline(connect()).part(call.viewer, part, statuses.about_authors)
+    return listed(_wanted(page, call.sent), statuses)
+
+
+def tag(call: Call) -> object:
+    """The posts with a tag or one of `any`, with each of `all`, and with none of `none`."""
+    part, sent = part_of(call.window()), call.sent
+    others = ([folded(name.lstrip("#")) for name in sent.texts(which)[:MOST_TAGS]] for which in ("any", "all", "none"))
+    any_of, all_of, none_of = others
+    if sent.flag("remote"):
+        return NOTHING
+    statuses = Statuses(call)
+    tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"]), *any_of])], all_of, none_of)
+    page = TagPages(connect()).part(call.viewer, tags, part, statuses.about_authors)
+    return listed(_wanted(page, sent), statuses)
+
+
+def _wanted(page: Page, sent: Sent) -> Page:
+    """The page, or of it what has pictures: then it may have fewer posts than there is room for."""
+    if not sent.flag("only_media"):
+        return page
+    return replace(page, posts=[post for post in page.posts if post.media.pictures])
+
+
+def of_account(call: Call) -> object:
+    """What a person wrote and reposted. Raises NoSuchUser, NotShown."""
+    part, sent, profiles = part_of(call.window()), call.sent, Profiles(connect())
+    own = OwnPosts(
+        not sent.flag("exclude_replies"),
+        not sent.flag("exclude_reblogs"),
+        folded((sent.text("tagged") or "").lstrip("#")),
+        without_pictures=not sent.flag("only_media"),
+    )
+    statuses = Statuses(call)
+    if sent.flag("pinned"):
+        return statuses.of(profiles.pinned(call.viewer, call.id, statuses.about_authors))
+    page = profiles.part(call.viewer, call.id, part, own, statuses.about_authors)
+    return listed(page, statuses)
+
+
+def favourites(call: Call) -> object:
+    return _saved(call, LIKE)
+
+
+def bookmarks(call: Call) -> object:
+    return _saved(call, BOOKMARK)
+
+
+def _saved(call: Call, of: Relation) -> object:
+    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises BadCursor."""
+    sent = call.sent
+    below, since, least = (id_cursor(sent.text(name) or None) for name in ("max_id", "since_id", "min_id"))
+    part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
+    statuses = Statuses(call)
+    page = SavedPosts(connect(), of).part(call.viewer, part, statuses.about_authors)
+    newest, oldest = (None if one is None else str(one) for one in (page.newest, page.older))
+    return Listed(statuses.written(page.posts), newest, oldest, oldest is not None)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/api/v1/timelines/home", home, "read:statuses"),
+    Endpoint("GET", "/api/v1/timelines/public", public),
+    Endpoint("GET", "/api/v1/timelines/tag/:tag", tag),
+    Endpoint("GET", "/api/v1/accounts/:id/statuses", of_account),
+    Endpoint("GET", "/api/v1/favourites", favourites, "read:favourites"),
+    Endpoint("GET", "/api/v1/bookmarks", bookmarks, "read:bookmarks"),
+)

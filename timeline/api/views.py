@@ -1,0 +1,180 @@
+"""The one view of the API: it finds the endpoint, asks whether the token allows it, and writes the answer as JSON."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import path
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.media.decoding import PictureRefused
+from accounts.signing_in.guards import open_to_frozen
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.tokens import CALLS, covers
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
+from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
+from retwis_site.http.apps import bearer_of, json_response, refusal
+from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
+from timeline.api import (
+    absent,
+    apps,
+    finding,
+    instance,
+    media,
+    notifications,
+    people,
+    relationships,
+    reports,
+    statuses,
+    timelines,
+)
+from timeline.api.calls import (
+    Call,
+    Endpoint,
+    Forbidden,
+    Invalid,
+    Listed,
+    OutOfScope,
+    Unreadable,
+    links_of,
+    sent_by,
+)
+from timeline.posts.entities import TargetRefused
+
+ROOMS = (
+    apps,
+    instance,
+    people,
+    media,
+    statuses,
+    timelines,
+    relationships,
+    notifications,
+    finding,
+    reports,
+    absent,
+)
+ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
+
+INVALID_TOKEN = "The access token is invalid"  # noqa: S105  apps compare it
+NEEDS_USER = "This method requires an authenticated user"  # for the token of an app itself
+
+
+# ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
+
+
+@dataclass(slots=True)
+class _Node:
+    below: dict[str, "_Node"] = field(default_factory=dict)
+    named: str = ""  # the name of the part that may be anything
+    by_method: dict[str, Endpoint] = field(default_factory=dict)
+
+
+def _tree_of(endpoints: Iterable[Endpoint]) -> _Node:
+    root = _Node()
+    for endpoint in endpoints:
+        node = root
+        for part in endpoint.address.strip("/").split("/"):
+            if part.startswith(":"):
+                node.named, part = part[1:], ":"
+            node = node.below.setdefault(part, _Node())
+        node.by_method[endpoint.method] = endpoint
+    return root
+
+
+_TREE = _tree_of(ENDPOINTS)
+
+
+def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
+    """The endpoints at an address by their methods, with or without its last slash, and what it names."""
+    node, named = _TREE, {}
+    for part in path.strip("/").split("/"):
+        inner = node.below.get(part)
+        if inner is None:
+            inner = node.below.get(":")
+            if inner is None or not part:
+                return {}, {}
+            named[node.named] = part
+        node = inner
+    return node.by_method, named
+
+
+# ---- The view
+
+
+@open_to_frozen  # below, the endpoint says whether it is
+@csrf_exempt  # no cookie counts here
+def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
+    """Round trips: those of the endpoint. Its exceptions become answers here; those of the store in the middleware."""
+    by_method, named = _found_at(request.path_info)
+    if not by_method:
+        return refusal(404, RECORD_NOT_FOUND)
+    endpoint = by_method.get("GET" if request.method == "HEAD" else request.method or "")
+    if endpoint is None:
+        return not_a_page(request, ", ".join(by_method))
+    try:
+        answer = _answered(request, endpoint, named)
+    except TooOften as error:
+        answer = too_often(request, error)
+    calls = request.viewer.proof.calls
+    if calls is not None:
+        answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(calls.left)
+        answer["X-RateLimit-Reset"] = datetime.fromtimestamp(calls.ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    patch_vary_headers(answer, ["Authorization"])
+    answer["Cache-Control"] = "private, no-store"
+    return answer
+
+
+def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, str]) -> HttpResponse:
+    viewer = request.viewer
+    viewer.check = partial(_check, viewer, endpoint)
+    try:
+        if endpoint.scope and not viewer.secret:
+            return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
+        found = endpoint.answer(Call(request, named, sent_by(request)))
+        if endpoint.scope:
+            viewer.require_user()  # no round trip, but for an answer that asks nothing
+    except NotSignedIn:
+        return refusal(401, INVALID_TOKEN)
+    except OutOfScope:
+        return refusal(403, "This action is outside the authorized scopes")
+    except Forbidden as error:
+        return refusal(403, str(error))
+    except AccountFrozen:
+        return refusal(403, "Your account is frozen: you can read, and change nothing that others see")
+    except (NotFound, Gone, NotShown):
+        return refusal(404, RECORD_NOT_FOUND)
+    except (Invalid, TargetRefused, PictureRefused) as error:
+        why = error.message if isinstance(error, TargetRefused) else error
+        details = {"details": error.details} if isinstance(error, Invalid) and error.details else None
+        return refusal(422, f"Validation failed: {why}", details)
+    except (Unreadable, BadCursor) as error:
+        return refusal(400, str(error))
+    if isinstance(found, HttpResponse):
+        return found
+    if not isinstance(found, Listed):
+        return json_response(found)
+    answer = json_response(found.items)
+    if links := links_of(request, found):
+        answer["Link"] = links
+    return answer
+
+
+def _check(viewer: Viewer, endpoint: Endpoint, user: User) -> None:
+    """Called in the round trip that checks the token, before anything is written. Raises OutOfScope, AccountFrozen."""
+    if endpoint.scope and not covers(viewer.checked.scopes, endpoint.scope):
+        raise OutOfScope
+    if endpoint.method != "GET" and not endpoint.open_to_frozen and user.state is State.FROZEN:
+        raise AccountFrozen
+
+
+urlpatterns: list[Any] = [
+    path("api/<path:rest>", api, name="api"),
+    path("nodeinfo/<path:rest>", api, name="nodeinfo"),
+    path(".well-known/nodeinfo", api, name="nodeinfo_links"),
+]
