@@ -202,7 +202,7 @@ def news_link(number: int, here: str, how: How, language: str) -> Html:
 
 
 # By uid, language, page and `how`: what a frame was made of, and the frame. An entry has 3.2 KB, so all have 1 MB.
-_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=300, seconds=3600)
+_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=500, seconds=3600)
 
 
 def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:

@@ -269,10 +269,10 @@ Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, 
 CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer may act, and where it stands
 NO_MARKS: Mapping[int, Marks] = {}
 
-# What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 5 MB.
-_cards: Memory[CardKey, Refillable] = Memory(size=2500, seconds=3600)
-# A post in a card that quotes it, by id and language, and what it was made of. Some 1.4 MB.
-_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=1000, seconds=3600)
+# What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
+_cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
+# A post in a card that quotes it, by id and language, and what it was made of. Some 2.8 MB.
+_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:

@@ -143,7 +143,7 @@ class _AsRead:
     post: Post | None = None  # made of the record and of its author
 
 
-_as_read: Memory[int, _AsRead] = Memory(size=4000, seconds=3600)  # by pid: 4 MB
+_as_read: Memory[int, _AsRead] = Memory(size=6000, seconds=3600)  # by pid: 6 MB
 
 
 def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
