@@ -213,7 +213,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
         return TakenCode(taken) if taken is not None and taken.app == client.app.id else None
 
     def save_token(self, token: dict[str, str]) -> None:
-        """The generator has saved it. Whoever shows the code once more ends it."""
+        """The token is stored already. Its digest is noted with the code: a code that comes again ends the token."""
         Tokens(connect()).note_token(self.request.form["code"], self.request.user.uid, token["access_token"])
 
     def delete_authorization_code(self, authorization_code: object) -> None:

@@ -12,6 +12,7 @@ from timeline.api.calls import Call, Endpoint, Invalid, Sent
 from timeline.api.entities import MediaAttachment, attachment_of
 from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
 from timeline.posts.forms import alt_of
+from timeline.posts.pictures import with_stored
 
 
 def upload(call: Call) -> object:
@@ -53,8 +54,8 @@ def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
     pictures = []
     for digest, stored in said.items():
         focus, _, alt = (stored.value or " ").partition(" ")
-        info = found[digest]
-        pictures.append(Picture(digest, info.width, info.height, alt, info.blurhash, focus if is_focus(focus) else ""))
+        picture = Picture(digest, alt=alt, focus=focus if is_focus(focus) else "")
+        pictures.append(with_stored(picture, found[digest]))
     return pictures
 
 

@@ -19,10 +19,11 @@ from timeline.posts.reading.records import media_field, media_from
 
 def with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
     """The pictures of a new post, with what is stored of them."""
-    return media._replace(pictures=tuple(_with_size(one, known[one.digest]) for one in media.pictures))
+    return media._replace(pictures=tuple(with_stored(one, known[one.digest]) for one in media.pictures))
 
 
-def _with_size(one: Picture, known: Info) -> Picture:
+def with_stored(one: Picture, known: Info) -> Picture:
+    """A picture of a post with what is stored of it."""
     return one._replace(width=known.width, height=known.height, blurhash=known.blurhash)
 
 

@@ -46,6 +46,7 @@ from timeline.posts.forms import (
 )
 from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
 from timeline.posts.html.pictures import picture_page, pictures_of
+from timeline.posts.pictures import with_stored
 from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
 from timeline.posts.repository import Posts
@@ -114,11 +115,7 @@ def _chosen(request: RetwisRequest, me: User) -> tuple[list[Picture], list[str]]
     store = Pictures(connect())
     named = pictures_in(request.POST)
     known = store.of_user(me.uid, [one.digest for one in named])
-    found = {
-        one.digest: one._replace(width=known[one.digest].width, height=known[one.digest].height)
-        for one in named
-        if one.digest in known
-    }
+    found = {one.digest: with_stored(one, known[one.digest]) for one in named if one.digest in known}
     refused = [str(PictureGone.message)] if len(found) < len(named) else []
     alts = request.POST.getlist("alt")[len(request.POST.getlist("media")) :]
     for file, alt in zip_longest(request.FILES.getlist("picture"), alts, fillvalue=""):

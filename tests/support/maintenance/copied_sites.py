@@ -107,10 +107,9 @@ def make_site_with_every_key(raw, store):
     raw.expire("throttle:post:1", 900)
     raw.hset("credentials:1", "totp", f"{LONG_AGO}:JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
     raw.hset("app:tusky", mapping={"name": "Tusky", "secret": "0a", "since": LONG_AGO})
-    for key in ("app:tusky", *TEMPORARY):
-        if key in TEMPORARY:
-            raw.set(key, TEMPORARY[key])
-        raw.expire(key, 900)
+    raw.expire("app:tusky", 900)
+    for key, value in TEMPORARY.items():
+        raw.set(key, value, ex=900)
     raw.zadd("factor_uses:1", {"0a": 7})
     raw.set("challenge:0123abcd", "1", ex=900)
     raw.set("reset:0123abcd", "1::", ex=900)
