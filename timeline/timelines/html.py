@@ -211,7 +211,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     pinned = [found.pinned] if found.pinned else []
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     shown = listing(request, PostsPage(others, found.page.older), by)
-    owner, relation = found.person, found.relation
+    owner, relation, origin = found.person, found.relation, origin_of(request)
     return PROFILE.response(
         request,
         by,
@@ -220,8 +220,8 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         tab=found.tab.value,
         has_pinned=bool(pinned),
         pinned=cards([found.pinned], by) if found.pinned else NOTHING,
-        origin=origin_of(request),
-        image=image_to_share(origin_of(request), owner),
+        origin=origin,
+        image=image_to_share(origin, owner),
         **_about(owner, found.about, found.numbers, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=relation.hiding.blocks.mine,
