@@ -21,7 +21,10 @@ _of_features = [pattern for one in features() if one.urls for pattern in import_
 # One flat list, since Django tries it in turn, and a list of lists takes twice as long. First the pages that are asked
 # for most and what their buttons send, then short addresses. No other pattern fits the addresses of the first ones. To
 # try a pattern takes two Python calls: the address of a like was found after 80.
-MOST_ASKED = ("home", "timeline", "profile", "search", "news", "post", "notifications", "publish", "like", "follow")
+MOST_ASKED = (
+    *("home", "timeline", "profile", "api", "picture", "search", "news", "post", "notifications", "publish", "like"),
+    "follow",
+)
 urlpatterns = sorted(
     [*_of_the_site, *_of_features],
     key=lambda one: (

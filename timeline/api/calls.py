@@ -7,9 +7,10 @@ One view takes all of them (`views.py`).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.http import HttpRequest
+from django.utils.encoding import iri_to_uri
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
@@ -19,12 +20,14 @@ from retwis_site.http.sent import OutOfScope as OutOfScope
 from retwis_site.http.sent import Sent as Sent
 from retwis_site.http.sent import Unreadable as Unreadable
 from retwis_site.http.sent import sent_by as sent_by
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
 
 # ---- Pages of a list
 
 
 MOST_A_PAGE = 40
+CURSORS = frozenset({"max_id", "since_id", "min_id"})
 
 
 class Window(NamedTuple):
@@ -110,15 +113,11 @@ def part_of(
 def links_of(request: HttpRequest, page: Listed) -> str:
     """The header `Link`: `next` first, which clients with one slot take. Other parameters are kept. Empty for an empty
     page."""
-    kept = [(name, value) for name, value in _parameters(request) if name not in {"max_id", "since_id", "min_id"}]
-    base = request.build_absolute_uri(request.path)
+    kept = [(name, value) for name, values in request.GET.lists() if name not in CURSORS for value in values]
+    base = iri_to_uri(f"{origin_of(request)}{request.path}?{urlencode(kept)}{'&' if kept else ''}")
     links = []
     if page.has_more and page.oldest is not None:
-        links.append(f'<{base}?{urlencode([*kept, ("max_id", page.oldest)])}>; rel="next"')
+        links.append(f'<{base}max_id={quote(str(page.oldest))}>; rel="next"')
     if page.newest is not None:
-        links.append(f'<{base}?{urlencode([*kept, ("min_id", page.newest)])}>; rel="prev"')
+        links.append(f'<{base}min_id={quote(str(page.newest))}>; rel="prev"')
     return ", ".join(links)
-
-
-def _parameters(request: HttpRequest) -> list[tuple[str, str]]:
-    return [(name, value) for name, values in request.GET.lists() for value in values]

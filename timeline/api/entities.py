@@ -6,7 +6,7 @@ text is HTML, whose links are as apps look for them: `class="mention"`, `class="
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 from typing import NamedTuple, TypedDict
 
@@ -16,10 +16,10 @@ from django.urls import reverse
 from accounts.facts.facts import Fact
 from accounts.users.entities import User
 from accounts.users.html import SIZES, header_address, media_address, picture_address
-from retwis_site.http.apps import Json, written
+from retwis_site.http.apps import Json, list_of, written
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store.local_cache import Memory
-from timeline.posts.entities import Media, Picture, Post
+from timeline.posts.entities import Acted, Media, Picture, Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts
 
@@ -167,12 +167,13 @@ class Profile(NamedTuple):
 NO_PROFILE = Profile()
 
 
-@lru_cache(maxsize=5000)
+_static = cache(static)  # the names of files have no part that changes while the process runs
+
+
 def account_of(origin: str, user: User, profile: Profile) -> Account:
-    """Some 2 KB, so all have 10 MB. Nobody may change what it returns."""
     url = address_of_account(origin, user.username)
-    avatar = origin + (picture_address(user, SIZES[-1]) or static("avatar.png"))
-    header = origin + (header_address(profile.header) or static("header.png"))
+    avatar = origin + (picture_address(user, SIZES[-1]) or _static("avatar.png"))
+    header = origin + (header_address(profile.header) or _static("header.png"))
     return Account(
         id=str(user.uid),
         username=user.username,
@@ -346,19 +347,31 @@ class Shown(NamedTuple):
     pinned: int | None = None  # the post that the viewer has pinned
 
 
-# By id of a post: its status as it was written last, and what that was made of. An entry has some 3 KB, so all have
-# 10 MB.
-_written: Memory[int, tuple[object, Json]] = Memory(size=3000, seconds=3600)
+# By the id of a post or of its repost, and what the viewer has done with it: the status as it was written last, and what
+# that was made of. An entry has some 2 KB, so all have 6 MB.
+_written: Memory[tuple[int, Acted], tuple[object, Json]] = Memory(size=3000, seconds=3600)
 
 
-def written_status(post: Post, shown: Shown) -> Json:
-    """As `status_of`. To most viewers a post looks the same and is the same object, so the last one serves again."""
-    made_of = (post, shown.origin, _is_muted(post, shown), post.pid == shown.pinned, *_accounts(post, shown))
-    kept = _written.get(post.pid)
-    if kept is None or kept[0] != made_of:
-        kept = made_of, written(status_of(post, shown))
-        _written.put(post.pid, kept)
-    return kept[1]
+def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
+    """The list of `status_of` each. To most viewers a post looks the same and is the same object, as the profiles of
+    its people are, so what was written last serves again."""
+    profiles, items = shown.profiles, []
+    keys = [(post.context.listed or post.pid, post.context.acted) for post in posts]
+    known = _written.some(keys)
+    for key, post in zip(keys, posts, strict=True):
+        author, context = post.author.uid, post.context
+        listed_by = author if context.listed is None else context.reposted_by[0].uid
+        quoted = None if context.quoted is None else profiles.get(context.quoted.author.uid)
+        made_of = (
+            *(post, profiles.get(author), profiles.get(listed_by), quoted),
+            *(shown.origin, _is_muted(post, shown), post.pid == shown.pinned),
+        )
+        kept = known.get(key)
+        if kept is None or kept[0] != made_of:
+            kept = made_of, written(status_of(post, shown))
+            _written.put(key, kept)
+        items.append(kept[1])
+    return list_of(items)
 
 
 def _is_muted(post: Post, shown: Shown) -> bool:
@@ -367,13 +380,6 @@ def _is_muted(post: Post, shown: Shown) -> bool:
 
 def _account(user: User, shown: Shown) -> Account:
     return account_of(shown.origin, user, shown.profiles.get(user.uid, NO_PROFILE))
-
-
-def _accounts(post: Post, shown: Shown) -> list[Account]:
-    """All whose accounts the status shows, as they are now."""
-    quoted = post.context.quoted
-    people = (post.author, post.listed_by) if quoted is None else (post.author, post.listed_by, quoted.author)
-    return [_account(user, shown) for user in people]
 
 
 def status_of(post: Post, shown: Shown) -> Status:

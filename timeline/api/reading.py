@@ -17,7 +17,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, rest, trip
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.api.calls import Call
-from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_status
+from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
 from timeline.posts.reading.records import cached_records
@@ -68,6 +68,7 @@ class Profiles:
     def __init__(self) -> None:
         self._asked: dict[int, Reply[_Read]] = {}
         self._found: dict[int, Profile] = {}
+        self._fresh: set[int] = set()
 
     def ask(self, pipe: Pipe, uids: Iterable[int]) -> None:
         """Ask for those that are not cached. Seven commands each."""
@@ -76,16 +77,22 @@ class Profiles:
         self._asked |= {uid: pipe.ask(_PROFILE, uid) for uid in others if uid not in self._found}
 
     def ask_fresh(self, pipe: Pipe, uid: int) -> None:
-        """Ask for one as it is now, also when it is cached. Seven commands."""
-        self._asked[uid] = pipe.ask(_PROFILE, uid)
+        """Ask for one as it is now, also when it is cached; once. Seven commands."""
+        if uid not in self._fresh:
+            self._fresh.add(uid)
+            self._asked[uid] = pipe.ask(_PROFILE, uid)
 
     def reading(self, pipe: Pipe, people: Iterable[User]) -> Reading[dict[int, Profile]]:
         """The profiles of these people, by uid. No round trip while all were asked for, else one; one more while a join
         date, or the date of the newest post, is not cached."""
         by_uid = {person.uid: person for person in people}
         self.ask(pipe, by_uid)
+        not_shown = ask_people(pipe, self._asked.keys() - by_uid.keys())  # kept too, else each answer asks for them
         yield
+        by_uid |= not_shown.value
         new = {uid: self._asked.pop(uid).value for uid in by_uid if uid in self._asked}
+        if not new:
+            return self._found
         joined = ask_join_dates(pipe, [by_uid[uid] for uid in new])
         times = _ask_times(pipe, [one.last_pid for one in new.values() if one.last_pid is not None])
         yield
@@ -167,12 +174,16 @@ class Statuses:
         self._viewer.besides = self._ask_besides
 
     def _ask_besides(self, pipe: Pipe, me: int | None) -> None:
-        """Nine commands; none for a visitor. And for each profile that is not cached, as for `Profiles.ask`."""
+        """Two commands, and seven for the viewer's own profile; none for a visitor. And for each profile that is not
+        cached, as for `Profiles.ask`."""
         self._of_viewer = NOTHING_OF_VIEWER
-        if me is not None:
-            self._of_viewer = ask_muted_threads(pipe, me), ask_pinned(pipe, me)
+        if me is None:
+            return
+        self._of_viewer = ask_muted_threads(pipe, me), ask_pinned(pipe, me)
+        named = _named_last.get(me)
+        if named is None or me in named:
             self._profiles.ask_fresh(pipe, me)  # people see at once what they did
-            self._profiles.ask(pipe, _named_last.get(me) or ())
+        self._profiles.ask(pipe, named or ())
 
     def about_authors(self, pipe: Pipe, authors: Collection[int]) -> None:
         self._profiles.ask(pipe, authors)
@@ -183,31 +194,28 @@ class Statuses:
         shown = self._shown(posts)
         return [status_of(post, shown) for post in posts]
 
-    def written(self, posts: Sequence[Post]) -> list[Json]:
+    def written(self, posts: Sequence[Post]) -> Json:
         """As `of`, for a page of statuses."""
-        shown = self._shown(posts)
-        return [written_status(post, shown) for post in posts]
+        return written_statuses(posts, self._shown(posts))
 
     def _shown(self, posts: Sequence[Post]) -> Shown:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
         muted, pinned = self._of_viewer or NOTHING_OF_VIEWER
-        pipe = self._store.pipeline()
-        mentioned = {uid for post in posts for one in _with_quoted(post) for uid in one.links.mentions or ()}
+        pipe, me = self._store.pipeline(), self._viewer.uid
+        authors: dict[int, User] = {}
+        mentioned: set[int] = set()
+        for post in posts:
+            quoted = post.context.quoted
+            for one in (post,) if quoted is None else (post, quoted):
+                authors[one.author.uid] = one.author
+                mentioned.update(one.links.mentions or ())
+            if post.context.listed is not None:
+                authors[post.listed_by.uid] = post.listed_by
         people = ask_people(pipe, mentioned)
-        authors = {author.uid: author for post in posts for author in _authors(post)}
+        if me in authors:
+            self._profiles.ask_fresh(pipe, me)
         profiles = rest(pipe, self._profiles.reading(pipe, authors.values()))
-        me = self._viewer.uid
         if me is not None:
             _named_last.put(me, tuple(authors))
         return Shown(self.origin, people.value, profiles, muted.value, pinned.value)
-
-
-def _with_quoted(post: Post) -> Sequence[Post]:
-    quoted = post.context.quoted
-    return (post,) if quoted is None else (post, quoted)
-
-
-def _authors(post: Post) -> list[User]:
-    """Whose accounts the status of a post shows."""
-    return [post.listed_by, *(one.author for one in _with_quoted(post))]
