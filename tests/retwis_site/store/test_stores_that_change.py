@@ -1,5 +1,6 @@
 """A store that is replaced under a running site: a process looks again before it writes, and forgets what it knew."""
 
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -7,7 +8,7 @@ import pytest
 import redis
 from django.core.management import call_command
 
-from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import schema
 from retwis_site.store.client import connect, without_gate
@@ -46,7 +47,9 @@ def restart(raw, settings, monkeypatch):
         else:  # fakeredis ends no connection, and neither does a proxy
             connect().transport.client.connection_pool.disconnect()
 
-    return run
+    yield run
+    with suppress(StoreError):  # a connection that has ended is found now, and not by the next test
+        connect().get("nothing")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from accounts.signing_in.factors import CONFIRMED_COOKIE, PENDING_COOKIE
 from accounts.signing_in.guards import ENDED_COOKIE
 from accounts.signing_in.middleware import SITE_CHANGED
 from retwis_site.http.cookies import FlashStorage
@@ -22,7 +23,7 @@ from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
-OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js"}
+OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js", "/static/passkeys.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
 LINK_RELATION = "nofollow ugc noopener"
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -33,7 +34,8 @@ def _own_drawings():
     """A pattern for exactly the drawings of the templates."""
     templates = [path.read_text() for path in (Path(settings.BASE_DIR) / "templates").rglob("*.html")]
     drawings = {drawing for text in templates for drawing in re.findall(r"<svg.*?</svg>", text, re.DOTALL)}
-    return re.compile("|".join(map(re.escape, drawings)))
+    code = r'<svg class="qr"[^<>]*>(<path [^<>]*/>)*</svg>'  # segno draws it
+    return re.compile("|".join([code, *map(re.escape, drawings)]))
 
 
 OWN_DRAWINGS = _own_drawings()
@@ -57,6 +59,7 @@ class Page(HTMLParser):
         has = {name: value or "" for name, value in attrs}
         suspects = [name for name in has if name.startswith("on") or name == "style" or MARK in name]
         away = not (self._is_in_post and is_typed_link(tag, has)) and not is_canonical(tag, has)
+        away = away and not is_for_authenticator(tag, has)
         suspects += [name for name in ADDRESSES & has.keys() if away and not stays_on_site(has[name])]
         active = tag in ACTIVE and not is_own_script(tag, has)
         if active or MARK in tag or suspects or (has.get("type") == "password" and has.get("value")):
@@ -101,6 +104,11 @@ def is_typed_link(tag, has):
 def is_canonical(tag, has):
     """Whether it is a post's canonical link, for search engines: a whole address of this site."""
     return tag == "link" and has.get("rel") == "canonical" and _is_this_site(has.get("href", ""), {"http", "https"})
+
+
+def is_for_authenticator(tag, has):
+    """Whether it is the link with which an authenticator app adds the site."""
+    return tag == "a" and has.get("class") == "button quiet" and has.get("href", "").startswith("otpauth://totp/")
 
 
 def stays_on_site(address):
@@ -163,6 +171,8 @@ def check_answer(answer):
         CHANGED,
         SITE_CHANGED,
         ENDED_COOKIE,
+        PENDING_COOKIE,
+        CONFIRMED_COOKIE,
     }
     unknown = answer.cookies.keys() - known
     assert not unknown, unknown

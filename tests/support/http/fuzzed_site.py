@@ -1,5 +1,6 @@
 """The application behind its WSGI interface, with a store that is restored between examples."""
 
+import json
 import re
 import runpy
 from dataclasses import dataclass
@@ -55,6 +56,9 @@ class FuzzedSite:
         raw.rename(f"report:{report(store, 2, 4).rid}", "report:1")  # an id that the strategies try
         raw.hset("tags", "alice", "Alice")  # the feed of a tag that nobody has used is a 404
         raw.set(f"media:{PICTURE}", "RIFF")  # a picture that is not stored is a 404
+        for pid in range(1, 8):  # each post shows it, so that the page of a picture is reached
+            if raw.exists(f"post:{pid}") and pid != 4:
+                raw.hset(f"post:{pid}", "media", json.dumps({"pictures": [[PICTURE, 8, 6, ""]]}))
         self.initial = everything(raw)
         for page in (b"/", b"/timeline/"):
             self.browser().get(page)
