@@ -164,7 +164,7 @@ class SiteMiddleware(ObservedRequests):
         if messages.used or messages.added_new:
             self._messages.process_response(request, response)
         viewer = getattr(request, "viewer", None)  # a body that is refused has none
-        if viewer is not None and viewer.asked:
+        if viewer is not None and viewer.asked and not is_of_app(request):
             _depends_on_viewer(response, viewer.signed_in)
         self._csrf.process_response(request, response)
         return response

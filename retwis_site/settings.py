@@ -79,7 +79,7 @@ SITE_ADDRESS = env(
 )
 # Where the site is on its host, such as /social; empty: at the top. gunicorn reads the variable too.
 SCRIPT_NAME = env("SCRIPT_NAME", matching(r"(/[\w.-]+)+", "a path, such as /social"))
-FORCE_SCRIPT_NAME = SCRIPT_NAME or None  # every address that Django makes begins with it, also those of commands
+FORCE_SCRIPT_NAME = SCRIPT_NAME  # every address that Django makes begins with it, also those of commands
 METRICS_PORT = env("METRICS_PORT", number(0, 65535), "0")  # where Prometheus reads; 0: there are no metrics
 METRICS_HOST = env("METRICS_HOST", matching(r"[0-9a-z:._-]+", "an address, such as 127.0.0.1"), "127.0.0.1")
 WEB_WORKERS = env("WEB_WORKERS", number(1, 999), "2")

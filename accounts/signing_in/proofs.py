@@ -4,7 +4,7 @@ The viewer asks for what judges it in the round trip that reads the page's own k
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from accounts.signing_in.sessions import entities as sessions
 from accounts.signing_in.sessions.entities import Way
 from accounts.users.entities import NotSignedIn
 from retwis_site.exceptions import TooOften
+from retwis_site.features import AskNumber, viewer_numbers
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
@@ -56,6 +57,10 @@ class Proof(Protocol):
     def fields(self) -> Sequence[str]:
         """The fields of the user that judge it."""
 
+    @property
+    def numbers(self) -> Mapping[str, AskNumber]:
+        """The numbers about the viewer that the answer shows, by name."""
+
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """What it opens, from these; None for nothing."""
 
@@ -91,6 +96,10 @@ class SessionSecret:
     @property
     def fields(self) -> Sequence[str]:
         return sessions.asked_fields(self.secret)
+
+    @property
+    def numbers(self) -> Mapping[str, AskNumber]:
+        return viewer_numbers()
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         auth, generation, value, used = fields
@@ -131,6 +140,11 @@ class AppToken:
     @property
     def fields(self) -> Sequence[str]:
         return tokens.asked_fields(self.digest)
+
+    @property
+    def numbers(self) -> Mapping[str, AskNumber]:
+        """None: they are for the frame of a page."""
+        return {}
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """Raises TooOften."""

@@ -27,7 +27,7 @@ from accounts.users.entities import (
 )
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of
 from retwis_site.exceptions import StoreError, StoreReadOnly
-from retwis_site.features import ask_waiting, viewer_numbers
+from retwis_site.features import ask_waiting
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
@@ -177,7 +177,7 @@ class Viewer:
                 continue
             uid = self.proof.ask_uid(pipe)
             fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self.proof.fields])
-            numbers = {name: ask_number(pipe, me) for name, ask_number in viewer_numbers().items()}
+            numbers = {name: ask_number(pipe, me) for name, ask_number in self.proof.numbers.items()}
             of_staff = ask_of_staff(pipe, me) if _staff.get(me) else None
             self.besides(pipe, me)
             reading = begun(make(pipe, me))

@@ -17,16 +17,17 @@ are then divided by their number.
 """
 
 import secrets
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import filterfalse
+from operator import methodcaller
 from typing import NamedTuple
 
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import good_ids, note_bad, stored_numbers
+from retwis_site.store.ids import note_bad, stored_numbers
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
 
@@ -42,6 +43,7 @@ FIRST_TRUSTED = 60  # the highest ids among FIRST_READ entries that are shown
 REBUILD_TRIES = 3
 PADDING = "x"
 MARKS = ("b", "-", PADDING)  # the beginnings of the entries that are no ids
+_is_token = methodcaller("startswith", "b")
 
 RENEWED_EVERY = 24 * 3600  # seconds after which a read sets the expiry of a list again
 
@@ -82,21 +84,22 @@ def parse_head(key: str, entries: Sequence[str], shards: int = 1) -> ListContent
 
 def _parsed(key: str, entries: Sequence[str]) -> tuple[list[int], int | None, bool]:
     """Unique ids, newest first; the highest complete-down-to id, None without one; whether there is a token."""
-    if (good := good_ids(entries)) is not None:  # there are no marks
-        return sorted(dict.fromkeys(good), reverse=True), None, False
-    decimal, others = [*filter(str.isdecimal, entries)], [*filterfalse(str.isdecimal, entries)]
+    texts = sorted(dict.fromkeys(entries))  # nearly sorted already
+    first, end = bisect_left(texts, "0"), bisect_left(texts, ":")  # what comes after "9"
+    decimal, others = texts[first:end], texts[:first] + texts[end:]
     complete = stored_numbers(key, [entry[1:] for entry in others if entry.startswith("-")])
-    if "0" in decimal:  # no post has this id
+    if decimal and decimal[0] == "0":  # no post has this id
         complete.append(0)
-        decimal = [entry for entry in decimal if entry != "0"]
-    ids = sorted(dict.fromkeys(stored_numbers(key, decimal)), reverse=True)  # nearly sorted already
+        del decimal[0]
+    ids = stored_numbers(key, decimal)
+    ids.sort(reverse=True)  # texts of one length are sorted already
     for entry in others:
         if not entry.startswith(MARKS):
             note_bad(key, entry)
-    label = next((entry for entry in others if entry.endswith(":")), None)
-    if label is not None and label[:-1] not in others:  # as if a rebuild had not ended
+    labels = [entry for entry in others if entry.endswith(":")]
+    if labels and min(labels, key=entries.index)[:-1] not in others:  # as if a rebuild had not ended
         return ids, None, True
-    return ids, max(complete, default=None), any(entry.startswith("b") for entry in others)
+    return ids, max(complete, default=None), any(map(_is_token, others))
 
 
 def _content_of_part(trusted: list[int], complete_down_to: int | None, has_token: bool) -> ListContent:

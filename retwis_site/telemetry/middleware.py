@@ -178,7 +178,7 @@ def _log_access(seen: Observation) -> None:
         f"{seen.round_trips} round trips in {seen.seconds_in_store * 1000:.1f} ms, "
         f"from {seen.address or '-'}, uid {seen.uid or '-'}{cause}"
     )
-    record = logging.LogRecord(_access.name, logging.INFO, __file__, 0, line, None, None)
+    record = logging.LogRecord(_access.name, logging.INFO, "", 0, line, None, None)
     record.seen = seen
     _access.handle(record)
 

@@ -347,8 +347,8 @@ class Shown(NamedTuple):
     pinned: int | None = None  # the post that the viewer has pinned
 
 
-# By the id of a post or of its repost, and what the viewer has done with it: the status as it was written last, and what
-# that was made of. An entry has some 2 KB, so all have 6 MB.
+# By the id of a post or of its repost, and what the viewer has done with it: the status as it was written last, and
+# what that was made of. An entry has some 2 KB, so all have 6 MB.
 _written: Memory[tuple[int, Acted], tuple[object, Json]] = Memory(size=3000, seconds=3600)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import path
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.media.decoding import PictureRefused
@@ -125,7 +124,7 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     if calls is not None:
         answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(calls.left)
         answer["X-RateLimit-Reset"] = datetime.fromtimestamp(calls.ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    patch_vary_headers(answer, ["Authorization"])
+    answer["Vary"] = "Authorization"
     answer["Cache-Control"] = "private, no-store"
     return answer
 

@@ -132,6 +132,9 @@ def asked_fields(secret: str) -> Sequence[str]:
     return ("auth", "generation", f"{SESSION}{secret}", f"{USED}{secret}")
 
 
+_WAYS = {way.value: way for way in Way}
+
+
 def standing(secret: str, value: str | None, used: str | None, generation: str | None) -> Session | None:
     """A session from its two fields; None when it has ended, or when the value is none of this site's."""
     parts = (value or "").split(":")
@@ -143,7 +146,7 @@ def standing(secret: str, value: str | None, used: str | None, generation: str |
     if began is None or made_in != (generation or ""):
         return None
     last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
-    return Session(secret, began, last, Device(browser, system), next((one for one in Way if one == way), Way.PASSWORD))
+    return Session(secret, began, last, Device(browser, system), _WAYS.get(way, Way.PASSWORD))
 
 
 def sessions_in(fields: Mapping[str, str]) -> list[Session]:

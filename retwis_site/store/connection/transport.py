@@ -125,18 +125,18 @@ class BorrowedConnection:
         try:
             replies = []
             for command, options in queued:
-                as_bytes = NEVER_DECODE in options
+                is_plain = options is AS_SENT
+                as_bytes = not is_plain and NEVER_DECODE in options
                 reply = next_arrived(False) if as_bytes else next_arrived()
                 if reply is NOT_ENOUGH_DATA:
                     reply = self._wait_for_reply(as_bytes)
-                elif isinstance(
-                    reply, redis.ConnectionError
-                ):  # redis-py raises it too: a proxied server loads its data
+                elif isinstance(reply, redis.ConnectionError):  # redis-py raises it too: a server loads its data
                     raise reply
-                # The object's own `get` would change each name to upper case.
-                convert = None if options is AS_SENT else dict.get(self._callbacks, command[0])
-                if convert is not None and not isinstance(reply, redis.ResponseError):
-                    reply = convert(reply, **options)
+                if not is_plain:
+                    # The object's own `get` would change each name to upper case.
+                    convert = dict.get(self._callbacks, command[0])
+                    if convert is not None and not isinstance(reply, redis.ResponseError):
+                        reply = convert(reply, **options)
                 replies.append(reply)
             return replies
         except BaseException:
