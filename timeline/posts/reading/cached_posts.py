@@ -47,8 +47,8 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
         found = {pid: post for pid, post in found.items() if pid not in quotes or quotes[pid] in known}
     if not reposts:
         return found
-    originals = cached_whole(reposts.values(), me, fresh)
-    return {pid: post for pid, post in found.items() if reposts.get(pid, pid) in found | originals} | originals
+    known = found | cached_whole(reposts.values(), me, fresh)
+    return {pid: post for pid, post in known.items() if reposts.get(pid, pid) in known}
 
 
 def keep_whole(posts: Iterable[Post]) -> None:
