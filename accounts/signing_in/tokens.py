@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.repository import SECRET_DIGITS, new_secret
@@ -21,15 +22,38 @@ from retwis_site.store.replies import Result
 
 # ---- Scopes: https://docs.joinmastodon.org/api/oauth-scopes/
 
-_THINGS = (
-    "accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes", "notifications",
-    "statuses",
-)  # fmt: skip
-SCOPES = (
-    *("read", *(f"read:{thing}" for thing in _THINGS), "read:search"),
-    *("write", *(f"write:{thing}" for thing in _THINGS), "write:conversations", "write:media", "write:reports"),
-    *("follow", "push", "profile"),
-)
+# Each says what an app may do: on the page on which a user allows it, and in the settings.
+SCOPES: Mapping[str, Promise] = {
+    "read": _("Read everything that you can read here, also your notifications and bookmarks"),
+    "read:accounts": _("See your account and other people's"),
+    "read:blocks": _("See whom you block"),
+    "read:bookmarks": _("See your bookmarks"),
+    "read:favourites": _("See what you like"),
+    "read:filters": _("See your muted words"),
+    "read:follows": _("See whom you follow"),
+    "read:lists": _("See your lists"),
+    "read:mutes": _("See whom you mute"),
+    "read:notifications": _("See your notifications"),
+    "read:statuses": _("Read the posts that you can read"),
+    "read:search": _("Search for you"),
+    "write": _("Do everything that you can do here: write and delete posts, follow, like, change your profile"),
+    "write:accounts": _("Change your profile"),
+    "write:blocks": _("Block people"),
+    "write:bookmarks": _("Keep and remove bookmarks"),
+    "write:favourites": _("Like posts"),
+    "write:filters": _("Change your muted words"),
+    "write:follows": _("Follow people"),
+    "write:lists": _("Change your lists"),
+    "write:mutes": _("Mute people and conversations"),
+    "write:notifications": _("Clear your notifications"),
+    "write:statuses": _("Write and delete posts"),
+    "write:conversations": _("Change your conversations"),
+    "write:media": _("Upload pictures"),
+    "write:reports": _("Report people"),
+    "follow": _("Follow, mute and block people"),
+    "push": _("Receive your notifications at once"),
+    "profile": _("See your name and your profile"),
+}
 _ALSO_COVERED = {  # beside `read:...` by `read`, and `write:...` by `write`
     "follow": {f"{verb}:{thing}" for verb in ("read", "write") for thing in ("blocks", "follows", "mutes")},
     "read": {"profile"},
@@ -47,6 +71,12 @@ def covers(granted: Iterable[str], needed: str) -> bool:
 def in_order(scopes: Collection[str]) -> list[str]:
     """The scopes that there are among these, in the order of the documentation."""
     return [scope for scope in SCOPES if scope in scopes]
+
+
+def in_words(scopes: Collection[str]) -> list[Promise]:
+    """A sentence for each scope, without those that another one covers."""
+    known = {scope: scope.partition(":")[0] for scope in scopes if scope in SCOPES}
+    return [SCOPES[scope] for scope, parent in known.items() if parent == scope or parent not in known]
 
 
 # ---- Tokens

@@ -18,14 +18,27 @@ from retwis_site.rendering import just_changed
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.more import more, more_person, reposting
-from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, ThreadPage, Threads
+from timeline.conversation.repository import (
+    BOOKMARKING,
+    LIKING,
+    MUTING_THREADS,
+    REPOSTING,
+    Act,
+    ActedBy,
+    Acting,
+    Branch,
+    InThread,
+    Quotes,
+    SavedPosts,
+    ThreadPage,
+    Threads,
+)
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
-from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
@@ -34,14 +47,11 @@ from timeline.posts.html.post_cards import about_post, beginning_of, card_alone,
 from timeline.posts.reading.one_post import one_post, one_post_or_hidden
 from timeline.relations.html import follow_button
 from timeline.relations.relation import Relation
-from timeline.relations.relations import BOOKMARK, LIKE, REPOST, Bookmarks, Likes, MutedThreads
+from timeline.relations.relations import BOOKMARK, LIKE, REPOST
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 
 # ---- The buttons of a card. Each is a view of its own; all lead back to the post.
-
-
-Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 
 
 def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
@@ -92,24 +102,14 @@ def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
     return response
 
 
-def _edge(me: int, post: Post) -> tuple[int, int, int]:
-    """The viewer, the post and its author."""
-    return me, post.pid, post.author.uid
+def _buttons(acting: Acting) -> tuple[Callable[..., HttpResponseBase], Callable[..., HttpResponseBase]]:
+    return act_on_posts(acting.do), _undo(acting.undo)
 
 
-def _root(post: Post) -> int:
-    """The first post of the thread."""
-    return post.links.root or post.pid
-
-
-like = act_on_posts(lambda store, me, post: Likes(store).like(*_edge(me, post)))
-unlike = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
-repost = act_on_posts(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
-unrepost = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
-bookmark = act_on_posts(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
-unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
-mute_thread = act_on_posts(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
-unmute_thread = _undo(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))
+like, unlike = _buttons(LIKING)
+repost, unrepost = _buttons(REPOSTING)
+bookmark, unbookmark = _buttons(BOOKMARKING)
+mute_thread, unmute_thread = _buttons(MUTING_THREADS)
 
 
 # ---- The pages of the people who like a post, and of those who have reposted it.
