@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import (

@@ -21,7 +21,6 @@ from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import bearer_of, json_response, refusal
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import (
-    absent,
     apps,
     finding,
     instance,
@@ -57,7 +56,6 @@ ROOMS = (
     notifications,
     finding,
     reports,
-    absent,
 )
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 

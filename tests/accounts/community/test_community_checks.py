@@ -7,7 +7,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.community.answers import APPROVED, answer_of
+from accounts.community.acts import APPROVED, answer_of
 from accounts.community.log import Act, Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, open_appeals

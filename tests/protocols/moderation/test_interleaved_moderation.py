@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
+from accounts.community.acts import SiteWords
 from accounts.community.roles import Roles
 from accounts.community.sanctions import DAY, Sanctions
-from accounts.community.site_words import SiteWords
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
 from retwis_site.jobs.worker import drain
