@@ -34,10 +34,9 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
 from accounts.users.entities import User
-from retwis_site.http.apps import json_response
+from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import policy_with_forms_to
-from retwis_site.http.sent import Unreadable
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language

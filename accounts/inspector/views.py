@@ -21,9 +21,24 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
-from retwis_site.inspector.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
+from retwis_site.inspector.key_browser import (
+    NO_KEY,
+    OTHERS,
+    Cell,
+    Families,
+    OneKey,
+    Place,
+    Sample,
+    address_of,
+    beginning,
+    line_of,
+    packed,
+    place_in,
+    shown_key,
+    spans,
+    tallies_in,
+)
 from retwis_site.inspector.middleware import is_at_home
-from retwis_site.inspector.one_key import NO_KEY, Cell, OneKey, address_of, beginning, line_of, shown_key, spans
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store import keys

@@ -21,7 +21,7 @@ from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, Draft, People, Stream
-from timeline.notices.inbox import KEPT, MARK, Kind, Notice
+from timeline.notices import KEPT, MARK, Kind, Notice
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields

@@ -28,7 +28,7 @@ from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_f
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
-from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
+from timeline.notices import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, PostDeleted
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
