@@ -37,7 +37,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.maintenance.checks import Check, Searcher, check_of
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -256,8 +256,7 @@ class TokenChecks(Searcher):
 
     def orphans(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "fields of ended tokens",
                 keys.user,
                 self._with_ended,

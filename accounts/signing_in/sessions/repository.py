@@ -8,7 +8,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 
 from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import (
@@ -28,7 +27,7 @@ from accounts.users.repository import HASHES, Users, hash_that_counts, new_secre
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, Searcher, check_of
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
@@ -238,9 +237,8 @@ class SessionChecks(Searcher):
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "sessions that auths lacks",
                 keys.user,
                 self._lost,
@@ -248,7 +246,7 @@ class SessionChecks(Searcher):
                 self._restore,
                 subject=lambda one: one[0],
             ),
-            check(
+            self._check_of(
                 "users with too many sessions",
                 keys.user,
                 self._with_too_many,
@@ -258,10 +256,9 @@ class SessionChecks(Searcher):
         ]
 
     def orphans(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
-            check(
+            self._check_of("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
+            self._check_of(
                 "fields of ended sessions",
                 keys.user,
                 self._with_ended,
