@@ -27,7 +27,6 @@ from accounts.signing_in.tokens import (
     digest_of,
     ended_in,
     in_order,
-    new_token,
     new_value,
     standing,
     tokens_in,
@@ -35,7 +34,7 @@ from accounts.signing_in.tokens import (
 )
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import Users
+from accounts.users.repository import Users, new_secret_of
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.rendering.dates import iso
@@ -215,7 +214,7 @@ class Tokens:
         The token has the generation that was read with the user's consent. So one that a password change came before
         has ended when it begins.
         """
-        token = new_token(code.uid)
+        token = new_secret_of(code.uid)
         digest = digest_of(token)
         user = keys.user(code.uid)
         pipe = self._store.pipeline()

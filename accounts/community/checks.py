@@ -10,7 +10,6 @@ from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import (
-    DAY,
     GRACE,
     GRANTED,
     STORED,
@@ -40,6 +39,7 @@ from retwis_site.maintenance.checks import (
     keep,
     names_in,
 )
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Store
@@ -73,7 +73,7 @@ def _due(present: SanctionCase) -> int:
     """When an account may be deleted, in unix seconds: an hour after the last moment to lift the suspension. That is 30
     days, or the refusal of an appeal. A granted appeal is about to end it."""
     if present.is_asked or (present.answer is not None and present.answer.what == GRANTED):
-        return int(time.time()) + DAY
+        return int(time.time()) + A_DAY
     return max(present.imposed.deleted_at, present.answer.when if present.answer is not None else 0) + GRACE
 
 

@@ -13,10 +13,9 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.repository import SECRET_DIGITS, new_secret
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Result
 
@@ -95,17 +94,6 @@ class Token(NamedTuple):
     used: int  # to the hour
     app: str
     scopes: tuple[str, ...]
-
-
-def new_token(uid: int) -> str:
-    """128 random bits in hex, and then the uid, so that the hash that has it is asked at once. An app may change the
-    uid: then that hash does not have it."""
-    return f"{new_secret()}{uid}"
-
-
-def uid_in(token: str) -> int | None:
-    """The uid at the end of a token."""
-    return parse_id(token[SECRET_DIGITS:])
 
 
 OWN = "~"  # in a token of an app for no user; no other has it

@@ -85,7 +85,7 @@ MUTANTS = [
         "accounts/community/checks.py",
         "    due = _due(present)\n",
         """    waits = store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
-    due = int(time.time()) + DAY if waits else present.imposed.deleted_at + GRACE
+    due = int(time.time()) + A_DAY if waits else present.imposed.deleted_at + GRACE
 """,
         SANCTIONS[1:],
     ),

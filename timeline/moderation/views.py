@@ -29,7 +29,7 @@ from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
-from retwis_site.rendering.dates import day, moment
+from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
@@ -50,7 +50,6 @@ from timeline.moderation.queue import (
     with_decisions,
 )
 from timeline.moderation.reports import (
-    A_DAY,
     LONGEST_NOTE,
     REPORTS_SHOWN,
     RULE,

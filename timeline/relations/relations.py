@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from accounts.community.sanctions import queue_recount
 from retwis_site.features import features
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
@@ -335,7 +336,6 @@ class BlockedPeople:
 # mute: they never learn of it. The notices that they have caused are removed, and do not come back after the mute.
 
 
-A_DAY = 24 * 3600  # seconds
 FOREVER = inf
 
 THREADS_READ = 500  # threads that a user has muted last: 8 KB

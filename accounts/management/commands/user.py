@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.community.log import Act, Log
 from accounts.community.records import Record
 from accounts.community.roles import Roles
-from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
+from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
 from accounts.signing_in.factors import remove_factors
@@ -27,7 +27,7 @@ from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand
-from retwis_site.rendering.dates import iso
+from retwis_site.rendering.dates import A_DAY, iso
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import RateLimits
 
@@ -141,7 +141,7 @@ class Sanction(UserCommand):
             Sanctions(store).lift(uid, reason=reason)
             self.say(f"Nothing is imposed on {username} any more.")
             return
-        until = 0 if days is None else int(time.time()) + days * DAY
+        until = 0 if days is None else int(time.time()) + days * A_DAY
         Sanctions(store).impose(uid, State(options["state"]), reason, until)
         self.say(f"{username} is {options['state']}" + ("." if days is None else f" for {days} days."))
 

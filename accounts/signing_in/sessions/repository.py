@@ -15,7 +15,6 @@ from accounts.signing_in.sessions.entities import (
     USED,
     Device,
     ended_in,
-    new_session_secret,
     new_value,
     sessions_in,
     too_many_in,
@@ -23,7 +22,15 @@ from accounts.signing_in.sessions.entities import (
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
-from accounts.users.repository import HASHES, Users, hash_that_counts, new_secret, overruled_hashes, state_now
+from accounts.users.repository import (
+    HASHES,
+    Users,
+    hash_that_counts,
+    new_secret,
+    new_secret_of,
+    overruled_hashes,
+    state_now,
+)
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
@@ -97,7 +104,7 @@ class Sessions:
         if verified.digest:
             raise ValueError("a second factor must be shown first")
         uid = verified.user.uid
-        secret = new_session_secret(uid)
+        secret = new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
         pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified, device)})
