@@ -149,9 +149,15 @@ class NounCommand(BaseCommand):
         verb.handle(*args, **options)
 
 
+def add_source(parser: CommandParser, such: str) -> None:
+    """The argument --from. `such`: which addresses it may name."""
+    because = "since other users of the machine can read a password in an argument"
+    says = f"{such}; `-`: read the addresses from standard input, {because}"
+    parser.add_argument("--from", dest="source", required=True, metavar="URL[,URL...]", help=says)
+
+
 def urls_of(source: str) -> list[str]:
-    """The addresses that --from names, with commas between them. `-`: the first line of standard input has them, since
-    other users of the machine can read a password in an argument."""
+    """The addresses that --from names, with commas between them, or that standard input has in its first line."""
     return topology.split(_first_line() if source == "-" else source)
 
 

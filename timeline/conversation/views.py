@@ -1,4 +1,4 @@
-"""What people do with a post, and the pages around it: its thread, quotes, who likes it, one's likes and bookmarks."""
+"""What people do with a post, and the pages around it: its thread, quotes, who likes it, what one likes and keeps."""
 
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
@@ -6,7 +6,7 @@ from urllib.parse import quote
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -156,31 +156,22 @@ def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int
     )
 
 
-# ---- The pages of the posts that the viewer likes, and of the viewer's bookmarks.
+# ---- The pages of the posts that the viewer likes, and of those that the viewer keeps.
 
 
-SAVED = {
-    name: Page("timeline/conversation/saved.html", here=name, shape=listing.SHAPE) for name in ("likes", "bookmarks")
-}
+def _saved_posts(of: Relation) -> URLPattern:
+    """Its address and its name are the first word of the keys of the relation."""
+    saved = Page("timeline/conversation/saved.html", here=of.truth.word, shape=listing.SHAPE)
 
+    @require_safe
+    def view(request: RetwisRequest) -> HttpResponse:
+        found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
+        by = rendering(request)
+        page = PostsPage(found.posts, int(found.older.member) if found.older else None)
+        shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
+        return saved.response(request, by, **shown)
 
-@require_safe
-def likes(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, LIKE, "likes")
-
-
-@require_safe
-def bookmarks(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, BOOKMARK, "bookmarks")
-
-
-def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
-    """`which`: `likes` or `bookmarks`."""
-    found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
-    by = rendering(request)
-    page = PostsPage(found.posts, int(found.older.member) if found.older else None)
-    shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].response(request, by, **shown)
+    return path(f"{of.truth.word}/", view, name=of.truth.word)
 
 
 # ---- All that a viewer can do with a post, and about a person. The script shows these pages as menus in place.
@@ -451,6 +442,6 @@ urlpatterns = [
     path("@<username:username>/<id:pid>/unmute/", unmute_thread, name="unmute_thread"),
     path("@<username:username>/<id:pid>/likes/", likes_of, name="likes_of"),
     path("@<username:username>/<id:pid>/reposts/", reposts_of, name="reposts_of"),
-    path("likes/", likes, name="likes"),
-    path("bookmarks/", bookmarks, name="bookmarks"),
+    _saved_posts(LIKE),
+    _saved_posts(BOOKMARK),
 ]
