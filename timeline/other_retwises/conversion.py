@@ -14,7 +14,8 @@ from retwis_site.features import Line
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.layouts import Layout
-from timeline.other_retwises.source import AT_ONCE, Account, Edge, Password, Problems, Source, SourcePost
+from timeline.other_retwises.source import AT_ONCE, Account, Edge, Problems, Source, SourcePost
+from timeline.other_retwises.values import Password
 
 # ---- Usernames of an import. Here, two names that differ only in letter case are one name; elsewhere they may be
 # two.

@@ -375,7 +375,7 @@ def test_the_code_connects_to_the_store_alone_and_runs_no_typed_text():
 
 # Modules that know the hashes of other Retwises, to verify them.
 FOREIGN_HASHES = {"accounts/signing_in/passwords.py": {"sha512"}}
-FOREIGN_HASHES |= {f"timeline/other_retwises/{name}.py": {"md5"} for name in ("source", "conversion")}
+FOREIGN_HASHES |= {f"timeline/other_retwises/{name}.py": {"md5"} for name in ("values", "conversion")}
 
 
 def test_the_sites_own_hashes_are_sha_256():

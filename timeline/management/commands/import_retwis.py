@@ -10,7 +10,8 @@ from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
 from timeline.other_retwises.conversion import Conversion, Import, Nowhere
 from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
-from timeline.other_retwises.source import CannotImport, connect_to, encode_all, encode_none
+from timeline.other_retwises.source import CannotImport, connect_to
+from timeline.other_retwises.values import encode_all, encode_none
 
 AUTO = "auto"
 

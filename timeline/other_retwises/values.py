@@ -1,0 +1,171 @@
+"""Moments and passwords as other Retwises wrote them."""
+
+import os
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import argon2
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
+
+from accounts.signing_in.passwords import LONGEST_PASSWORD
+from retwis_site.rendering.dates import LAST
+from retwis_site.store.schema import is_hash
+
+# ---- Moments
+
+
+MILLISECONDS_FROM = 10**11  # as seconds it is the year 5138; as milliseconds 1973
+
+_NUMBER = re.compile(r"\d{1,16}(\.\d*)?([eE]\+?\d\d?)?\Z", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]", re.ASCII)
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+# Ruby's Time#to_s until version 1.8: "Sat Jun 13 12:00:00 +0100 2009"; in UTC it has "UTC" for the offset.
+_RUBY_1_8 = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})\Z", re.ASCII)
+
+
+def unix_seconds(text: str | None) -> int | None:
+    """From seconds or milliseconds, whole, with a fraction or an exponent; from ISO 8601; from Ruby's Time#to_s in both
+    of its forms. A moment without an offset is in UTC. None for anything else, and after the year 9999."""
+    if text is None:
+        return None
+    text = text.strip()
+    if _NUMBER.match(text):
+        number = float(text)
+        seconds = int(number / 1000 if number >= MILLISECONDS_FROM else number)
+        return seconds if seconds <= LAST else None
+    ruby = _RUBY_1_8.match(text)
+    if ruby and ruby[1] in _MONTHS:
+        text = f"{ruby[5]}-{_MONTHS.index(ruby[1]) // 3 + 1:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"
+    if not _DAY.match(text):
+        return None
+    return _from_iso(re.sub(r" ?(UTC|GMT|Z)\Z", "+0000", text).replace(" +", "+").replace(" -", "-"))
+
+
+def is_milliseconds(text: str) -> bool:
+    """Whether a number is one of milliseconds rather than of seconds."""
+    return bool(_NUMBER.match(text)) and float(text) >= MILLISECONDS_FROM
+
+
+def _from_iso(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    return seconds if seconds >= 0 else None
+
+
+def seconds_of(score: float | None) -> int | None:
+    """The score of a sorted set. None for an infinite one."""
+    return None if score is None else unix_seconds(f"{score:.3f}")
+
+
+# ---- Passwords, as this site can verify them.
+
+
+_MD5 = re.compile(r"[0-9a-fA-F]{32}\Z")
+_BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}\Z", re.ASCII)  # cost 17 takes 6 s
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+\Z", re.ASCII)
+_SALT_BYTES, _HASH_BYTES = range(8, 65), range(12, 129)
+_MOST_ARGON2_MEMORY = 2**20  # KiB; PHP takes 64 MiB
+_MOST_ARGON2_PASSES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ClearText:
+    """A password as it was typed. It is hashed before it is written."""
+
+    text: str = field(repr=False)
+
+    kind = "clear text"
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A hash in Django's form, `<algorithm>$<rest>`."""
+
+    encoded: str = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        return self.encoded.partition("$")[0]
+
+
+Password = ClearText | Hashed
+
+
+def clear_text(text: str | None) -> Password | None:
+    """None for a text that the login form does not accept: nobody could log in with it."""
+    return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and _is_utf_8(text) and "\0" not in text else None
+
+
+def clear_text_or_hash(text: str | None) -> Password | None:
+    """A hash of this site is taken over, and Django's value for an unusable password is none: a database that was once
+    this site's may have them."""
+    if not text or not is_hash(text):
+        return clear_text(text)
+    return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else Hashed(text)
+
+
+def salted_md5(salt: str | None, digest: str | None) -> Password | None:
+    """The MD5 of the salt followed by the password. None for what Django cannot verify."""
+    if not salt or "$" in salt or not _is_utf_8(salt) or not digest or not _MD5.match(digest):
+        return None
+    return Hashed(f"md5${salt}${digest.lower()}")
+
+
+def php_hash(text: str | None) -> Password | None:
+    """A hash of PHP's `password_hash`: bcrypt or argon2. None for any other, and for a damaged one."""
+    if text and _BCRYPT.match(text):
+        return Hashed(f"bcrypt${text}")
+    if text and _is_argon2(text):
+        return Hashed(f"argon2{text}")
+    return None
+
+
+def _is_argon2(text: str) -> bool:
+    """Whether it is complete, and can be verified in the memory and the time that a server has."""
+    try:
+        cost = argon2.extract_parameters(text)
+        salt, digest = map(_decoded, text.split("$")[-2:])
+    except ValueError:  # also InvalidHash, UnicodeEncodeError and binascii.Error
+        return False
+    return (
+        len(salt) in _SALT_BYTES
+        and len(digest) in _HASH_BYTES
+        and 0 < cost.time_cost <= _MOST_ARGON2_PASSES
+        and 0 < cost.parallelism * 8 <= cost.memory_cost <= _MOST_ARGON2_MEMORY
+    )
+
+
+def _decoded(text: str) -> bytes:
+    """Raises ValueError for text that is not base64 without padding."""
+    if not _BASE64.match(text):
+        raise ValueError("not base64")
+    return b64decode(text + "=" * (-len(text) % 4))
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether the source's bytes were UTF-8. Others were read as surrogates."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def encode_all(passwords: Sequence[Password | None]) -> list[str | None]:
+    """Each as a Django hash. A hash of a clear text takes a core 20 ms, so all cores are used."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(_encode, passwords))
+
+
+def encode_none(passwords: Iterable[Password | None]) -> list[str | None]:
+    """For a dry run: nothing is hashed."""
+    return [None for _ in passwords]
+
+
+def _encode(password: Password | None) -> str | None:
+    if isinstance(password, ClearText):
+        return make_password(password.text)
+    return None if password is None else password.encoded
