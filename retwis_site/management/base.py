@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
-from argparse import SUPPRESS
+from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
@@ -147,6 +147,17 @@ class NounCommand(BaseCommand):
         verb = self.verbs[options.pop("verb")]()
         verb.stdout, verb.stderr, verb.style = self.stdout, self.stderr, self.style
         verb.handle(*args, **options)
+
+
+def number(lowest: int, highest: int = 999_999_999) -> Callable[[str], int]:
+    """The type of an argument that is a whole number from `lowest` to `highest`."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and lowest <= int(text) <= highest):
+            raise ArgumentTypeError(f"{text!r} is not a whole number from {lowest} to {highest}")
+        return int(text)
+
+    return read
 
 
 def add_source(parser: CommandParser, such: str) -> None:

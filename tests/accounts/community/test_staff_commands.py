@@ -51,7 +51,7 @@ def test_sanction_imposes_with_an_end_and_lifts(store, capsys):
         (("nobody", "frozen", "--reason", "x"), "There is no user 'nobody'"),
         (("bob", "frozen", "--reason", " "), "The reason has 1 to 500 characters"),
         (("bob", "frozen", "--reason", "x" * 501), "The reason has 1 to 500 characters"),
-        (("bob", "frozen", "--reason", "x", "--days", "0"), "--days is a number from 1 to 3650"),
+        (("bob", "frozen", "--reason", "x", "--days", "0"), "--days: '0' is not a whole number from 1 to 3650"),
         (("bob", "none", "--reason", "x"), "There is no sanction"),
         (("bob", "banished", "--reason", "x"), "invalid choice"),
         (("bob", "frozen"), "--reason"),
