@@ -115,7 +115,8 @@ class Words(HTMLParser):
 def forget_words():
     """So that other translations show."""
     Memory.clear_all()
-    Fragment.render_anew()
+    for fragment in Fragment.every:
+        fragment._rendered.clear()
     dates._day.cache_clear()
     post_cards._young.cache_clear()
     post_cards._old.cache_clear()
