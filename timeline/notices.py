@@ -186,7 +186,7 @@ class Inbox:
 # ---- Who may cause a notice, and where: one look of a fixed number of commands.
 
 
-MUTED_READ = 500  # threads that a user has muted last: 8 KB
+THREADS_READ = 500  # threads that a user has muted last: 8 KB
 
 
 class Welcome(NamedTuple):
@@ -240,9 +240,9 @@ def ask_seen(pipe: Pipe, owner: int, who: int) -> Result[bool]:
 
 def _ask_thread_muted(pipe: Pipe, owner: int, post: int) -> Result[bool]:
     """Whether the owner has muted the thread of a post. Its first post is not known before the reply, so the threads
-    are read that were muted last, MUTED_READ of them. Two commands."""
+    are read that were muted last, THREADS_READ of them. Two commands."""
     root = pipe.hget(keys.post(post), "root")
-    muted = pipe.zrevrange(keys.muted_threads(owner), 0, MUTED_READ - 1)
+    muted = pipe.zrevrange(keys.muted_threads(owner), 0, THREADS_READ - 1)
     return Result(lambda: (root.value or str(post)) in muted.value)
 
 

@@ -19,7 +19,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.notices import Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
+from timeline.notices import THREADS_READ, Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
@@ -337,8 +337,6 @@ class BlockedPeople:
 
 
 FOREVER = inf
-
-THREADS_READ = 500  # threads that a user has muted last: 8 KB
 
 
 def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:
