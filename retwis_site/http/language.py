@@ -18,7 +18,6 @@ CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
 DEFAULT = settings.LANGUAGE_CODE
 MOST_LANGUAGES = 10  # of an Accept-Language header
-LIVES = 365 * 24 * 3600  # seconds
 
 
 def language_of(request: HttpRequest) -> str:
@@ -54,8 +53,8 @@ def headers_in(language: str) -> ResponseHeaders:
 
 
 def keep_language(response: HttpResponse, code: str) -> None:
-    """Store the choice in a cookie for LIVES seconds."""
-    cookies.keep(response, COOKIE, code, LIVES)
+    """Store the choice in a cookie for CHOICE_LIVES seconds."""
+    cookies.keep(response, COOKIE, code, cookies.CHOICE_LIVES)
 
 
 def listed(*parts: str) -> str:
