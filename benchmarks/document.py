@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import benchmarks.configured  # noqa: F401
-from benchmarks.plan import Plan, Report, Run
+from benchmarks.plan import Plan, Report, Run, table
 from benchmarks.stand import ROOT, WORKERS
-from benchmarks.table import table
 from benchmarks.texts import COPIES
 
 DOCS = ROOT / "docs"

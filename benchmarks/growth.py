@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run, search
 from benchmarks.pages import Page, heads, row
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Plan, Report, table
 from benchmarks.stand import Place, embedded_store, site
-from benchmarks.table import table
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, people
 from benchmarks.wrk import Race, Target, race, warm_up
 from retwis_site.store import keys

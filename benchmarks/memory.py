@@ -14,12 +14,11 @@ from accounts.users.entities import User
 from accounts.users.names import entries as name_entries
 from benchmarks import raw, run
 from benchmarks.pages import build_homes
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Plan, Report, table
 from benchmarks.raw import NOW, Command, secret
 from benchmarks.stand import Place, embedded_store, site, workers
-from benchmarks.table import table
 from benchmarks.visitor import Viewer, people
-from benchmarks.wrk import Visit, random_target
+from benchmarks.wrk import AT_RANDOM, Visit, target
 from retwis_site.store import keys
 from tests.support.processes.ports import free_ports
 from tests.support.stores.topologies import Server, running
@@ -143,7 +142,7 @@ def _served(plan: Plan, place: Place, log: Path, users: Sequence[Viewer]) -> tup
     """The private bytes of each worker before and after all page views, and the number of views."""
     with site(place, log) as port:
         pids = workers(log)
-        views = random_target(port, visits(users), plan.folder / "views.lua")
+        views = target(port, visits(users), plan.folder / "views.lua", AT_RANDOM)
         views.first(plan.clients[0], WARM_UP)
         start = [private(pid) for pid in pids]
         result = views.first(plan.clients[0], plan.views)

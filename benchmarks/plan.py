@@ -1,11 +1,12 @@
-"""How much `make bench` measures, when and on what, and the report that each part returns."""
+"""How much `make bench` measures, when and on what, and the report that each part returns, with its tables."""
 
 import datetime
 import os
 import re
+import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -69,6 +70,22 @@ class Report:
 
     text: str
     figures: dict[str, float] = field(default_factory=dict)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]]) + "\n"
+
+
+def times_table(what: str, times: Mapping[str, Sequence[float]], digits: int = 1) -> str:
+    """A table of milliseconds by name: median, shortest and longest."""
+    return table(
+        [what, "median, ms", "shortest", "longest"],
+        (
+            [name, *(f"{value:.{digits}f}" for value in (statistics.median(measured), min(measured), max(measured)))]
+            for name, measured in times.items()
+        ),
+    )
 
 
 @dataclass(frozen=True)

@@ -65,16 +65,15 @@ def counters(users: int, posts: int) -> Iterator[Command]:
 
 def edges(me: int, them: Sequence[int]) -> Iterator[Command]:
     """User `me` follows the users `them`: both sides of each edge."""
-    for part in batches(them, 500):
-        yield ("ZADD", keys.following(me), *(word for uid in part for word in (NOW, uid)))
+    yield from one_side(keys.following(me), them)
     for uid in them:
         yield ("ZADD", keys.followers(uid), NOW, me)
 
 
-def followers(of: int, uids: Sequence[int]) -> Iterator[Command]:
-    """The users `uids` follow the user `of`: only the side of `of`, not the lists of the followers."""
+def one_side(key: str, uids: Sequence[int]) -> Iterator[Command]:
+    """Edges to these users, in this key alone."""
     for part in batches(uids, 500):
-        yield ("ZADD", keys.followers(of), *(word for uid in part for word in (NOW, uid)))
+        yield ("ZADD", key, *(word for uid in part for word in (NOW, uid)))
 
 
 def demo_texts(count: int) -> Iterator[str]:

@@ -10,9 +10,8 @@ from itertools import combinations
 
 from benchmarks import raw
 from benchmarks.pages import Page, heads, require_size, row
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Plan, Report, table
 from benchmarks.stand import Place, embedded_store, site
-from benchmarks.table import table
 from benchmarks.texts import COMMON, COPIES, RARE, Vocabulary, rare_posts, texts, vocabulary
 from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer
 from benchmarks.wrk import race, warm_up

@@ -19,11 +19,10 @@ import redis
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
 from benchmarks.pages import HEADS, Homes, Page, Timeline, build_homes, heads, load_home, pages_of, require_size, row
-from benchmarks.plan import Plan, Report
+from benchmarks.plan import Plan, Report, table, times_table
 from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
-from benchmarks.table import table, times_table
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer, people
-from benchmarks.wrk import Result, Target, race, random_target, target, warm_up
+from benchmarks.wrk import AT_RANDOM, Result, Target, race, target, warm_up
 from retwis_site.store import keys
 
 STAR, UNFOLLOWED, FIRST_FOLLOWER = 1, 2, 10  # uids
@@ -86,7 +85,7 @@ def visits(plan: Plan) -> Report:
             base = target(empty, [("/", "")], plan.folder / "empty.lua")
             built = build_homes(port, users)
             place.settle()
-            homes = random_target(port, [("/", user.header) for user in users], plan.folder / "homes.lua")
+            homes = target(port, [("/", user.header) for user in users], plan.folder / "homes.lua", AT_RANDOM)
             at_random = _at_random(plan, homes, base, built, figures)
             arriving = _arriving(plan, Arrivals(place, port, homes, users), figures)
             first = _first_visits(plan, place.client, port, users, figures)
@@ -214,7 +213,7 @@ def _authors(plan: Plan, place: Place) -> tuple[Viewer, Viewer]:
     raw.load(place.client, raw.counters(FIRST_FOLLOWER + plan.followers, HOME_LENGTH))
     raw.load(place.client, raw.people([STAR, UNFOLLOWED]))
     raw.load(place.client, raw.posts(raw.demo_texts(HOME_LENGTH), 2))
-    raw.load(place.client, raw.followers(STAR, followers))
+    raw.load(place.client, raw.one_side(keys.followers(STAR), followers))
     raw.load(place.client, raw.homes([STAR, UNFOLLOWED, *followers], HOME_LENGTH))
     place.settle()
     return raw.viewer(STAR), raw.viewer(UNFOLLOWED)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import redis
 
@@ -31,6 +31,7 @@ FIXED = {
     "WEB_WORKERS": str(WORKERS),
     "THROTTLE": "0",
     "INSPECT": "0",
+    "SECRET_KEY": "a secret for a benchmark on loopback",
     "DJANGO_SETTINGS_MODULE": "retwis_site.settings",
 }
 # The only variables that a site gets from the environment of this process: no setting comes from there.
@@ -81,19 +82,10 @@ def end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], env: dict[str, str], log: IO[bytes]) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a command for the length of the block, with its output in `log`."""
+def running(command: Sequence[str], env: dict[str, str], **more: Any) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a command for the length of the block. `more`: what else `Popen` is given, such as its output."""
     # In a new session, Ctrl-C does not reach it: only this process gets the signal, and ends its children in order.
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        start_new_session=True,
-        preexec_fn=end_with_parent,
-    )
+    process = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, **more)
     try:
         yield process
     finally:
@@ -126,16 +118,9 @@ class Place:
         return bool(info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"])
 
 
-def site_env(folder: Path, **more: str) -> dict[str, str]:
+def site_env(folder: Path) -> dict[str, str]:
     """Environment variables of a separate site that writes only into `folder`."""
-    others = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {
-        **others,
-        **FIXED,
-        "VAR_DIR": str(folder),
-        "SECRET_KEY": "a secret for a benchmark on loopback",
-        **more,
-    }
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | FIXED | {"VAR_DIR": str(folder)}
 
 
 @contextlib.contextmanager
@@ -146,28 +131,18 @@ def embedded_store(folder: Path) -> Iterator[Place]:
     releases the server.
     """
     env = site_env(folder)
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD],
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert holder.stdin is not None
-    assert holder.stdout is not None
-    try:
-        path = holder.stdout.readline().decode().strip()
-        if not path:
-            raise RuntimeError("the embedded server did not start")
-        with redis.Redis(unix_socket_path=path, decode_responses=True) as client:
-            yield Place(client, env)
-    finally:
-        holder.stdin.close()
+    with running([sys.executable, "-c", HOLD], env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
         try:
-            holder.wait(60)
+            path = holder.stdout.readline().decode().strip()
+            if not path:
+                raise RuntimeError("the embedded server did not start")
+            with redis.Redis(unix_socket_path=path, decode_responses=True) as client:
+                yield Place(client, env)
         finally:
-            end(holder)
+            holder.stdin.close()
+            holder.wait(60)
 
 
 # ---- web servers
@@ -176,7 +151,8 @@ def embedded_store(folder: Path) -> Iterator[Place]:
 @contextlib.contextmanager
 def web(place: Place, command: Sequence[str], port: int, path: str, started: str, log: Path) -> Iterator[int]:
     """Yields the port of a web server once it answers and its log has a match of `started` for each worker."""
-    with log.open("wb") as output, running(command, place.env, output) as process:
+    how = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "preexec_fn": end_with_parent}
+    with log.open("wb") as output, running(command, place.env, stdout=output, **how) as process:
 
         def ready() -> bool:
             if process.poll() is not None:

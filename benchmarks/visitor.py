@@ -59,13 +59,11 @@ def bearer_of(client: redis.Redis, viewer: Viewer) -> str:
 
 def check_timeline(port: int, path: str, bearer: str, posts: int) -> int:
     """The size of a timeline for an app in bytes. Raises WrongAnswer unless it has `posts` posts."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)) as connection:
-        connection.request("GET", path, headers={"Authorization": bearer})
-        response = connection.getresponse()
-        body = response.read()
-    if response.status != 200 or len(json.loads(body)) != posts:
-        raise WrongAnswer(f"{path}: {response.status}, {body[:80]!r}")
-    return len(body)
+    with contextlib.closing(Visitor(port)) as visitor:
+        answer = visitor.get(path, Authorization=bearer)
+    if answer.status != 200 or len(json.loads(answer.page)) != posts:
+        raise WrongAnswer(f"{path}: {answer.status}, {answer.page[:80]}")
+    return len(answer.page.encode())
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class Visitor:
         self.cookies = dict(cookies or {})
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
 
-    def get(self, path: str) -> Answer:
-        return self._request("GET", path, None, {})
+    def get(self, path: str, **headers: str) -> Answer:
+        return self._request("GET", path, None, headers)
 
     def post(self, path: str, **fields: str) -> Answer:
         headers = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -108,18 +108,8 @@ class Target:
         return parse(done.stdout)
 
 
-def target(port: int, visits: Sequence[Visit], script: Path) -> Target:
-    """A target with the visits in turn."""
-    return _written(port, visits, script, IN_TURN)
-
-
-def random_target(port: int, visits: Sequence[Visit], script: Path) -> Target:
-    """A target with the visits at random: each request draws one of all visits."""
-    return _written(port, visits, script, AT_RANDOM)
-
-
-def _written(port: int, visits: Sequence[Visit], script: Path, order: dict[str, str]) -> Target:
-    """Write the script for the visits. Paths and cookies need no escaping in Lua's quotes."""
+def target(port: int, visits: Sequence[Visit], script: Path, order: Mapping[str, str] = IN_TURN) -> Target:
+    """A target, whose script is written here. Paths and cookies need no escaping in Lua's quotes."""
     listed = ",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)
     script.write_text(SCRIPT.format(visits=listed, **order))
     return Target(port, script)

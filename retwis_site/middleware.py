@@ -5,19 +5,23 @@ have nothing to do for most requests. So they are one entry, which asks for each
 and WhiteNoise have is not written again: their middlewares are called, as parts.
 """
 
+import logging
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
 from django.core.handlers.exception import convert_exception_to_response, response_for_exception
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.request import split_domain_port
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from retwis_site import health
@@ -25,11 +29,17 @@ from retwis_site.fair_queue import PLACE
 from retwis_site.features import queue_of
 from retwis_site.http.apps import CORS, is_of_app, preflight
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import DEFAULT, language_of
+from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
 from retwis_site.http.security_headers import headers_of_every_answer
-from retwis_site.http.weights import wanted_and_refused
-from retwis_site.rendering.error_pages import not_a_page, page_of_exception, refusal_of_body, too_busy, unread_form
-from retwis_site.rendering.request_heads import refusal_of_head
+from retwis_site.rendering.error_pages import (
+    error_page,
+    not_a_page,
+    page_of_exception,
+    refusal_of_body,
+    too_busy,
+    unread_form,
+)
+from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.middleware import ObservedRequests
 
 View = Callable[[HttpRequest], HttpResponse]
@@ -205,3 +215,43 @@ def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
         patch_vary_headers(response, ["Cookie"])
     if is_signed_in and "cache-control" not in headers:
         headers["cache-control"] = "Cache-Control", "private, no-cache"
+
+
+# ---- Request heads that the site refuses, before anything else reads them.
+#
+# Python and Django keep what they have parsed: the last 128 addresses, each with its Host. So every header is bounded.
+
+
+security = logging.getLogger("retwis.security")
+
+LONGEST_HOST = 255 + len(":65535")  # characters (RFC 1035, 2.3.4)
+LARGEST_PORT = 65535
+LONGEST_HEADER = 16 * 1024  # characters; the cookies of a site stay below it
+
+
+def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
+    """400 for a Host that no site can have, 431 for a header that is too long; None for a head that is accepted."""
+    if not _is_possible(request.META.get("HTTP_HOST", "")):
+        with translation.override(language_of(request)):
+            return _refused(request, 400, _("Bad request"), _("The site could not understand this request."))
+    for name, value in request.META.items():
+        if name.startswith("HTTP_") and len(value) > LONGEST_HEADER:
+            with translation.override(language_of(request)):
+                text = _("Your browser sent a header that is too long. Delete the cookies of this site and try again.")
+                return _refused(request, 431, _("Too large"), text)
+    return None
+
+
+def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+    what, address = "the head of the request is refused", client_address(request)
+    security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
+    return error_page(request, status, title, text)
+
+
+@lru_cache(maxsize=64)  # nearly all requests have the same one
+def _is_possible(host: str) -> bool:
+    """Whether a Host is short enough and its port exists. Django compares it with ALLOWED_HOSTS later."""
+    if len(host) > LONGEST_HOST:
+        return False
+    _domain, port = split_domain_port(host)
+    return len(port) <= len(str(LARGEST_PORT)) and int(port or 0) <= LARGEST_PORT

@@ -174,7 +174,7 @@ USE_TZ = True
 
 STATIC_URL = f"{SCRIPT_NAME}/static/"
 STATIC_ROOT = Path(env("STATIC_DIR", text) or VAR_DIR / "static").resolve()
-STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.static_files.HashedStaticFiles"}}
+STORAGES = {"staticfiles": {"BACKEND": "retwis_site.http.public_cache.HashedStaticFiles"}}
 WHITENOISE_MIMETYPES = {".svg": "image/svg+xml; charset=utf-8"}
 WHITENOISE_ROOT = PACKAGE / "root"  # icons that browsers request by fixed names
 WHITENOISE_USE_FINDERS = True  # without `collectstatic`, files are served from their source folders

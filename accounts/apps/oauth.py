@@ -24,9 +24,9 @@ from authlib.oauth2.rfc7636 import CodeChallenge
 from django.http import HttpRequest, HttpResponse
 
 from accounts.apps.repository import App, Apps, Code, Tokens, own_token, read_own_token
-from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of, uid_in
-from retwis_site.http.apps import JSON
-from retwis_site.http.sent import Sent, Unreadable, sent_by, sent_in_body
+from accounts.signing_in.tokens import DEFAULT_SCOPES, SCOPES, covers, digest_of
+from accounts.users.repository import uid_in
+from retwis_site.http.apps import JSON, Sent, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
 
 IN_BODY, BASIC = "client_secret_post", "client_secret_basic"  # how an app shows its secret

@@ -27,7 +27,6 @@ from accounts.signing_in.tokens import (
     digest_of,
     ended_in,
     in_order,
-    new_token,
     new_value,
     standing,
     tokens_in,
@@ -35,9 +34,9 @@ from accounts.signing_in.tokens import (
 )
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
-from accounts.users.repository import Users
+from accounts.users.repository import Users, new_secret_of
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.maintenance.checks import Check, Searcher, check_of
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -215,7 +214,7 @@ class Tokens:
         The token has the generation that was read with the user's consent. So one that a password change came before
         has ended when it begins.
         """
-        token = new_token(code.uid)
+        token = new_secret_of(code.uid)
         digest = digest_of(token)
         user = keys.user(code.uid)
         pipe = self._store.pipeline()
@@ -256,8 +255,7 @@ class TokenChecks(Searcher):
 
     def orphans(self) -> list[Check]:
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "fields of ended tokens",
                 keys.user,
                 self._with_ended,

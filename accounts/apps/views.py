@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.apps.feature import CONSENTS, TOKENS
 from accounts.apps.oauth import Client, Granting, answer_of, server
 from accounts.apps.repository import OUT_OF_BAND, App, Apps, Tokens, granting_of
-from accounts.apps.words import in_words
 from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.guards import (
     confirm_first,
@@ -33,12 +32,11 @@ from accounts.signing_in.guards import (
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
-from accounts.signing_in.tokens import SCOPES, Token, tokens_in
+from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
 from accounts.users.entities import User
-from retwis_site.http.apps import json_response
+from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import policy_with_forms_to
-from retwis_site.http.sent import Unreadable
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
@@ -180,7 +178,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
             "token_endpoint": origin + reverse("oauth_token"),
             "revocation_endpoint": origin + reverse("oauth_revoke"),
             "app_registration_endpoint": f"{origin}{reverse('home')}api/v1/apps",
-            "scopes_supported": SCOPES,
+            "scopes_supported": [*SCOPES],
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "client_credentials"],

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import (
-    DAY,
     GRACE,
     GRANTED,
     STORED,
@@ -34,13 +33,13 @@ from retwis_site.maintenance.checks import (
     Chunks,
     Finding,
     Searcher,
-    check_of,
     confirmed,
     entries,
     ids,
     keep,
     names_in,
 )
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
 from retwis_site.store.client import Store
@@ -74,7 +73,7 @@ def _due(present: SanctionCase) -> int:
     """When an account may be deleted, in unix seconds: an hour after the last moment to lift the suspension. That is 30
     days, or the refusal of an appeal. A granted appeal is about to end it."""
     if present.is_asked or (present.answer is not None and present.answer.what == GRANTED):
-        return int(time.time()) + DAY
+        return int(time.time()) + A_DAY
     return max(present.imposed.deleted_at, present.answer.when if present.answer is not None else 0) + GRACE
 
 
@@ -246,16 +245,15 @@ class JoiningChecks(Searcher):
     """The checks of applications and invitations."""
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "applications that cannot be read",
                 keys.applications,
                 _unreadable,
                 "the application for {0!r}",
                 self._move_away,
             ),
-            check(
+            self._check_of(
                 "answers to applications that nothing carries out",
                 keys.applications,
                 self._answers,
@@ -263,7 +261,7 @@ class JoiningChecks(Searcher):
                 self._finish,
                 jobs=lambda field, _: {f"application:{field.removeprefix(ANSWER)}"},
             ),
-            check(
+            self._check_of(
                 "applications that wait and are not counted",
                 keys.applications,
                 self._uncounted,
@@ -271,7 +269,7 @@ class JoiningChecks(Searcher):
                 self._count,
                 jobs=lambda name, _: {f"applied:{name}:", f"application:{name}:"},
             ),
-            check(  # the repair lets somebody else use it
+            self._check_of(  # the repair lets somebody else use it
                 "uses of invitations without an account",
                 keys.uses,
                 self._unused,
@@ -281,18 +279,16 @@ class JoiningChecks(Searcher):
         ]
 
     def orphans(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check_of(
-                self._store,
+            self._check_of(
                 "entries about applications that do not wait",
                 keys.applicants,
                 self._not_waiting,
                 "applicants has {0!r}",
                 jobs=lambda member: {f"applied:{member}", f"application:{member}:"},
             ),
-            check("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
-            check(
+            self._check_of("refusals that are over", keys.applications, _refusals_over, "the refusal of {0!r}"),
+            self._check_of(
                 "invitations that have ended",
                 keys.invites,
                 _ended,

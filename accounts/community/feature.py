@@ -2,8 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community import profile_pictures
-from accounts.community.answers import finish_application
+from accounts.community.acts import finish_application, finish_picture, finish_site
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
@@ -15,7 +14,6 @@ from accounts.community.sanctions import (
     finish_recount,
     finish_sanction,
 )
-from accounts.community.site_words import finish_site
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
 from accounts.joining.applications import ask_open as ask_applications
 from accounts.joining.applications import finish_applying
@@ -35,7 +33,7 @@ FEATURE = Feature(
         "appeal": finish_appeal,
         "answer": finish_answer,
         "removal": finish_removal,
-        "staff_profile": profile_pictures.finish_removal,
+        "staff_profile": finish_picture,
         "site": finish_site,
         "application": finish_application,
         "applied": finish_applying,

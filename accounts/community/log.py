@@ -9,10 +9,10 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
+from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Store
@@ -152,5 +152,4 @@ def _page(found: Sequence[tuple[str, str]]) -> LogPage:
 
 def year_of(milliseconds: int) -> int:
     """The year of a moment, by which the log is split; from FIRST_YEAR to 9999."""
-    seconds = min(integer(milliseconds) // 1000, 253_402_300_799)
-    return max(datetime.fromtimestamp(seconds, UTC).year, FIRST_YEAR)
+    return max(moment_of(integer(milliseconds) // 1000).year, FIRST_YEAR)

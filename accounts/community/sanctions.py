@@ -21,6 +21,7 @@ from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE
 from retwis_site.store.client import Pipe, Store
@@ -101,9 +102,8 @@ def ask_open(pipe: Pipe) -> Reply[int]:
 
 # ---- Sanctions
 
-DAY = 24 * 3600  # seconds
 MOST_DAYS = 3650  # of a sanction with an end
-SUSPENDED_FOR = 30 * DAY  # after it, a suspension without an end becomes a deletion
+SUSPENDED_FOR = 30 * A_DAY  # after it, a suspension without an end becomes a deletion
 GRACE = 3600  # seconds between the last moment to lift a suspension and the deletion
 
 GRANTED, REFUSED = "appeal:granted", "appeal:refused"  # what decisions are called in the log

@@ -16,9 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers, SiteWords
 from accounts.community.sanctions import Imposed, Sanctions
-from accounts.community.site_words import SiteWords
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import newcomers

@@ -1,7 +1,8 @@
 """The key browser: the families of keys, and one key. Nothing here writes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, cast
 
@@ -9,21 +10,41 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from accounts.inspector.links import Links
 from accounts.signing_in.guards import admin_required
 from accounts.signing_in.html import form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
-from retwis_site.inspector.families import OTHERS, Families, Place, Sample, packed, place_in, tallies_in
+from accounts.users.repository import Users
+from retwis_site.exceptions import StoreRefused
+from retwis_site.inspector.key_browser import (
+    NO_KEY,
+    OTHERS,
+    Cell,
+    Families,
+    OneKey,
+    Place,
+    Sample,
+    address_of,
+    beginning,
+    line_of,
+    packed,
+    place_in,
+    shown_key,
+    spans,
+    tallies_in,
+)
 from retwis_site.inspector.middleware import is_at_home
-from retwis_site.inspector.one_key import NO_KEY, Cell, OneKey, address_of, beginning, line_of, shown_key, spans
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
-from retwis_site.store.client import connect
+from retwis_site.store import keys
+from retwis_site.store.chunks import answers
+from retwis_site.store.client import Store, connect
+from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, What
 
 # ---- The guard of the pages that show the store.
@@ -54,6 +75,73 @@ def inspectors_only(
     update_wrapper(guarded, view)
     guarded.for_roles = {Role.ADMIN}  # type: ignore[attr-defined]
     return guarded
+
+
+# ---- What ids lead to: a page names the people and posts of its cells, and links them.
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An id in a cell."""
+
+    number: int
+    key: str  # the address of its key in the key browser
+    page: str = ""  # the address of its page; empty for what no page shows
+    user: str = ""  # the name of the user, or of the author of the post
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cell as the page shows it: text, ids with links, or a time; only a size when there is none of them."""
+
+    text: str | None
+    size: int
+    links: Sequence[Link] = ()
+    iso: str = ""
+    when: str = ""
+
+
+@dataclass
+class Links:
+    """What the cells of one page lead to. Two round trips to make; one without posts, none without ids."""
+
+    store: Store
+    cells: Iterable[Cell]
+    language: str
+    _people: Mapping[int, User] = field(init=False)
+    _authors: Mapping[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        uids = {number for cell in self.cells if cell.what is What.USER for number in cell.ids}
+        pids = {number for cell in self.cells if cell.what is What.POST for number in cell.ids}
+        self._authors, self._people = {}, {}
+        with suppress(StoreRefused):  # one of these keys has the wrong type, which the viewer may be looking for
+            self._authors = _authors(self.store, pids)
+            self._people = Users(self.store).people(uids | set(self._authors.values()))
+
+    def of(self, cell: Cell | None) -> Shown | None:
+        if cell is None:
+            return None
+        if cell.what is What.TIME and (cell.text or "").isdecimal():
+            iso, when = moment(int(cell.text or ""), self.language)
+            return Shown(cell.text, cell.size, iso=iso, when=when)
+        return Shown(cell.text, cell.size, [self._link(cell.what, number) for number in cell.ids])
+
+    def _link(self, what: What, number: int) -> Link:
+        if what is What.USER:
+            key, user = keys.user(number), self._people.get(number)
+            page = reverse("profile", args=[user.username]) if user else ""
+        else:
+            key, user = keys.post(number), self._people.get(self._authors.get(number, 0))
+            page = reverse("post", args=[user.username, number]) if user else ""
+        return Link(number, address_of(key), page, user.username if user else "")
+
+
+def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
+    """The authors of these posts by pid, without deleted and unknown posts. One round trip; none without posts."""
+    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted"]), pids)
+    authors = {pid: parse_id(author or "") for pid, (author, deleted) in stored.items() if deleted is None}
+    return {pid: uid for pid, uid in authors.items() if uid is not None}
 
 
 # ---- Views

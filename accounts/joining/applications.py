@@ -2,7 +2,7 @@
 
 HSETNX on the name decides between two people who ask for it. An account exists only after the approval, which is a
 plain registration; so nothing has to hide an account that is not approved. Staff's answer is a field of the same hash
-until it is carried out (`accounts/community/answers.py`). The sorted set `applicants` names those that wait, so that
+until it is carried out (`accounts/community/acts.py`). The sorted set `applicants` names those that wait, so that
 one command counts them.
 """
 

@@ -19,6 +19,7 @@ from accounts.users.entities import OPERATOR, Refused
 from accounts.users.registration import Registration
 from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
@@ -27,8 +28,7 @@ from retwis_site.store.ids import parse_number
 DAYS = 14
 MOST_USES = 1000
 MOST_DAYS = 3650
-DAY = 24 * 3600  # seconds
-KEPT = DAY  # seconds that the uses of an invitation outlive it
+KEPT = A_DAY  # seconds that the uses of an invitation outlive it
 
 _CODE = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-[0-9a-z]{1,24}")
 
@@ -89,7 +89,7 @@ class Invitations:
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, quota: int | None = None) -> Invitation:
         """A new invitation. Three round trips. Raises TooManyInvitations above a quota of open uses: of two that are
         made at once, both may be refused. One above it is made only when the process dies before it has counted."""
-        ends = int(time.time()) + days * DAY
+        ends = int(time.time()) + days * A_DAY
         made = Invitation(f"{by}-{ends}-{secrets.token_hex(8)}", by, ends, uses)
         self._store.hset(keys.invites(by), {made.code: str(uses)})
         if quota is not None and sum(one.left for one in self.open([by])) > quota:

@@ -5,12 +5,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in import factors
 from accounts.signing_in.html import frame_of_error
+from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.signing_in.passwords import ATTEMPTS, HASHING, LOGINS
 from accounts.signing_in.sessions.repository import SessionChecks, account_lines, finish_auth, remove_sessions
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
-from retwis_site.rendering import just_changed
 from retwis_site.store.rate_limits import Limit
 
 REGISTRATIONS = Limit(
@@ -47,7 +47,7 @@ FEATURE = Feature(
     cookies=tuple(
         map(
             PersonalCookie,
-            (settings.AUTH_COOKIE, just_changed.COOKIE, factors.PENDING_COOKIE, factors.CONFIRMED_COOKIE),
+            (settings.AUTH_COOKIE, POSTS_CHANGED, factors.PENDING_COOKIE, factors.CONFIRMED_COOKIE),
         )
     ),
 )

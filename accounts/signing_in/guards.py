@@ -77,15 +77,21 @@ def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespon
     return open_to_frozen(sensitive_post_parameters()(for_forms(view)))
 
 
-def login_required(view: UserView[P]) -> Guarded[P]:
-    """Gives the view the signed-in user, after the request. Raises NotSignedIn. Round trips as for `request.user`."""
+def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:
+    """Gives the view the user that `guard` returns, after the request. A response of `guard` is the answer instead."""
 
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         retwis_request = cast(RetwisRequest, request)
-        return view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
+        found = guard(retwis_request)
+        return view(retwis_request, found, *args, **kwargs) if isinstance(found, User) else found
 
     update_wrapper(guarded, view)
     return guarded
+
+
+def login_required(view: UserView[P]) -> Guarded[P]:
+    """Gives the view the signed-in user, after the request. Raises NotSignedIn. Round trips as for `request.user`."""
+    return _giving_user(view, lambda request: request.viewer.require_user())
 
 
 def staff_required(view: UserView[P]) -> Guarded[P]:
@@ -102,17 +108,14 @@ def admin_required(view: UserView[P]) -> Guarded[P]:
 
 
 def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        retwis_request = cast(RetwisRequest, request)
-        if retwis_request.viewer.checked.role not in roles:
+    def guard(request: RetwisRequest) -> User | HttpResponseBase:
+        if request.viewer.checked.role not in roles:
             raise Http404
-        response: HttpResponseBase = HttpResponseRedirect(reverse("security"))
-        if not lacks_required_factor(retwis_request):
-            response = view(retwis_request, retwis_request.viewer.require_user(), *args, **kwargs)
-        patch_cache_control(response, private=True, no_store=True)
-        return response
+        if lacks_required_factor(request):
+            return HttpResponseRedirect(reverse("security"))
+        return request.viewer.require_user()
 
-    update_wrapper(guarded, view)
+    guarded = never_store(_giving_user(view, guard))
     guarded.for_roles = roles  # type: ignore[attr-defined]
     return guarded
 
@@ -132,15 +135,11 @@ def sudo_required(view: UserView[P]) -> Guarded[P]:
     Round trips as for `request.user`. Raises NotSignedIn.
     """
 
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        retwis_request = cast(RetwisRequest, request)
-        me, [has_factor] = retwis_request.viewer.ask_as_user(lambda pipe, me: trip(ask_has_factor(pipe, me)))
-        if has_factor and not is_confirmed(retwis_request):
-            return confirm_first(retwis_request)
-        return view(retwis_request, me, *args, **kwargs)
+    def guard(request: RetwisRequest) -> User | HttpResponseBase:
+        me, [has_factor] = request.viewer.ask_as_user(lambda pipe, me: trip(ask_has_factor(pipe, me)))
+        return confirm_first(request) if has_factor and not is_confirmed(request) else me
 
-    update_wrapper(guarded, view)
-    return guarded
+    return _giving_user(view, guard)
 
 
 def is_confirmed(request: RetwisRequest) -> bool:

@@ -14,10 +14,11 @@ from accounts.signing_in.proofs import AppToken
 from accounts.signing_in.tokens import OWN
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User, Visitor
+from retwis_site.http import cookies
 from retwis_site.http.apps import bearer_of, is_of_app
 from retwis_site.identity import forget
-from retwis_site.rendering import just_changed
 from retwis_site.store.client import connect
+from retwis_site.store.ids import parse_id
 
 
 class RetwisRequest(HttpRequest):
@@ -31,6 +32,33 @@ class RetwisRequest(HttpRequest):
 SITE_CHANGED = f"{settings.COOKIE_PREFIX}site_changed"  # of an admin, whose next pages show what was just changed
 
 
+# ---- The posts on which a browser has acted a moment ago. Its next pages read them anew, on every worker: what a
+# process has cached may be older than the action. A cookie names them for as long as a process may keep a post. Anybody
+# may send one, so it names few.
+
+
+POSTS_CHANGED = f"{settings.COOKIE_PREFIX}changed"
+CHANGED_FOR = 10  # seconds; longer than any post is cached
+MOST_CHANGED = 8  # ids; who acts faster sees some of the counts seconds later
+
+
+def note_changed(request: HttpRequest, response: HttpResponse, pid: int) -> None:
+    """Name this post, before those that the browser has named."""
+    pids = dict.fromkeys((pid, *changed_posts(request)))
+    cookies.keep(response, POSTS_CHANGED, "-".join(map(str, list(pids)[:MOST_CHANGED])), CHANGED_FOR)
+
+
+def changed_posts(request: HttpRequest) -> list[int]:
+    """The ids that the browser names, the newest first."""
+    if POSTS_CHANGED not in request.COOKIES:
+        return []
+    named = request.COOKIES[POSTS_CHANGED][: 20 * MOST_CHANGED].split("-")[:MOST_CHANGED]
+    return [pid for pid in map(parse_id, named) if pid is not None]
+
+
+# ---- The middleware
+
+
 class ViewerMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -40,7 +68,7 @@ class ViewerMiddleware:
             token = bearer_of(request)
             viewer = Viewer(connect(), "" if OWN in token else AppToken(token))
         else:
-            viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), just_changed.read(request))
+            viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), changed_posts(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
         attached: Any = request

@@ -15,6 +15,7 @@ from accounts.signing_in import tokens
 from accounts.signing_in.sessions import entities as sessions
 from accounts.signing_in.sessions.entities import Way
 from accounts.users.entities import NotSignedIn
+from accounts.users.repository import uid_in
 from retwis_site.exceptions import TooOften
 from retwis_site.features import AskNumber, viewer_numbers
 from retwis_site.store import keys
@@ -80,7 +81,7 @@ class SessionSecret:
 
     def unchecked_uid(self, store: Store) -> int | None:
         """No round trip for a secret that ends with a uid, or that was seen before."""
-        guess = _uids_by_secret.get(self.secret) or sessions.uid_in(self.secret)
+        guess = _uids_by_secret.get(self.secret) or uid_in(self.secret)
         if guess is None:
             guess = stored_id(keys.auths(), store.hget(keys.auths(), self.secret))
             self.leads_to(guess)
@@ -123,7 +124,7 @@ class AppToken:
         self._counted: Result[tokens.Calls] | None = None
 
     def unchecked_uid(self, store: Store) -> int | None:
-        return tokens.uid_in(self.secret)
+        return uid_in(self.secret)
 
     def ask_uid(self, pipe: Pipe) -> None:
         """No key leads to it. The call is counted in the same round trip."""

@@ -10,26 +10,49 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.repository import SECRET_DIGITS, new_secret
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Result
 
 # ---- Scopes: https://docs.joinmastodon.org/api/oauth-scopes/
 
-_THINGS = (
-    "accounts", "blocks", "bookmarks", "favourites", "filters", "follows", "lists", "mutes", "notifications",
-    "statuses",
-)  # fmt: skip
-SCOPES = (
-    *("read", *(f"read:{thing}" for thing in _THINGS), "read:search"),
-    *("write", *(f"write:{thing}" for thing in _THINGS), "write:conversations", "write:media", "write:reports"),
-    *("follow", "push", "profile"),
-)
+# Each says what an app may do: on the page on which a user allows it, and in the settings.
+SCOPES: Mapping[str, Promise] = {
+    "read": _("Read everything that you can read here, also your notifications and bookmarks"),
+    "read:accounts": _("See your account and other people's"),
+    "read:blocks": _("See whom you block"),
+    "read:bookmarks": _("See your bookmarks"),
+    "read:favourites": _("See what you like"),
+    "read:filters": _("See your muted words"),
+    "read:follows": _("See whom you follow"),
+    "read:lists": _("See your lists"),
+    "read:mutes": _("See whom you mute"),
+    "read:notifications": _("See your notifications"),
+    "read:statuses": _("Read the posts that you can read"),
+    "read:search": _("Search for you"),
+    "write": _("Do everything that you can do here: write and delete posts, follow, like, change your profile"),
+    "write:accounts": _("Change your profile"),
+    "write:blocks": _("Block people"),
+    "write:bookmarks": _("Keep and remove bookmarks"),
+    "write:favourites": _("Like posts"),
+    "write:filters": _("Change your muted words"),
+    "write:follows": _("Follow people"),
+    "write:lists": _("Change your lists"),
+    "write:mutes": _("Mute people and conversations"),
+    "write:notifications": _("Clear your notifications"),
+    "write:statuses": _("Write and delete posts"),
+    "write:conversations": _("Change your conversations"),
+    "write:media": _("Upload pictures"),
+    "write:reports": _("Report people"),
+    "follow": _("Follow, mute and block people"),
+    "push": _("Receive your notifications at once"),
+    "profile": _("See your name and your profile"),
+}
 _ALSO_COVERED = {  # beside `read:...` by `read`, and `write:...` by `write`
     "follow": {f"{verb}:{thing}" for verb in ("read", "write") for thing in ("blocks", "follows", "mutes")},
     "read": {"profile"},
@@ -49,6 +72,12 @@ def in_order(scopes: Collection[str]) -> list[str]:
     return [scope for scope in SCOPES if scope in scopes]
 
 
+def in_words(scopes: Collection[str]) -> list[Promise]:
+    """A sentence for each scope, without those that another one covers."""
+    known = {scope: scope.partition(":")[0] for scope in scopes if scope in SCOPES}
+    return [SCOPES[scope] for scope, parent in known.items() if parent == scope or parent not in known]
+
+
 # ---- Tokens
 
 
@@ -65,17 +94,6 @@ class Token(NamedTuple):
     used: int  # to the hour
     app: str
     scopes: tuple[str, ...]
-
-
-def new_token(uid: int) -> str:
-    """128 random bits in hex, and then the uid, so that the hash that has it is asked at once. An app may change the
-    uid: then that hash does not have it."""
-    return f"{new_secret()}{uid}"
-
-
-def uid_in(token: str) -> int | None:
-    """The uid at the end of a token."""
-    return parse_id(token[SECRET_DIGITS:])
 
 
 OWN = "~"  # in a token of an app for no user; no other has it

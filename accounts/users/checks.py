@@ -107,9 +107,8 @@ class AccountChecks(Searcher):
     """Checks of accounts. Their order matters: a repair relies on the checks before it."""
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "names that lead to no user or to another user",
                 keys.users,
                 self._wrong,
@@ -118,7 +117,7 @@ class AccountChecks(Searcher):
                 read=owned_names,
                 after=True,
             ),
-            check(
+            self._check_of(
                 "users that no name leads to",
                 keys.user,
                 self._nameless,
@@ -126,7 +125,7 @@ class AccountChecks(Searcher):
                 self._give_name,
                 after=True,
             ),
-            check(
+            self._check_of(
                 "secrets that auths lacks",
                 keys.users,
                 self._locked_out,
@@ -135,7 +134,7 @@ class AccountChecks(Searcher):
                 read=owners,
                 after=True,
             ),
-            check(
+            self._check_of(
                 "users that users_by_time lacks",
                 keys.users,
                 self._unlisted,
@@ -143,7 +142,7 @@ class AccountChecks(Searcher):
                 self._list,
                 read=owners,
             ),
-            check(
+            self._check_of(
                 "unknown names in users_by_time",
                 keys.users_by_time,
                 self._unknown,
@@ -272,22 +271,21 @@ class AccountOrphans(Searcher):
         self._accounts = AccountChecks(store)
 
     def orphans(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "extra fields of deleted accounts",
                 keys.user,
                 looking(self._store, _ask_extra_fields),
                 repair=AccountDeletion(self._store).strip,
             ),
-            check(
+            self._check_of(
                 "old passwords that were replaced",
                 keys.user,
                 looking(self._store, _ask_replaced_password),
                 "old_password in {key}",
                 self._remove_old_password,
             ),
-            check("orphaned user: hashes", keys.user, self._orphans),
+            self._check_of("orphaned user: hashes", keys.user, self._orphans),
         ]
 
     def _remove_old_password(self, uid: int) -> None:

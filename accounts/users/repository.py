@@ -11,7 +11,7 @@ from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import note_bad, stored_digest, stored_id, stored_names, stored_time
+from retwis_site.store.ids import note_bad, parse_id, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
@@ -192,6 +192,17 @@ def forget(uid: int) -> None:
 def new_secret() -> str:
     """128 random bits in hex, as in the official Retwis."""
     return secrets.token_hex(SECRET_DIGITS // 2)
+
+
+def new_secret_of(uid: int) -> str:
+    """128 random bits in hex, and then the uid: a process that does not know the secret yet asks at once for the right
+    user. The uid is only a guess, as whoever sends the secret may have changed it."""
+    return f"{new_secret()}{uid}"
+
+
+def uid_in(secret: str) -> int | None:
+    """The uid at the end of such a secret; None in one of the official Retwis, which has random bits alone."""
+    return parse_id(secret[SECRET_DIGITS:])
 
 
 def spellings(name: str) -> list[str]:

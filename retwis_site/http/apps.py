@@ -2,11 +2,20 @@
 other site may read it (CORS). https://docs.joinmastodon.org/client/intro/
 """
 
+import io
 import json
+import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from django.http.request import UnreadablePostError
 from django.http.response import ResponseHeaders
+from django.utils.datastructures import MultiValueDict
+
+from retwis_site.store.ids import parse_id, parse_number
 
 _ADDRESSES = (
     "/api/",
@@ -71,3 +80,174 @@ def list_of(items: Iterable[Json]) -> Json:
 def preflight() -> HttpResponse:
     """What a browser asks before it sends a page's request to another site; SiteMiddleware adds the headers."""
     return HttpResponse(status=204)
+
+
+# ---- Errors in what a request sends. The view answers them as JSON, and the repositories' own exceptions too.
+
+
+class Unreadable(Exception):
+    """The body is not what its Content-Type says: a 400."""
+
+
+class Forbidden(Exception):
+    """The site does not let this happen: a 403 with this text."""
+
+
+class OutOfScope(Exception):
+    """The token does not allow this: a 403."""
+
+
+class Invalid(Exception):
+    """A parameter cannot be taken: a 422, `Validation failed: ...`. `details` as Mastodon has them."""
+
+    def __init__(self, why: str, details: Mapping[str, object] | None = None) -> None:
+        super().__init__(why)
+        self.details = details
+
+
+# ---- Parameters: of the query, and of a body as form or JSON.
+
+
+DEEPEST = 5  # values in each other
+TRUE, FALSE = {"1", "true", "t", "on", "yes"}, {"0", "false", "f", "off", "no", ""}
+
+
+class Sent:
+    """The parameters of a call, as texts. A list is sent as `name[]`, or in JSON; an object as `name[field]`."""
+
+    def __init__(self, texts: Mapping[str, list[str]], files: MultiValueDict[str, Any]) -> None:
+        self._texts = texts
+        self.files = files
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._texts)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._texts or f"{name}[]" in self._texts
+
+    def text(self, name: str) -> str | None:
+        """The last value; None when it was not sent."""
+        values = self._texts.get(name)
+        return values[-1] if values else None
+
+    def texts(self, name: str) -> list[str]:
+        """All values of a list."""
+        return [*self._texts.get(f"{name}[]", ()), *self._texts.get(name, ())]
+
+    def objects(self, name: str) -> list[dict[str, str]]:
+        """The objects of a list: sent as `name[0][field]` or `name[][field]`, or in JSON."""
+        rows: dict[tuple[int, int], dict[str, str]] = {}
+        for sent, values in self._texts.items():
+            found = re.fullmatch(rf"{name}\[(\d{{0,4}})\]\[(\w+)\]", sent)
+            if found is not None:
+                for place, value in enumerate(values):
+                    rows.setdefault((int(found[1] or 0), place), {})[found[2]] = value
+        return [row for _, row in sorted(rows.items())]
+
+    def flag(self, name: str) -> bool:
+        """False when it was not sent. Raises Invalid."""
+        text = (self.text(name) or "").lower()
+        if text not in TRUE | FALSE:
+            raise Invalid(f"{name} is neither true nor false")
+        return text in TRUE
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """At least 1, at most `most`: a larger one counts as `most`. Raises Invalid for what is no number."""
+        text = self.text(name)
+        if not text:
+            return default
+        if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 20):
+            raise Invalid(f"{name} is no number")
+        return max(1, min(int(text), most))
+
+    def whole(self, name: str) -> int:
+        """A number from 0 on, such as an offset; 0 when it was not sent. Raises Invalid."""
+        text = self.text(name) or "0"
+        found = parse_number(text)
+        if found is None:
+            raise Invalid(f"{name} is no number")
+        return found
+
+    def id(self, name: str) -> int | None:
+        """An id of this site; None when it was not sent. Raises Invalid for what can be none."""
+        text = self.text(name)
+        if not text:
+            return None
+        found = parse_id(text)
+        if found is None:
+            raise Invalid(f"{name} is no id")
+        return found
+
+
+def sent_by(request: HttpRequest) -> Sent:
+    """Reads the query and the body. Raises Unreadable."""
+    return _read(request, {name: list(values) for name, values in request.GET.lists()})
+
+
+def sent_in_body(request: HttpRequest) -> Sent:
+    """The same without the query: a secret has no place in an address. Raises Unreadable."""
+    return _read(request, {})
+
+
+def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
+    files: MultiValueDict[str, Any] = MultiValueDict()
+    body = _body_of(request)
+    if request.content_type == "application/json":
+        for name, value in _json_body(body).items():
+            _flatten(texts, name, value)
+    elif body:
+        form, files = _form_of(request)
+        for name, values in form.lists():
+            texts[name] = list(values)
+    return Sent(texts, files)
+
+
+def _body_of(request: HttpRequest) -> bytes:
+    """Raises Unreadable, also for a Content-Length that is no number: Django reads that only now."""
+    if not request.META.get("CONTENT_LENGTH"):  # Django would read nothing
+        return b""
+    try:
+        return request.body
+    except (ValueError, UnreadablePostError, RequestDataTooBig) as error:
+        raise Unreadable("the body cannot be read") from error
+
+
+def _json_body(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("the body is no JSON") from error
+    if not isinstance(found, dict):
+        raise Unreadable("the body is no JSON object")
+    return found
+
+
+def _flatten(texts: dict[str, list[str]], name: str, value: Any) -> None:
+    """Adds a value of JSON under the name that it has in a form. null counts as not sent. Raises Unreadable."""
+    if name.count("[") > DEEPEST:
+        raise Unreadable("the body has too many objects in each other")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _flatten(texts, f"{name}[{key}]", inner)
+    elif isinstance(value, list):
+        texts[f"{name}[]"] = []
+        for inner in value:
+            _flatten(texts, f"{name}[]", inner)
+    elif isinstance(value, bool):
+        texts.setdefault(name, []).append("true" if value else "false")
+    elif value is not None:
+        texts.setdefault(name, []).append(str(value))
+
+
+def _form_of(request: HttpRequest) -> tuple[QueryDict, MultiValueDict[str, Any]]:
+    """The form in the body, with any method. Django reads one of POST alone."""
+    if request.method == "POST":
+        return request.POST, request.FILES
+    try:
+        if request.content_type == "multipart/form-data":
+            body, encoding = io.BytesIO(request.body), request.encoding or "utf-8"
+            return MultiPartParser(request.META, body, request.upload_handlers, encoding).parse()
+        return QueryDict(request.body, encoding=request.encoding or "utf-8"), MultiValueDict()
+    except (MultiPartParserError, RequestDataTooBig, TooManyFieldsSent, LookupError, ValueError) as error:
+        raise Unreadable("the body is no form") from error

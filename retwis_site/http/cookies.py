@@ -18,6 +18,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.utils.functional import Promise
 
+CHOICE_LIVES = 365 * 24 * 3600  # seconds that a browser keeps a choice, such as that of the language
+
 
 @dataclass(frozen=True)
 class PersonalCookie:

@@ -1,5 +1,8 @@
-"""The language of a request: the cookie's choice, else the best match for Accept-Language. And lists in it."""
+"""The language of a request: the cookie's choice, else the best match for Accept-Language. And lists in it.
 
+How such a header refuses a language is how any other refuses what it names: `wanted_and_refused`."""
+
+import re
 from functools import cache, lru_cache, reduce
 
 from django.conf import settings
@@ -10,13 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
 
 from retwis_site.http import cookies
-from retwis_site.http.weights import wanted_and_refused
 
 CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
 DEFAULT = settings.LANGUAGE_CODE
 MOST_LANGUAGES = 10  # of an Accept-Language header
-LIVES = 365 * 24 * 3600  # seconds
 
 
 def language_of(request: HttpRequest) -> str:
@@ -52,10 +53,25 @@ def headers_in(language: str) -> ResponseHeaders:
 
 
 def keep_language(response: HttpResponse, code: str) -> None:
-    """Store the choice in a cookie for LIVES seconds."""
-    cookies.keep(response, COOKIE, code, LIVES)
+    """Store the choice in a cookie for CHOICE_LIVES seconds."""
+    cookies.keep(response, COOKIE, code, cookies.CHOICE_LIVES)
 
 
 def listed(*parts: str) -> str:
     """One part or more, with the comma of the active language between them."""
     return reduce(lambda before, after: _("%(before)s, %(after)s") % {"before": before, "after": after}, parts)
+
+
+# ---- Headers that list what a client takes, each with a weight: `fr, de;q=0.5, ar;q=0`. The weight 0 refuses (RFC
+# 9110, 12.4.2), which neither Django nor WhiteNoise looks at.
+
+
+_is_refused = re.compile(r"[^;]*;\s*q\s*=\s*0(\.0{0,3})?\s*", re.IGNORECASE).fullmatch
+
+
+def wanted_and_refused(header: str) -> tuple[str, frozenset[str]]:
+    """The header without what it refuses, and the names that it refuses, in lower case."""
+    parts = header.split(",")
+    refused = {part for part in parts if _is_refused(part)}
+    names = frozenset(part.partition(";")[0].strip().lower() for part in refused)
+    return ",".join(part for part in parts if part not in refused).strip(), names

@@ -9,6 +9,7 @@ from django.template.response import SimpleTemplateResponse
 from django.utils.cache import get_conditional_response, patch_cache_control, set_response_etag
 from django.utils.http import parse_http_date_safe
 from django.views.decorators.http import require_safe
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 View = Callable[..., HttpResponse]
 
@@ -38,3 +39,18 @@ def publicly_cached(seconds: int) -> Callable[[View], View]:
         return cached_view
 
     return decorator
+
+
+# ---- Static files, which any cache may keep forever: their names have a hash after `collectstatic`.
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """`{% static %}` gives `retwis.3f2a....css`, which can be cached forever. An uncollected file keeps its name."""
+
+    manifest_strict = False
+
+    def hashed_name(self, name: str, *args: Any, **kwargs: Any) -> str:
+        try:
+            return str(super().hashed_name(name, *args, **kwargs))
+        except ValueError:  # not under STATIC_ROOT (yet): WHITENOISE_USE_FINDERS serves it by its plain name
+            return name

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote
 
+from django.urls.converters import IntConverter
 from django.utils.http import RFC3986_SUBDELIMS
 
 from retwis_site.store.ids import parse_id
@@ -25,16 +26,11 @@ def in_path(username: str) -> str:
     return quote(UsernameConverter().to_url(username), safe=f"{RFC3986_SUBDELIMS}~:@")
 
 
-class IdConverter:
+class IdConverter(IntConverter):
     """A post id. A number that cannot be an id gives a 404."""
-
-    regex = "[0-9]+"
 
     def to_python(self, value: str) -> int:
         number = parse_id(value)
         if number is None:
             raise ValueError(value)
         return number
-
-    def to_url(self, value: int) -> str:
-        return str(value)

@@ -1,22 +1,223 @@
 """Ends each page with what it has sent to Redis. Only installed with INSPECT."""
 
-from collections.abc import Callable
+import math
+import secrets
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from retwis_site.http import cookies
-from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes
-from retwis_site.inspector.panel import panel
-from retwis_site.rendering.fragments import active_language
+from retwis_site.http.language import listed
+from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, Sent, SentCommand, Step, sent_command
+from retwis_site.rendering.fragments import NOTHING, Fragment, active_language
 from retwis_site.store.client import connect
-from retwis_site.store.connection.recorder import Watch, watching
+from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, watching
+from retwis_site.store.local_cache import Memory
+from retwis_site.telemetry.redaction import HIDDEN
 
 END = b"</body>"
 _OF_PROXIES = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_VIA")
+
+
+# ---- Commands as rows of HTML.
+#
+# A page sends some thirty commands, and its inspector must take little of the page's time. So a row is made once for
+# each pattern: the same command for the same kind of key, asked for by the same method. Only the id differs. The rows
+# of whole round trips are kept too.
+
+
+COMMAND = Fragment("retwis_site/inspector/_command.html")
+MOST_PATTERNS = 4000  # 5 MB
+MOST_ROUND_TRIPS = 500  # at most 10 MB, and mostly 3 MB
+LONGEST_ROUND_TRIP = 60  # commands; one with more is made each time
+LONGEST_PATTERN = 60  # parts of a command; one with more is made each time
+
+_ID = f"id{secrets.token_hex(16)}"  # stands for the id. Nobody can guess it, so no text of a command has it
+
+
+class _Pattern(NamedTuple):
+    """The pieces of a row around the id in its address and the id in its key. `asker`: the code whose id is a part of
+    the pattern's key, so it must stay."""
+
+    before: bytes
+    between: bytes
+    after: bytes
+    asker: object
+
+
+_round_trips: Memory[tuple[object, ...], bytes] = Memory(MOST_ROUND_TRIPS, math.inf)
+_patterns: Memory[tuple[object, ...], _Pattern] = Memory(MOST_PATTERNS, math.inf)
+
+
+def rows(commands: tuple[Command, ...]) -> bytes:
+    """The rows of the commands of a round trip. A viewer's next page often sends the same ones."""
+    identity = (commands, tuple([id(getattr(command, "code", None)) for command in commands]))
+    kept = _round_trips.get(identity)
+    if kept is None:
+        kept = _made(commands)
+        if len(commands) <= LONGEST_ROUND_TRIP:
+            _round_trips.put(identity, kept)
+    return kept
+
+
+def _made(commands: Iterable[Command]) -> bytes:
+    made: list[bytes] = []
+    for command in commands:
+        key = str(command[1]) if len(command) > 1 else ""
+        kind, _, number = key.rpartition(":")
+        if not (number.isdecimal() and number.isascii()):
+            kind, number = key, ""
+        code = getattr(command, "code", None)
+        identity = (command[0], kind, command[2:], id(code))
+        pattern = _patterns.get(identity)
+        if pattern is None:
+            pattern = _pattern(command, kind, number)
+            if len(command) <= LONGEST_PATTERN:
+                _patterns.put(identity, pattern)
+        before, between, after, _ = pattern
+        digits = number.encode() if between else b""
+        made += (before, digits, between, digits, after)
+    return b"".join(made)
+
+
+def kept_rows(commands: Iterable[SentCommand]) -> bytes:
+    """The rows of commands that another process has sent."""
+    return b"".join(map(_row, commands))
+
+
+def _row(command: SentCommand) -> bytes:
+    linked = command.key != "" and HIDDEN not in command.key
+    return COMMAND.fill_as_sent(
+        "en",  # it has no words
+        linked=linked,
+        name=command.name,
+        key=command.key,
+        address=quote(command.key, safe=":") if linked else "",
+        arguments=" ".join(command.arguments),
+        asker=command.asker,
+        complexity=command.complexity,
+    )
+
+
+def _pattern(command: Command, kind: str, number: str) -> _Pattern:
+    shown = sent_command(command)
+    if number and shown.key == f"{kind}:{number}":
+        shown = shown._replace(key=f"{kind}:{_ID}")
+    *around, after = _row(shown).split(_ID.encode())
+    before, between = around or (b"", b"")
+    return _Pattern(before, between, after, getattr(command, "code", None))
+
+
+# ---- Panel
+
+
+PANEL = Fragment("retwis_site/inspector/_panel.html")
+SENT = Fragment("retwis_site/inspector/_sent.html")
+STEP = Fragment("retwis_site/inspector/_step.html")
+
+
+def panel(watch: Watch, change: Change | None, language: str) -> bytes:
+    """What a page has sent, and what the browser's last form has sent before it."""
+    seconds = sum([round_trip.seconds for round_trip in watch.round_trips])
+    milliseconds = _milliseconds(seconds)
+    return PANEL.fill_as_sent(
+        language,
+        has_change=change is not None,
+        commands=watch.number,
+        round_trips=len(watch.round_trips),
+        milliseconds=milliseconds,
+        summary=_summary(language, watch.number, len(watch.round_trips), milliseconds),
+        change=_change_in_words(change) if change else NOTHING,
+        of_change=_of_change(change, language) if change else NOTHING,
+        steps=b"".join([_step(one, rows(one.commands), language) for one in watch.round_trips]),
+    )
+
+
+def _of_change(change: Change, language: str) -> bytes:
+    form = _sent(_form_in_words(change.form, language), change.form, language)
+    return b"".join([form, *(_sent(_job_in_words(job, language), job, language) for job in change.jobs)])
+
+
+def _sent(summary: str, one: Sent, language: str) -> bytes:
+    listed = sum(len(step.commands) for step in one.steps)
+    steps = b"".join([_step(step, kept_rows(step.commands), language) for step in one.steps])
+    return SENT.fill_as_sent(language, summary=summary, steps=steps, is_whole=listed == one.commands)
+
+
+def _change_in_words(change: Change) -> str:
+    """Such as "Your post: 10 round trips, pushed to 18 homes"."""
+    everything = (change.form, *change.jobs)
+    homes = sum(one.homes for one in everything)
+    parts = [_counted_round_trips(change.form.round_trips)]
+    if homes:
+        parts.append(ngettext("pushed to %(number)d home", "pushed to %(number)d homes", homes) % {"number": homes})
+    if change.waits:
+        parts.append(_("a worker has not finished yet"))
+    return f"{_whose(change.form)}: {listed(*parts)}"
+
+
+def _form_in_words(form: Sent, language: str) -> str:
+    return f"{_whose(form)}: {_summary(language, form.commands, form.round_trips, _milliseconds(form.seconds))}"
+
+
+def _whose(form: Sent) -> str:
+    return _("Your post") if form.what == "publish" else _("Your last change")
+
+
+def _job_in_words(job: Sent, language: str) -> str:
+    summary = _summary(language, job.commands, job.round_trips, _milliseconds(job.seconds))
+    words = _("The worker, job %(kind)s: %(summary)s") % {"kind": job.what, "summary": summary}
+    if job.jobs < 2:
+        return words
+    others = job.jobs - 1
+    together = ngettext("together with %(number)d other job", "together with %(number)d other jobs", others)
+    return listed(words, together % {"number": others})
+
+
+def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
+    """A round trip. `listed`: its commands, as rows."""
+    return STEP.fill_as_sent(
+        language,
+        summary=_step_in_words(language, len(step.commands), _milliseconds(step.seconds)),
+        sent=step.sent,
+        received=step.received,
+        commands=listed,
+    )
+
+
+@lru_cache(maxsize=1000)
+def _summary(language: str, commands: int, round_trips: int, milliseconds: str) -> str:
+    """Such as "12 commands, 2 round trips, 0.9 ms". `language` is the active one."""
+    return listed(_counted_commands(commands), _counted_round_trips(round_trips), _in_milliseconds(milliseconds))
+
+
+@lru_cache(maxsize=1000)
+def _step_in_words(language: str, commands: int, milliseconds: str) -> str:
+    return listed(_counted_commands(commands), _in_milliseconds(milliseconds))
+
+
+def _counted_commands(number: int) -> str:
+    return ngettext("%(number)d command", "%(number)d commands", number) % {"number": number}
+
+
+def _counted_round_trips(number: int) -> str:
+    return ngettext("%(number)d round trip", "%(number)d round trips", number) % {"number": number}
+
+
+def _in_milliseconds(milliseconds: str) -> str:
+    return _("%(number)s ms") % {"number": number_format(milliseconds)}
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.1f}"
 
 
 class InspectorMiddleware:

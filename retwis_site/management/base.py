@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 from abc import abstractmethod
-from argparse import SUPPRESS
+from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
@@ -149,9 +149,26 @@ class NounCommand(BaseCommand):
         verb.handle(*args, **options)
 
 
+def number(lowest: int, highest: int = 999_999_999) -> Callable[[str], int]:
+    """The type of an argument that is a whole number from `lowest` to `highest`."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and lowest <= int(text) <= highest):
+            raise ArgumentTypeError(f"{text!r} is not a whole number from {lowest} to {highest}")
+        return int(text)
+
+    return read
+
+
+def add_source(parser: CommandParser, such: str) -> None:
+    """The argument --from. `such`: which addresses it may name."""
+    because = "since other users of the machine can read a password in an argument"
+    says = f"{such}; `-`: read the addresses from standard input, {because}"
+    parser.add_argument("--from", dest="source", required=True, metavar="URL[,URL...]", help=says)
+
+
 def urls_of(source: str) -> list[str]:
-    """The addresses that --from names, with commas between them. `-`: the first line of standard input has them, since
-    other users of the machine can read a password in an argument."""
+    """The addresses that --from names, with commas between them, or that standard input has in its first line."""
     return topology.split(_first_line() if source == "-" else source)
 
 

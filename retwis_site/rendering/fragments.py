@@ -270,12 +270,6 @@ class Fragment:
         for fragment in cls.every:
             fragment.load()
 
-    @classmethod
-    def render_anew(cls) -> None:
-        """Forget what was rendered: the translations have changed. For tests."""
-        for fragment in cls.every:
-            fragment._rendered.clear()
-
     def _render(self, names: Names, key: tuple[Hashable, ...], given: dict[str, Any]) -> Shaped:
         """Render the fragment in one language and shape. Raises FragmentError."""
         language, *values = key

@@ -26,7 +26,6 @@ from retwis_site.store.local_cache import Memory
 
 THEMES = ("light", "dark")
 THEME_COOKIE = f"{settings.COOKIE_PREFIX}theme"
-THEME_LIVES = 365 * 24 * 3600  # seconds
 
 
 def theme_of(request: HttpRequest) -> str:
@@ -36,11 +35,11 @@ def theme_of(request: HttpRequest) -> str:
 
 
 def keep_theme(response: HttpResponse, theme: str) -> None:
-    """Store the choice in a cookie for THEME_LIVES seconds; an empty `theme` removes the cookie."""
+    """Store the choice in a cookie for CHOICE_LIVES seconds; an empty `theme` removes the cookie."""
     if not theme:
         cookies.take_back(response, THEME_COOKIE)
         return
-    cookies.keep(response, THEME_COOKIE, theme, THEME_LIVES)
+    cookies.keep(response, THEME_COOKIE, theme, cookies.CHOICE_LIVES)
 
 
 # ---- Whether the keys of the script, such as `j` for the next post, are on. A cookie says that they are off.
@@ -56,9 +55,9 @@ def shortcuts_of(request: HttpRequest) -> str:
 
 
 def keep_shortcuts(response: HttpResponse, chosen: str) -> None:
-    """Store the choice: OFF in a cookie for THEME_LIVES seconds; anything else removes the cookie."""
+    """Store the choice: OFF in a cookie for CHOICE_LIVES seconds; anything else removes the cookie."""
     if chosen == OFF:
-        cookies.keep(response, SHORTCUTS_COOKIE, OFF, THEME_LIVES)
+        cookies.keep(response, SHORTCUTS_COOKIE, OFF, cookies.CHOICE_LIVES)
     else:
         cookies.take_back(response, SHORTCUTS_COOKIE)
 

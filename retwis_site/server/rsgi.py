@@ -3,7 +3,7 @@
 A worker has three kinds of threads:
 - One thread makes pages, one at a time: in Python, more threads slow each other down.
 - The event loop's thread waits for many request bodies at once, so a client that sends slowly delays no other. It also
-  handles the forms that have arrived (bodies.py).
+  handles the forms that have arrived.
 - A request of `Feature.slow_views` waits in its queue without a thread, then gets one of its own.
 
 granian would run everything on the event loop. A page waits for nothing, so it is made in the thread that granian
@@ -17,18 +17,20 @@ import asyncio
 import io
 import sys
 import time
+from collections.abc import AsyncIterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import IO, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import FileWrapper
 
 from django.conf import settings
-from granian.rsgi import HTTPProtocol, Scope
+from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
 
 from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import is_upload, queue_of
 from retwis_site.http.client_ip import address_in
 from retwis_site.rendering.error_pages import LATE
-from retwis_site.server.bodies import MORE_FOR_PICTURES, AwaitedBodies
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
 from retwis_site.wsgi import find_place
@@ -36,6 +38,86 @@ from retwis_site.wsgi import find_place
 Response = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 
 FILE_TIMEOUT = 3600.0  # seconds that a client has to read a long file
+
+
+# ---- The bodies of requests that a worker waits for: how long, and how much of its memory they take.
+
+
+BODY_TIMEOUT = 10.0  # seconds that a client has to send a body
+MORE_FOR_PICTURES = 110.0  # seconds more: a phone may send 24 MB
+MOST_OF_BODIES = 64 * 1024 * 1024  # bytes of all
+MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answer before it has sent its form
+
+
+@dataclass(frozen=True)
+class Body:
+    """What has arrived of a body. It is late when the site has not waited for the rest."""
+
+    content: bytes
+    late: bool = False
+
+
+@dataclass(eq=False)
+class _Arriving:
+    deadline: asyncio.Timeout
+    parts: list[bytes] = field(default_factory=list)
+    size: int = 0  # bytes of the parts
+
+
+class AwaitedBodies:
+    """The bodies that are awaited now. Used by the event loop's thread alone."""
+
+    def __init__(self) -> None:
+        self._arriving: set[_Arriving] = set()
+        self._size = 0  # bytes of all
+
+    async def read(self, source: AsyncIterable[bytes], limit: int, more: float = 0.0) -> Body:
+        """A request's body: its first `limit` bytes; the rest is read and dropped. It is late after BODY_TIMEOUT and
+        `more` seconds, or when it is the largest one while all take more than MOST_OF_BODIES: an ordinary form is
+        small."""
+        body = _Arriving(asyncio.timeout(BODY_TIMEOUT + more))
+        try:
+            async with body.deadline:
+                self._arriving.add(body)
+                await self._collect(body, source, limit)
+        except TimeoutError:
+            if not body.deadline.expired():
+                raise
+        finally:
+            self._remove(body)
+        return Body(b"".join(body.parts), late=body.deadline.expired())
+
+    async def _collect(self, body: _Arriving, source: AsyncIterable[bytes], limit: int) -> None:
+        """Return once no more arrives, or enough has."""
+        arrived = 0
+        with suppress(ProtocolClosed):  # the site notices what is missing
+            async for part in source:
+                body.parts.append(bytes(part[: max(0, limit - arrived)]))
+                self._grow(body, len(body.parts[-1]))
+                arrived += len(part)
+                if arrived > limit + MOST_UNREAD:
+                    break
+
+    def _grow(self, body: _Arriving, by: int) -> None:
+        if body not in self._arriving:  # given up, but not told yet
+            return
+        body.size += by
+        self._size += by
+        if self._size > MOST_OF_BODIES:
+            self._give_up(max(self._arriving, key=lambda one: one.size))
+
+    def _give_up(self, body: _Arriving) -> None:
+        self._remove(body)
+        if not body.deadline.expired():
+            body.deadline.reschedule(asyncio.get_running_loop().time())
+
+    def _remove(self, body: _Arriving) -> None:
+        if body in self._arriving:
+            self._arriving.remove(body)
+            self._size -= body.size
+
+
+# ---- The application
 
 
 class Application:

@@ -202,7 +202,7 @@ def members(group):
 def test_a_process_ends_with_its_children(tmp_path):
     script = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print('up', flush=True); time.sleep(60)"
     log = tmp_path / "log"
-    with log.open("wb") as output, stand.running([sys.executable, "-c", script], {}, output) as process:
+    with log.open("wb") as output, stand.running([sys.executable, "-c", script], {}, stdout=output) as process:
         wait_until(lambda: "up" in log.read_text(), "the process")
         children = members(process.pid) - {process.pid}
     assert len(children) == 1
@@ -227,7 +227,7 @@ def commands(monkeypatch):
 
 
 def test_each_run_of_a_target_has_another_number_so_that_it_draws_other_visits(tmp_path, commands):
-    homes = wrk.random_target(8000, [("/", "")], tmp_path / "homes.lua")
+    homes = wrk.target(8000, [("/", "")], tmp_path / "homes.lua", wrk.AT_RANDOM)
     homes.run(16, 2)
     homes.run(16, 2)
     assert [command[-3:] for command in commands] == [["--", "1", "0"], ["--", "2", "0"]]
@@ -286,9 +286,9 @@ def test_wrk_makes_visits_in_turn_or_at_random_and_stops_after_the_given_number(
     visits = [(f"/{number}", "") for number in range(1000)]
     in_turn = paths_of(wrk.target(0, visits, tmp_path / "turn.lua"))
     assert in_turn == list(range(in_turn[0], in_turn[0] + len(in_turn)))
-    target = wrk.random_target(0, visits, tmp_path / "random.lua")
+    target = wrk.target(0, visits, tmp_path / "random.lua", wrk.AT_RANDOM)
     first, second = paths_of(target), paths_of(target)
-    again = paths_of(wrk.random_target(0, visits, tmp_path / "random.lua"))
+    again = paths_of(wrk.target(0, visits, tmp_path / "random.lua", wrk.AT_RANDOM))
     assert len(set(first)) > 40
     assert first != sorted(first)
     assert len(set(first) & set(again)) > 40

@@ -19,7 +19,7 @@ from accounts.users.entities import State
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.http.language import COOKIE
-from retwis_site.inspector import panel
+from retwis_site.inspector import middleware as inspector
 from retwis_site.rendering import dates
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.client import Store
@@ -115,13 +115,14 @@ class Words(HTMLParser):
 def forget_words():
     """So that other translations show."""
     Memory.clear_all()
-    Fragment.render_anew()
+    for fragment in Fragment.every:
+        fragment._rendered.clear()
     dates._day.cache_clear()
     post_cards._young.cache_clear()
     post_cards._old.cache_clear()
     post_cards.phrases.cache_clear()
-    panel._summary.cache_clear()
-    panel._step_in_words.cache_clear()
+    inspector._summary.cache_clear()
+    inspector._step_in_words.cache_clear()
 
 
 @pytest.fixture(scope="module")  # each fragment is rendered in brackets once

@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "application: it is removed before the account is made",
-        "accounts/community/answers.py",
+        "accounts/community/acts.py",
         "        uid = self._make_account(asked, act.id)\n",
         """        self._store.hdel(keys.applications(), asked.username.lower())
         uid = self._make_account(asked, act.id)
@@ -127,7 +127,7 @@ MUTANTS = [
     ),
     Mutant(
         f"application: {JOB_FIRST}",
-        "accounts/community/answers.py",
+        "accounts/community/acts.py",
         "        won = job.store.hsetnx(",
         "        job.done()\n        won = job.store.hsetnx(",
         (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),

@@ -85,7 +85,7 @@ MUTANTS = [
         "accounts/community/checks.py",
         "    due = _due(present)\n",
         """    waits = store.zscore(keys.appeals(), f"{uid}:{act_id}") is not None
-    due = int(time.time()) + DAY if waits else present.imposed.deleted_at + GRACE
+    due = int(time.time()) + A_DAY if waits else present.imposed.deleted_at + GRACE
 """,
         SANCTIONS[1:],
     ),
@@ -120,7 +120,7 @@ MUTANTS = [
     ),
     Mutant(
         "the site's words: an emptied field is removed",
-        "accounts/community/site_words.py",
+        "accounts/community/acts.py",
         "            Log(job.store).copy(keys.site(), act.id)\n",
         """            for name in [name for name, text in fields.items() if not text]:
                 job.store.hdel(keys.site(), name)
@@ -130,7 +130,7 @@ MUTANTS = [
     ),
     Mutant(
         f"the site's words: {JOB_FIRST}",
-        "accounts/community/site_words.py",
+        "accounts/community/acts.py",
         "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n",
         "        job.store.hset(keys.site(), {**fields, **act.evidence()})\n        job.done()\n",
         ROLES,

@@ -12,11 +12,9 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community import profile_pictures as profiles
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers, SiteWords, remove_picture
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.community.site_words import SiteWords
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
@@ -179,7 +177,7 @@ def profile_picture_removed(store, raw):
     red = decoded_once(picture_file(), Shape.PROFILE)
     Pictures(store).add(CAROL, red)
     ProfilePictures(store).choose(CAROL, Kind.PICTURE, red.digest)
-    return lambda: profiles.remove_by_staff(store, CAROL, Kind.PICTURE, red.digest, BOB, WHY, blocks=False)
+    return lambda: remove_picture(store, CAROL, Kind.PICTURE, red.digest, BOB, WHY, blocks=False)
 
 
 WRITES = {

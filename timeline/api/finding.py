@@ -11,7 +11,7 @@ from django.urls import Resolver404
 from accounts.signing_in.guards import match_of
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, NotFound, NotShown
-from retwis_site.http.sent import Invalid
+from retwis_site.http.apps import Invalid
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect

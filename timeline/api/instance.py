@@ -269,6 +269,62 @@ def nodeinfo(call: Call) -> object:
     }
 
 
+# ---- What Mastodon has and this site has not. Apps ask for it when they start, and show an empty list as nothing.
+#
+# What is not listed in any table of this room answers 404: subscriptions to pushed news, streams, polls, lists to
+# change.
+
+
+def nothing(call: Call) -> object:
+    return []
+
+
+def preferences(call: Call) -> object:
+    return {
+        "posting:default:visibility": "public",
+        "posting:default:sensitive": False,
+        "posting:default:language": None,
+        "posting:default:quote_policy": "public",
+        "reading:expand:media": "default",
+        "reading:expand:spoilers": False,
+        "reading:autoplay:gifs": False,
+    }
+
+
+def notification_policy(call: Call) -> object:
+    """Which notices a user gets is chosen by kind, on a page of the settings. None wait for an answer."""
+    people = ("not_following", "not_followers", "new_accounts", "private_mentions", "limited_accounts")
+    waiting = {"pending_requests_count": 0, "pending_notifications_count": 0}
+    return {**{f"for_{each}": "accept" for each in people}, "summary": waiting}
+
+
+# By what a token must allow; empty: nobody need be signed in.
+LISTS = {
+    "": (
+        "/api/v1/custom_emojis",
+        "/api/v1/instance/peers",
+        "/api/v1/instance/activity",
+        "/api/v1/instance/domain_blocks",
+        "/api/v1/trends/links",
+        "/api/v1/accounts/:id/featured_tags",
+        "/api/v1/accounts/:id/endorsements",
+    ),
+    "read:lists": ("/api/v1/lists", "/api/v1/accounts/:id/lists"),
+    "read:filters": ("/api/v1/filters", "/api/v2/filters"),
+    "read:statuses": ("/api/v1/conversations", "/api/v1/scheduled_statuses"),
+    "read:accounts": (
+        "/api/v1/featured_tags",
+        "/api/v1/featured_tags/suggestions",
+        "/api/v1/endorsements",
+        "/api/v1/accounts/:id/identity_proofs",
+    ),
+    "read:follows": ("/api/v1/follow_requests", "/api/v1/domain_blocks"),
+    "read:notifications": ("/api/v1/notifications/requests",),
+}
+
+# ---- Addresses
+
+
 ENDPOINTS = (
     Endpoint("GET", "/api/v1/instance", instance_v1),
     Endpoint("GET", "/api/v2/instance", instance),
@@ -281,4 +337,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/announcements/:id/dismiss", dismiss_announcement, "write:accounts", open_to_frozen=True),
     Endpoint("GET", "/.well-known/nodeinfo", nodeinfo_links),
     Endpoint("GET", "/nodeinfo/2.0", nodeinfo),
+    *(Endpoint("GET", address, nothing, scope) for scope, addresses in LISTS.items() for address in addresses),
+    Endpoint("GET", "/api/v1/preferences", preferences, "read:accounts"),
+    Endpoint("GET", "/api/v2/notifications/policy", notification_policy, "read:notifications"),
 )

@@ -22,7 +22,7 @@ from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Account, Status, date_time
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action
-from timeline.notices.inbox import Inbox, Kind, Row, ask_noticed, ask_rows
+from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.notifications.repository import Decided, Group, Item, Notifications, grouped
 from timeline.people.lists import ask_listed
 from timeline.posts.repository import Posts

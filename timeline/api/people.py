@@ -17,7 +17,7 @@ from accounts.settings.views import SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_user
 from retwis_site.exceptions import Gone, NotFound, NotShown
-from retwis_site.http.sent import Invalid
+from retwis_site.http.apps import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import parse_id

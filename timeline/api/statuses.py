@@ -5,17 +5,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from accounts.users.entities import User
+from retwis_site.http.apps import Invalid, Sent
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, Invalid, Sent, listed
+from timeline.api.calls import Call, Endpoint, listed
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
 from timeline.api.media import pictures_of
 from timeline.api.reading import Statuses, accounts_of, forget_profile
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.repository import ActedBy, Threads
+from timeline.conversation.repository import (
+    BOOKMARKING,
+    LIKING,
+    MUTING_THREADS,
+    REPOSTING,
+    Act,
+    ActedBy,
+    Acting,
+    Threads,
+)
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, Post, TooManyEdits, is_language
@@ -27,7 +36,7 @@ from timeline.posts.reading.post_reader import nothing_more
 from timeline.posts.reading.records import Version, ask_versions
 from timeline.posts.repository import Posts
 from timeline.relations.relation import Relation
-from timeline.relations.relations import LIKE, REPOST, Bookmarks, Likes, MutedThreads
+from timeline.relations.relations import LIKE, REPOST
 from timeline.timelines.profile import Pins
 
 # ---- What is sent for a new or edited status
@@ -146,7 +155,7 @@ def delete(call: Call) -> object:
     [status] = statuses.of([post])
     is_repost = post.context.listed is not None
     if is_repost:
-        Reposts(connect()).undo(*_edge(me, post))
+        REPOSTING.undo(connect(), me.uid, post)
     else:
         Posts(connect()).delete(me.uid, post.pid)
     forget_profile(me.uid)
@@ -201,15 +210,12 @@ def history(call: Call) -> object:
 # ---- What people do with a status. A repost stands for what it reposts, which is what the answer shows.
 
 
-Act = Callable[[Store, User, Post], None]
-
-
 def _acting(find: Callable[[Call], Post], act: Act) -> Callable[[Call], object]:
     """Round trips: one finds the post, then those of the act, and those of `_shown`."""
 
     def endpoint(call: Call) -> object:
         post = find(call)
-        act(connect(), call.viewer.require_user(), post)
+        act(connect(), call.viewer.require_user().uid, post)
         return _shown(call, post.pid)
 
     return endpoint
@@ -218,8 +224,8 @@ def _acting(find: Callable[[Call], Post], act: Act) -> Callable[[Call], object]:
 def _limited(act: Act) -> Callable[[Call], object]:
     """As often as the pages allow it. Raises NoSuchPost, PostDeleted, NotShown, TooOften."""
 
-    def counted(store: Store, me: User, post: Post) -> None:
-        RateLimits(store).count(ACTIONS, str(me.uid))
+    def counted(store: Store, me: int, post: Post) -> None:
+        RateLimits(store).count(ACTIONS, str(me))
         act(store, me, post)
 
     return _acting(_find, counted)
@@ -241,21 +247,12 @@ def _find_or_hidden(call: Call) -> Post:
     return post if post.links.repost_of is None else find_post_or_hidden(call.viewer, post.links.repost_of)
 
 
-def _edge(me: User, post: Post) -> tuple[int, int, int]:
-    return me.uid, post.pid, post.author.uid
-
-
-def _root(post: Post) -> int:
-    """The first post of the thread."""
-    return post.links.root or post.pid
-
-
 def reblog(call: Call) -> object:
     """The repost. A second one changes nothing."""
     _refuse_what_is_not_here(call.sent)
     post, me, store = _find(call), call.viewer.require_user(), connect()
     RateLimits(store).count(ACTIONS, str(me.uid))
-    Reposts(store).repost(*_edge(me, post))
+    REPOSTING.do(store, me.uid, post)
     forget_profile(me.uid)
     own = Reposts(store).of(me.uid, post.pid)
     if own is None:  # the post was deleted meanwhile
@@ -266,22 +263,21 @@ def reblog(call: Call) -> object:
     return status
 
 
-def _pin(store: Store, me: User, post: Post) -> None:
+def _pin(store: Store, me: int, post: Post) -> None:
     """The profile has one pinned post. Raises Invalid for somebody else's."""
-    if post.author.uid != me.uid:
+    if post.author.uid != me:
         raise Invalid("Someone else's post cannot be pinned")
-    Pins(store).pin(me.uid, post.pid)
+    Pins(store).pin(me, post.pid)
 
 
-favourite = _limited(lambda store, me, post: Likes(store).like(*_edge(me, post)))
-unfavourite = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
-unreblog = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
-bookmark = _limited(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
-unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
-mute = _limited(lambda store, me, post: MutedThreads(store).mute(me.uid, _root(post)))
-unmute = _undo(lambda store, me, post: MutedThreads(store).unmute(me.uid, _root(post)))
-pin = _limited(_pin)
-unpin = _undo(lambda store, me, post: Pins(store).unpin(me.uid, post.pid))
+PINNING = Acting(_pin, lambda store, me, post: Pins(store).unpin(me, post.pid))
+
+
+def _do_and_undo(verb: str, acting: Acting, scope: str) -> tuple[Endpoint, Endpoint]:
+    return (
+        Endpoint("POST", f"/api/v1/statuses/:id/{verb}", _limited(acting.do), scope),
+        Endpoint("POST", f"/api/v1/statuses/:id/un{verb}", _undo(acting.undo), scope),
+    )
 
 
 def _acted_by(relation: Relation) -> Callable[[Call], object]:
@@ -307,14 +303,12 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/statuses/:id/history", history),
     Endpoint("GET", "/api/v1/statuses/:id/favourited_by", _acted_by(LIKE)),
     Endpoint("GET", "/api/v1/statuses/:id/reblogged_by", _acted_by(REPOST)),
-    Endpoint("POST", "/api/v1/statuses/:id/favourite", favourite, "write:favourites"),
-    Endpoint("POST", "/api/v1/statuses/:id/unfavourite", unfavourite, "write:favourites"),
     Endpoint("POST", "/api/v1/statuses/:id/reblog", reblog, "write:statuses"),
-    Endpoint("POST", "/api/v1/statuses/:id/unreblog", unreblog, "write:statuses"),
-    Endpoint("POST", "/api/v1/statuses/:id/bookmark", bookmark, "write:bookmarks"),
-    Endpoint("POST", "/api/v1/statuses/:id/unbookmark", unbookmark, "write:bookmarks"),
-    Endpoint("POST", "/api/v1/statuses/:id/mute", mute, "write:mutes"),
-    Endpoint("POST", "/api/v1/statuses/:id/unmute", unmute, "write:mutes"),
-    Endpoint("POST", "/api/v1/statuses/:id/pin", pin, "write:accounts"),
-    Endpoint("POST", "/api/v1/statuses/:id/unpin", unpin, "write:accounts"),
+    Endpoint("POST", "/api/v1/statuses/:id/unreblog", _undo(REPOSTING.undo), "write:statuses"),
+    *_do_and_undo("pin", PINNING, "write:accounts"),
+    *(
+        endpoint
+        for verb, acting in {"favourite": LIKING, "bookmark": BOOKMARKING, "mute": MUTING_THREADS}.items()
+        for endpoint in _do_and_undo(verb, acting, f"write:{verb}s")
+    ),
 )

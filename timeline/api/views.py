@@ -17,10 +17,9 @@ from accounts.signing_in.tokens import CALLS, covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
-from retwis_site.http.apps import bearer_of, json_response, refusal
+from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, Unreadable, bearer_of, json_response, refusal, sent_by
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import (
-    absent,
     apps,
     finding,
     instance,
@@ -28,21 +27,10 @@ from timeline.api import (
     notifications,
     people,
     relationships,
-    reports,
     statuses,
     timelines,
 )
-from timeline.api.calls import (
-    Call,
-    Endpoint,
-    Forbidden,
-    Invalid,
-    Listed,
-    OutOfScope,
-    Unreadable,
-    links_of,
-    sent_by,
-)
+from timeline.api.calls import Call, Endpoint, Listed, links_of
 from timeline.posts.entities import TargetRefused
 
 ROOMS = (
@@ -55,8 +43,6 @@ ROOMS = (
     relationships,
     notifications,
     finding,
-    reports,
-    absent,
 )
 ENDPOINTS = tuple(endpoint for room in ROOMS for endpoint in room.ENDPOINTS)
 

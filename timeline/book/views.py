@@ -8,6 +8,7 @@ from functools import cache
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, register_converter, reverse
+from django.urls.converters import StringConverter
 from django.utils.html import escape
 from django.views.decorators.http import require_safe
 from markdown_it import MarkdownIt
@@ -173,16 +174,10 @@ def picture_file(request: HttpRequest, name: str) -> HttpResponse:
 # ---- Addresses
 
 
-class ChapterConverter:
+class ChapterConverter(StringConverter):
     """The name of a chapter."""
 
     regex = NAME
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(ChapterConverter, "chapter")

@@ -14,6 +14,7 @@ from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.reading import Handle, Reading, begun, rest, trip
 from retwis_site.store.replies import Result
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
 from timeline.posts.reading.one_post import OnePost, PostOrPlace, read_by_id
 from timeline.posts.reading.post_reader import (
@@ -27,15 +28,55 @@ from timeline.posts.reading.post_reader import (
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
+    Bookmarks,
     FollowCounts,
     FollowedPeople,
     LatestFollowed,
+    Likes,
+    MutedThreads,
     ask_latest_followed,
     ask_muted_threads,
 )
 from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 from timeline.timelines.profile import ask_numbers
+
+# ---- What a user does with a post: the buttons of the pages and the calls of apps. Each says its round trips.
+
+
+Act = Callable[[Store, int, Post], None]  # `int`: the uid of the user
+
+
+class Acting(NamedTuple):
+    do: Act
+    undo: Act
+
+
+def _edge(me: int, post: Post) -> tuple[int, int, int]:
+    return me, post.pid, post.author.uid
+
+
+def _root(post: Post) -> int:
+    """The first post of the thread."""
+    return post.links.root or post.pid
+
+
+LIKING = Acting(
+    lambda store, me, post: Likes(store).like(*_edge(me, post)),
+    lambda store, me, post: Likes(store).unlike(*_edge(me, post)),
+)
+REPOSTING = Acting(
+    lambda store, me, post: Reposts(store).repost(*_edge(me, post)),
+    lambda store, me, post: Reposts(store).undo(*_edge(me, post)),
+)
+BOOKMARKING = Acting(
+    lambda store, me, post: Bookmarks(store).add(*_edge(me, post)),
+    lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)),
+)
+MUTING_THREADS = Acting(
+    lambda store, me, post: MutedThreads(store).mute(me, _root(post)),
+    lambda store, me, post: MutedThreads(store).unmute(me, _root(post)),
+)
 
 # ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
 

@@ -1,4 +1,4 @@
-"""What people do with a post, and the pages around it: its thread, quotes, who likes it, one's likes and bookmarks."""
+"""What people do with a post, and the pages around it: its thread, quotes, who likes it, what one likes and keeps."""
 
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
@@ -6,42 +6,65 @@ from urllib.parse import quote
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, login_required, page_of_form
+from accounts.signing_in.guards import change, login_required, match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
-from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import User
-from accounts.users.html import at, heading
-from retwis_site.rendering import just_changed
+from accounts.users.html import at, heading, titled
+from retwis_site.features import features
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
-from retwis_site.store.client import Store, connect
+from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.reading import trip
+from retwis_site.store.replies import Reply, Result
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.more import more, more_person, reposting
-from timeline.conversation.repository import ActedBy, Branch, InThread, Quotes, SavedPosts, ThreadPage, Threads
+from timeline.conversation.repository import (
+    BOOKMARKING,
+    LIKING,
+    MUTING_THREADS,
+    NOTHING_MUTED,
+    REPOSTING,
+    Act,
+    ActedBy,
+    Acting,
+    Branch,
+    InThread,
+    Quotes,
+    SavedPosts,
+    ThreadPage,
+    Threads,
+)
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
-from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
-from timeline.posts.reading.one_post import one_post, one_post_or_hidden
-from timeline.relations.html import follow_button
-from timeline.relations.relation import Relation
-from timeline.relations.relations import BOOKMARK, LIKE, REPOST, Bookmarks, Likes, MutedThreads
+from timeline.posts.reading.one_post import OnePost, one_post, one_post_or_hidden
+from timeline.relations.html import follow_button, person_menu
+from timeline.relations.relation import BlocksViewer, Relation, ask_standing
+from timeline.relations.relations import (
+    BOOKMARK,
+    HIDES_NOTHING,
+    LIKE,
+    REPOST,
+    Hiding,
+    ask_followed,
+    ask_hiding,
+    ask_muted_threads,
+)
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
+from timeline.timelines.profile import ask_pinned
 
 # ---- The buttons of a card. Each is a view of its own; all lead back to the post.
-
-
-Act = Callable[[Store, int, Post], None]  # `int`: the uid of the viewer
 
 
 def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
@@ -52,8 +75,7 @@ def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
     @change
     @login_required
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
-        post = one_post(request.viewer, username, pid)
-        _refuse_repost(post)
+        post = _no_repost(one_post(request.viewer, username, pid))
         store = connect()
         RateLimits(store).count(ACTIONS, str(me.uid))
         act(store, me.uid, post)
@@ -70,16 +92,17 @@ def _undo(act: Act) -> Callable[..., HttpResponseBase]:
     @login_required
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post, is_hidden = one_post_or_hidden(request.viewer, username, pid)
-        _refuse_repost(post)
-        act(connect(), me.uid, post)
+        act(connect(), me.uid, _no_repost(post))
         return HttpResponseRedirect(page_of_form(request)) if is_hidden else back_to(request, post)
 
     return view
 
 
-def _refuse_repost(post: Post) -> None:
+def _no_repost(post: Post) -> Post:
+    """The post. Raises NoSuchPost for a repost, which has no page of its own."""
     if post.links.repost_of is not None:
         raise NoSuchPost(post.pid)
+    return post
 
 
 def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
@@ -88,28 +111,18 @@ def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
     in_place = "HX-Request" in request.headers
     where = reverse("post", args=[post.author.username, post.pid]) if in_place else page_of_form(request)
     response = HttpResponseRedirect(f"{where}#post-{post.pid}")
-    just_changed.note(request, response, post.pid)
+    note_changed(request, response, post.pid)
     return response
 
 
-def _edge(me: int, post: Post) -> tuple[int, int, int]:
-    """The viewer, the post and its author."""
-    return me, post.pid, post.author.uid
+def _buttons(acting: Acting) -> tuple[Callable[..., HttpResponseBase], Callable[..., HttpResponseBase]]:
+    return act_on_posts(acting.do), _undo(acting.undo)
 
 
-def _root(post: Post) -> int:
-    """The first post of the thread."""
-    return post.links.root or post.pid
-
-
-like = act_on_posts(lambda store, me, post: Likes(store).like(*_edge(me, post)))
-unlike = _undo(lambda store, me, post: Likes(store).unlike(*_edge(me, post)))
-repost = act_on_posts(lambda store, me, post: Reposts(store).repost(*_edge(me, post)))
-unrepost = _undo(lambda store, me, post: Reposts(store).undo(*_edge(me, post)))
-bookmark = act_on_posts(lambda store, me, post: Bookmarks(store).add(*_edge(me, post)))
-unbookmark = _undo(lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)))
-mute_thread = act_on_posts(lambda store, me, post: MutedThreads(store).mute(me, _root(post)))
-unmute_thread = _undo(lambda store, me, post: MutedThreads(store).unmute(me, _root(post)))
+like, unlike = _buttons(LIKING)
+repost, unrepost = _buttons(REPOSTING)
+bookmark, unbookmark = _buttons(BOOKMARKING)
+mute_thread, unmute_thread = _buttons(MUTING_THREADS)
 
 
 # ---- The pages of the people who like a post, and of those who have reposted it.
@@ -143,31 +156,147 @@ def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int
     )
 
 
-# ---- The pages of the posts that the viewer likes, and of the viewer's bookmarks.
+# ---- The pages of the posts that the viewer likes, and of those that the viewer keeps.
 
 
-SAVED = {
-    name: Page("timeline/conversation/saved.html", here=name, shape=listing.SHAPE) for name in ("likes", "bookmarks")
-}
+def _saved_posts(of: Relation) -> URLPattern:
+    """Its address and its name are the first word of the keys of the relation."""
+    saved = Page("timeline/conversation/saved.html", here=of.truth.word, shape=listing.SHAPE)
+
+    @require_safe
+    def view(request: RetwisRequest) -> HttpResponse:
+        found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
+        by = rendering(request)
+        page = PostsPage(found.posts, int(found.older.member) if found.older else None)
+        shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
+        return saved.response(request, by, **shown)
+
+    return path(f"{of.truth.word}/", view, name=of.truth.word)
+
+
+# ---- All that a viewer can do with a post, and about a person. The script shows these pages as menus in place.
+
+
+IN_NAME = 40  # characters of a text that tell screen readers which post a button deletes
+MORE_SHAPE = {"viewer": ("visitor", "frozen", "other", "own")}
+NONE_OF_THEM: Result[set[int]] = Result(set)  # whom a visitor follows, and what they have reposted
+never_fresh = cache_control(private=True, no_cache=True)  # `next` differs from visit to visit
+
+MORE = Page("timeline/conversation/more.html", here="more", shape=MORE_SHAPE)
+MORE_PERSON = Page("timeline/conversation/more_person.html", here="more_person", shape=MORE_SHAPE)
+REPOST_OR_QUOTE = Page("timeline/conversation/reposting.html", here="reposting")
 
 
 @require_safe
-def likes(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, LIKE, "likes")
-
-
-@require_safe
-def bookmarks(request: RetwisRequest) -> HttpResponse:
-    return _saved_page(request, BOOKMARK, "bookmarks")
-
-
-def _saved_page(request: RetwisRequest, of: Relation, which: str) -> HttpResponse:
-    """`which`: `likes` or `bookmarks`."""
-    found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
+@never_fresh
+def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """All actions on a post, for those who see its page. One round trip with cached uids, and those of `staff_menu` for
+    staff. Raises NoSuchUser,
+    AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    author, (found, pinned, muted_threads, hiding) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            OnePost(pipe, me, them, pid),
+            ask_pinned(pipe, them),
+            NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+            _ask_hiding(pipe, me, them),
+        ),
+    )
+    post = _no_repost(found.by(author))
     by = rendering(request)
-    page = PostsPage(found.posts, int(found.older.member) if found.older else None)
-    shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
-    return SAVED[which].response(request, by, **shown)
+    return MORE.response(
+        request,
+        by,
+        **about_post(author, pid),
+        origin=origin_of(request),
+        viewer=_viewer(by, author.uid),
+        staff_menu=_staff_menu(request, by, author, pid),
+        is_pinned=pinned == pid,
+        is_muted=str(post.links.root or pid) in muted_threads,
+        author_is_muted=hiding.muted,
+        username=author.username,
+        beginning=beginning_of(post.body, IN_NAME),
+        after_login=quote(reverse("post", args=[author.username, pid])),
+        next=_back(request, reverse("post", args=[author.username, pid])),
+    )
+
+
+@require_safe
+@never_fresh
+def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
+    """The choice between a repost, or its undo, and a quote. One round trip with cached uids. Raises NoSuchUser,
+    AccountDeleted, NoSuchPost, also for a repost, PostDeleted, NotShown, NotSignedIn."""
+    author, (found, reposted) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            OnePost(pipe, me, them, pid),
+            NONE_OF_THEM if me is None else ask_standing(pipe, REPOST, me, [pid]),
+        ),
+    )
+    request.viewer.require_user()
+    post = _no_repost(found.by(author))
+    return REPOST_OR_QUOTE.response(
+        request,
+        rendering(request),
+        **about_post(author, pid),
+        is_reposted=pid in reposted,
+        beginning=beginning_of(post.body, IN_NAME),
+        next=_back(request, reverse("post", args=[author.username, pid])),
+    )
+
+
+@require_safe
+@never_fresh
+def more_person(request: RetwisRequest, username: str) -> HttpResponse:
+    """All that the viewer can do about a person, for those who see their profile. One round trip with cached uids.
+    Raises NoSuchUser, AccountDeleted, NotShown."""
+    them, (hiding, followed) = request.viewer.ask_about(
+        username,
+        lambda pipe, me, them: trip(
+            _ask_hiding(pipe, me, them), NONE_OF_THEM if me is None else ask_followed(pipe, me, [them])
+        ),
+    )
+    if hiding.blocks.theirs:
+        raise BlocksViewer
+    by = rendering(request)
+    viewer, profile = _viewer(by, them.uid), reverse("profile", args=[them.username])
+    back = _back(request, profile)
+    is_other = viewer == "other"
+    return MORE_PERSON.response(
+        request,
+        by,
+        **heading(them, by.language),
+        **titled(them),
+        viewer=viewer,
+        staff_menu=_staff_menu(request, by, them, None),
+        button=follow_button(them, them.uid in followed, by) if is_other and not hiding.blocks.mine else NOTHING,
+        menu=person_menu(them, hiding, by, back) if is_other else NOTHING,
+        after_login=quote(profile),
+        next=back,
+    )
+
+
+def _staff_menu(request: RetwisRequest, by: Rendering, person: User, pid: int | None) -> Html:
+    """What staff can do about another person, or a post of theirs; nothing for all others."""
+    if not by.viewer.is_staff or by.me == person.uid:
+        return NOTHING
+    return joined(one.staff_menu(request, person, pid) for one in features() if one.staff_menu is not None)
+
+
+def _back(request: RetwisRequest, own: str) -> str:
+    """The page that has led here; `own` when that is a page like this one, or the login."""
+    page = page_of_form(request)
+    return own if match_of(page).url_name in {"more", "more_person", "reposting", "login"} else page
+
+
+def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Reply[Hiding] | Result[Hiding]:
+    return Result(lambda: HIDES_NOTHING) if me is None or me == them else ask_hiding(pipe, me, them)
+
+
+def _viewer(by: Rendering, uid: int) -> str:
+    if not by.can_act:
+        return "frozen" if by.viewer.is_frozen else "visitor"
+    return "own" if by.me == uid else "other"
 
 
 # ---- The page of the posts that quote a post.
@@ -313,6 +442,6 @@ urlpatterns = [
     path("@<username:username>/<id:pid>/unmute/", unmute_thread, name="unmute_thread"),
     path("@<username:username>/<id:pid>/likes/", likes_of, name="likes_of"),
     path("@<username:username>/<id:pid>/reposts/", reposts_of, name="reposts_of"),
-    path("likes/", likes, name="likes"),
-    path("bookmarks/", bookmarks, name="bookmarks"),
+    _saved_posts(LIKE),
+    _saved_posts(BOOKMARK),
 ]

@@ -21,7 +21,7 @@ from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, Draft, People, Stream
-from timeline.notices.inbox import KEPT, MARK, Kind, Notice
+from timeline.notices import KEPT, MARK, Kind, Notice
 from timeline.posts.entities import Links
 from timeline.posts.links import in_index, tags_in
 from timeline.posts.reading.records import link_fields
@@ -33,7 +33,6 @@ from timeline.relations.relations import BOOKMARK, LIKE, LIKES, REPOST, REPOSTS
 
 
 NOTICED = 20 * 60  # seconds ago: the demo user has read the notices
-NEWS = 7  # notices after that
 FEWEST_USERS, FEWEST_POSTS = 12, 60  # of a community that has a showcase
 FOLLOWED = 9 * 60  # seconds ago: the newest follow of the demo user
 BOOKMARKS = 8
@@ -45,7 +44,8 @@ def has_showcase(users: int, posts: int) -> bool:
 
 
 def showcase(people: People, now: int) -> list[Draft]:
-    """The posts of the showcase, each behind what it names. With the newest follow they cause NEWS notices."""
+    """The posts of the showcase, each behind what it names. With the newest follow they cause seven unread
+    notices."""
 
     def ago(minutes: int) -> int:
         return now - minutes * 60
@@ -342,7 +342,7 @@ class Community:
             yield from self._notices(demo_notices(drafts))
 
     def _notices(self, of_posts: dict[Notice, int]) -> Iterator[Step]:
-        """The notices of the demo user, all but NEWS of them read."""
+        """The notices of the demo user, all but the last seven of them read."""
         follows = {Notice(Kind.FOLLOW, DEMO, int(uid)): since for uid, since in self._demo_followers.items()}
         newest = sorted((follows | of_posts).items(), key=lambda row: row[1])[-KEPT:]
         noticed = self._now - NOTICED

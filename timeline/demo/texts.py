@@ -111,7 +111,6 @@ def _scenes(topics: Sequence[dict[str, str]]) -> tuple[Scene, ...]:
 
 _FILE = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
 _OPENERS, _CLOSERS = (phrases(_FILE["frames"][name]) for name in ("openers", "closers"))
-_LINKS: str = _FILE["frames"]["links"]
 _ENGLISH = _FILE["topics"].pop("en")
 TOPICS = tuple(_scenes((topic,)) for topic in _ENGLISH)
 _SCENES = {language: _scenes(topics) for language, topics in _FILE["topics"].items()}

@@ -6,7 +6,7 @@ from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
-from timeline.moderation.html import staff_menu
+from timeline.moderation.queue import staff_menu
 from timeline.moderation.reports import ask_open, ask_picture_use, finish_report
 from timeline.moderation.upkeep import REPORTS as REPORT_LINES
 from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports

@@ -12,14 +12,16 @@ from accounts.community.log import Act, Log
 from accounts.community.records import StaffNotes
 from accounts.community.sanctions import GRANTED, REFUSED
 from accounts.community.views import SiteForm
-from accounts.users.entities import Role, State
+from accounts.signing_in.middleware import RetwisRequest
+from accounts.users.entities import Role, State, User
+from accounts.users.html import at
 from accounts.users.repository import ask_owners
 from retwis_site.http.language import listed
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.fragments import active_language
+from retwis_site.rendering.fragments import Fragment, Html, active_language
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
 from timeline.posts.entities import Picture
@@ -294,3 +296,24 @@ def new_members(store: Store, before: int | None) -> NewMembers:
         for name, uid in known.items()
     ]
     return NewMembers(people, older)
+
+
+# ---- What staff finds behind "More" of a person or a post.
+
+
+MENU = Fragment("timeline/moderation/_menu.html")
+
+
+def staff_menu(request: RetwisRequest, person: User, pid: int | None) -> Html:
+    """Entries of the menu. `pid`: of a post by the person; None: the menu is about the person. Two round trips."""
+    reports = Reports(connect()).about(person.uid, REPORTS_SHOWN)
+    number = sum(pid in (None, report.about.pid) for report in reports)
+    return MENU.fill(
+        active_language(),
+        has_post=pid is not None,
+        has_reports=number > 0,
+        at=at(person.username),
+        username=person.username,
+        pid=pid or 0,
+        number=number,
+    )

@@ -23,12 +23,13 @@ from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, S
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
-from timeline.notices.inbox import Kind, Notice, queue_add, queue_remove
+from timeline.notices import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, PostDeleted
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
@@ -325,7 +326,6 @@ def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
 # the people are told, and the reports leave the queue.
 
 
-A_DAY = 24 * 3600  # seconds
 MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the request itself carries out
 
 

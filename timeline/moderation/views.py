@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community import profile_pictures
+from accounts.community.acts import remove_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
@@ -29,7 +29,7 @@ from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
-from retwis_site.rendering.dates import day, moment
+from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
@@ -50,7 +50,6 @@ from timeline.moderation.queue import (
     with_decisions,
 )
 from timeline.moderation.reports import (
-    A_DAY,
     LONGEST_NOTE,
     REPORTS_SHOWN,
     RULE,
@@ -375,7 +374,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
     reason = form.cleaned_data["reason"]
     if isinstance(form, PictureRemovalForm):
         given, kind = form.cleaned_data, Kind(act.removeprefix(REMOVE))
-        profile_pictures.remove_by_staff(store, them.uid, kind, given["digest"], me.uid, reason, given["block"])
+        remove_picture(store, them.uid, kind, given["digest"], me.uid, reason, given["block"])
         return ""
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)

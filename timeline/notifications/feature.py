@@ -3,8 +3,7 @@
 from retwis_site.features import AccountSet, Feature
 from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
-from timeline.notices.inbox import CAN_BE_QUIET, ask_new
-from timeline.notices.upkeep import ALL, NoticeChecks, account_lines, at_work_on
+from timeline.notices import CAN_BE_QUIET, SITE_LINES, NoticeChecks, account_lines, ask_new, at_work_on
 
 FEATURE = Feature(
     urls="timeline.notifications.views",
@@ -13,6 +12,6 @@ FEATURE = Feature(
     inconsistencies=lambda store: NoticeChecks(store).inconsistencies(),
     orphans=lambda store: NoticeChecks(store).orphans(),
     account_lines=account_lines,
-    site_lines=ALL,
+    site_lines=SITE_LINES,
     account_sets=(AccountSet(keys.notices, at_work_on),),
 )

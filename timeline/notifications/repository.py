@@ -15,7 +15,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.reading import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices.inbox import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
+from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted, nothing_more

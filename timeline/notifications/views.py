@@ -24,7 +24,7 @@ from retwis_site.rendering.pages import html_response
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.moderation.reports import SANCTIONS, Action, Report
-from timeline.notices.inbox import BY_POSTS, Kind, QuietKinds, parse_notice
+from timeline.notices import BY_POSTS, Kind, QuietKinds, parse_notice
 from timeline.notifications.repository import (
     Decided,
     Item,

@@ -12,13 +12,13 @@ import argon2
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD
+from retwis_site.rendering.dates import LAST
 from retwis_site.store.schema import is_hash
 
 # ---- Moments
 
 
 MILLISECONDS_FROM = 10**11  # as seconds it is the year 5138; as milliseconds 1973
-LATEST = 253_402_300_799  # the last second of the year 9999, after which datetime has no dates
 
 _NUMBER = re.compile(r"\d{1,16}(\.\d*)?([eE]\+?\d\d?)?\Z", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]", re.ASCII)
@@ -36,7 +36,7 @@ def unix_seconds(text: str | None) -> int | None:
     if _NUMBER.match(text):
         number = float(text)
         seconds = int(number / 1000 if number >= MILLISECONDS_FROM else number)
-        return seconds if seconds <= LATEST else None
+        return seconds if seconds <= LAST else None
     ruby = _RUBY_1_8.match(text)
     if ruby and ruby[1] in _MONTHS:
         text = f"{ruby[5]}-{_MONTHS.index(ruby[1]) // 3 + 1:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"

@@ -27,7 +27,7 @@ from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
-from timeline.notices.inbox import Kind, Notice, Welcome, ask_welcome, queue_notice, queue_remove
+from timeline.notices import Kind, Notice, Welcome, ask_welcome, queue_notice, queue_remove
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget

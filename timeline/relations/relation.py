@@ -133,9 +133,6 @@ class Count(Protocol):
     def ask(self, pipe: Pipe, target: int) -> Result[int]:
         """What the number must be."""
 
-    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
-        """What the number is; 0 where none is written."""
-
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
         """Write the number. 0 is written by removing it."""
 
@@ -159,10 +156,6 @@ class PostCount:
         size, exists = ask_number(pipe, self.mirror(target)), ask_post_exists(pipe, str(target))
         return Result(lambda: size.value if exists.value else 0)
 
-    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
-        stored = pipe.hget(keys.post(target), self.name)
-        return Result(lambda: parse_number(stored.value or "") or 0)
-
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
         if number:
             pipe.hset(keys.post(target), {self.name: str(number)})
@@ -175,10 +168,6 @@ class Ranking:
 
     def ask(self, pipe: Pipe, target: int) -> Result[int]:
         return ask_number(pipe, keys.followers(target))
-
-    def ask_written(self, pipe: Pipe, target: int) -> Result[float]:
-        score = pipe.zscore(keys.users_by_followers(), str(target))
-        return Result(lambda: score.value or 0)
 
     def queue(self, pipe: Pipe, target: int, number: int) -> None:
         if number:

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from accounts.community.sanctions import queue_recount
 from retwis_site.features import features
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.reading import Reading, trip
 from retwis_site.store.replies import Question, Reply, Result
-from timeline.notices.inbox import Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
+from timeline.notices import THREADS_READ, Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes
 from timeline.relations.relation import (
@@ -335,10 +336,7 @@ class BlockedPeople:
 # mute: they never learn of it. The notices that they have caused are removed, and do not come back after the mute.
 
 
-A_DAY = 24 * 3600  # seconds
 FOREVER = inf
-
-THREADS_READ = 500  # threads that a user has muted last: 8 KB
 
 
 def _remove_notices(store: Store, stand: Mapping[Edge, bool]) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import merge
 from itertools import islice
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, Searcher, check_of, entries, looking, names_alone, names_in, rows
+from retwis_site.maintenance.checks import Check, Searcher, entries, looking, names_alone, names_in, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
@@ -329,9 +328,8 @@ class TagChecks(Searcher):
     before."""
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "tags without a spelling",
                 keys.tag,
                 looking(self._store, _ask_unspelled),
@@ -339,7 +337,7 @@ class TagChecks(Searcher):
                 self._spell,
                 read=names_alone,
             ),
-            check(
+            self._check_of(
                 "tags missing from tags_by_name",
                 keys.tags,
                 looking(self._store, _ask_unfound),
@@ -348,20 +346,20 @@ class TagChecks(Searcher):
                 read=names_in,
                 after=True,
             ),
-            check(
+            self._check_of(
                 "entries of tags_by_name that are no tag",
                 keys.tags_by_name,
                 looking(self._store, _ask_stray),
                 "tags_by_name has {0!r}",
             ),
-            check(
+            self._check_of(
                 "entries of home_tags: missing from homes_of_tag:, or of a tag that is not followed",
                 keys.home_tags,
                 looking(self._store, _ask_chosen_wrong),
                 repair=self._mend_choice,
                 read=_choices,
             ),
-            check(
+            self._check_of(
                 "entries of homes_of_tag: missing from home_tags:, or unknown",
                 keys.homes_of_tag,
                 looking(self._store, _ask_pushed_wrong),

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations
 from accounts.management.people import address_of
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.base import StoreCommand, number
 from retwis_site.store.client import Store
 
 
@@ -14,12 +14,9 @@ class Command(StoreCommand):
     help = "Print an address by which people can join, also when joining needs an invitation or an approval."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--uses", type=int, default=1, help="how many people may join by it; 1")
-        parser.add_argument("--days", type=int, default=DAYS, help=f"how long it can be used; {DAYS}")
+        parser.add_argument("--uses", type=number(1, MOST_USES), default=1, help="how many people may join by it; 1")
+        parser.add_argument("--days", type=number(1, MOST_DAYS), default=DAYS, help=f"how long it can be used; {DAYS}")
 
     def run(self, store: Store, **options: Any) -> None:
-        uses, days = options["uses"], options["days"]
-        if not (1 <= uses <= MOST_USES and 1 <= days <= MOST_DAYS):
-            raise CommandError(f"--uses takes 1 to {MOST_USES}, --days 1 to {MOST_DAYS}.")
-        made = Invitations(store).make(uses=uses, days=days)
+        made = Invitations(store).make(uses=options["uses"], days=options["days"])
         self.stdout.write(address_of("invited", made.code))

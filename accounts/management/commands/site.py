@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.community.site_words import SiteWords
+from accounts.community.acts import SiteWords
 from accounts.community.views import SiteForm, checked
 from retwis_site.identity import FIELDS, FRESH_FOR, stored_site
 from retwis_site.management.base import StoreCommand, announcer

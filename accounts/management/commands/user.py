@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.community.log import Act, Log
 from accounts.community.records import Record
 from accounts.community.roles import Roles
-from accounts.community.sanctions import DAY, MOST_DAYS, Sanctions
+from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
 from accounts.signing_in.factors import remove_factors
@@ -26,8 +26,8 @@ from accounts.users.entities import NameTaken, Refused, Role, State
 from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
-from retwis_site.management.base import NounCommand, StoreCommand
-from retwis_site.rendering.dates import iso
+from retwis_site.management.base import NounCommand, StoreCommand, number
+from retwis_site.rendering.dates import A_DAY, iso
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import RateLimits
 
@@ -130,18 +130,16 @@ class Sanction(UserCommand):
         super().add_arguments(parser)
         parser.add_argument("state", choices=[state.value or "none" for state in State])
         parser.add_argument("--reason", required=True, help="a sentence that the user sees")
-        parser.add_argument("--days", type=int, help="it ends by itself after so many days")
+        parser.add_argument("--days", type=number(1, MOST_DAYS), help="it ends by itself after so many days")
 
     def run(self, store: Store, **options: Any) -> None:
         username, reason, days = options["username"], checked_reason(options["reason"]), options["days"]
-        if days is not None and not 0 < days <= MOST_DAYS:
-            raise CommandError(f"--days is a number from 1 to {MOST_DAYS}.")
         uid = uid_of(store, username)
         if options["state"] == "none":
             Sanctions(store).lift(uid, reason=reason)
             self.say(f"Nothing is imposed on {username} any more.")
             return
-        until = 0 if days is None else int(time.time()) + days * DAY
+        until = 0 if days is None else int(time.time()) + days * A_DAY
         Sanctions(store).impose(uid, State(options["state"]), reason, until)
         self.say(f"{username} is {options['state']}" + ("." if days is None else f" for {days} days."))
 

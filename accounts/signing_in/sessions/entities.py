@@ -16,8 +16,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from accounts.users.entities import Verified
-from accounts.users.repository import SECRET_DIGITS, new_secret
-from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.ids import parse_number
 
 # ---- What a login was made with, from the User-Agent header: "Firefox on Linux".
 #
@@ -103,17 +102,6 @@ class Session:
     def number(self) -> str:
         """Names the session on pages, which must not have its secret: 16 hex digits."""
         return hashlib.sha256(self.secret.encode(errors="replace")).hexdigest()[:16]
-
-
-def new_session_secret(uid: int) -> str:
-    """128 random bits in hex, and then the uid: a process that does not know the secret yet asks at once for the right
-    user. The uid is only a guess, as whoever sends the cookie may have changed it."""
-    return f"{new_secret()}{uid}"
-
-
-def uid_in(secret: str) -> int | None:
-    """The uid at the end of a secret; None in a secret of the official Retwis, which has random bits alone."""
-    return parse_id(secret[SECRET_DIGITS:])
 
 
 def new_value(verified: Verified, device: Device) -> str:

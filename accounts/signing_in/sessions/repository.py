@@ -8,7 +8,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 
 from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import (
@@ -16,7 +15,6 @@ from accounts.signing_in.sessions.entities import (
     USED,
     Device,
     ended_in,
-    new_session_secret,
     new_value,
     sessions_in,
     too_many_in,
@@ -24,11 +22,19 @@ from accounts.signing_in.sessions.entities import (
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
-from accounts.users.repository import HASHES, Users, hash_that_counts, new_secret, overruled_hashes, state_now
+from accounts.users.repository import (
+    HASHES,
+    Users,
+    hash_that_counts,
+    new_secret,
+    new_secret_of,
+    overruled_hashes,
+    state_now,
+)
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, Searcher, check_of
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
@@ -98,7 +104,7 @@ class Sessions:
         if verified.digest:
             raise ValueError("a second factor must be shown first")
         uid = verified.user.uid
-        secret = new_session_secret(uid)
+        secret = new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
         pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified, device)})
@@ -238,9 +244,8 @@ class SessionChecks(Searcher):
         self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check(
+            self._check_of(
                 "sessions that auths lacks",
                 keys.user,
                 self._lost,
@@ -248,7 +253,7 @@ class SessionChecks(Searcher):
                 self._restore,
                 subject=lambda one: one[0],
             ),
-            check(
+            self._check_of(
                 "users with too many sessions",
                 keys.user,
                 self._with_too_many,
@@ -258,10 +263,9 @@ class SessionChecks(Searcher):
         ]
 
     def orphans(self) -> list[Check]:
-        check = partial(check_of, self._store)
         return [
-            check("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
-            check(
+            self._check_of("stale entries in auths", keys.auths, self._stale, "an old secret of user {1:.16}"),
+            self._check_of(
                 "fields of ended sessions",
                 keys.user,
                 self._with_ended,

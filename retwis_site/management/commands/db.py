@@ -16,7 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
 from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
-from retwis_site.management.base import NounCommand, StoreCommand, urls_of
+from retwis_site.management.base import NounCommand, StoreCommand, add_source, number, urls_of
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.local_cache import Memory
@@ -119,7 +119,7 @@ class Restore(CopyingCommand):
             help="a backup; or the folder of all backups, for the newest one; or an RDB file of any server",
         )
         parser.add_argument(
-            "--database", type=int, default=0, help="the number of the database in an RDB file (default: 0)"
+            "--database", type=number(0), default=0, help="the number of the database in an RDB file (default: 0)"
         )
 
     def run(self, store: Store, **options: Any) -> None:
@@ -187,16 +187,10 @@ class CopySite(CopyingCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--from",
-            dest="source",
-            required=True,
-            metavar="URL[,URL...]",
-            help=(
-                "where the site is now: the server or the current primary; some servers of a cluster; all servers "
-                "behind a Twemproxy; `embedded`: the embedded server of VAR_DIR; `-`: read the addresses from standard "
-                "input, since other users of the machine can read a password in an argument"
-            ),
+        add_source(
+            parser,
+            "where the site is now: the server or the current primary; some servers of a cluster; all servers behind a "
+            "Twemproxy; `embedded`: the embedded server of VAR_DIR",
         )
 
     def run(self, store: Store, **options: Any) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import threading
-from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -19,7 +18,7 @@ from django.core.management.base import CommandError, CommandParser
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.server_advice import is_loopback
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.base import StoreCommand, number
 from retwis_site.server.processes import CannotStart, Processes, end_with_parent
 from retwis_site.server.worker import work
 from retwis_site.store import embedded, schema
@@ -53,8 +52,10 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-        parser.add_argument("--port", type=_port, default=settings.PORT, help="default: PORT, or 8000")
-        parser.add_argument("--workers", type=_count, default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2")
+        parser.add_argument("--port", type=number(1, 65535), default=settings.PORT, help="default: PORT, or 8000")
+        parser.add_argument(
+            "--workers", type=number(1, 999), default=settings.WEB_WORKERS, help="default: WEB_WORKERS, or 2"
+        )
 
     def run(self, store: Store, **options: Any) -> None:
         host, port = options["host"], options["port"]
@@ -133,18 +134,6 @@ def _deliver() -> None:
     django.setup()
     end_with_parent()
     call_command("deliver", verbosity=0)
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise ArgumentTypeError(f"{text!r} is not a port: a number from 1 to 65535 is needed")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:4]) < 1000):
-        raise ArgumentTypeError(f"{text!r} is not a number of workers: a number from 1 to 999 is needed")
-    return int(text)
 
 
 def _require_free_port(host: str, port: int) -> None:

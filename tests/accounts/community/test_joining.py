@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers
 from accounts.community.log import Log
 from accounts.joining.applications import Applications, TooManyWait
 from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations

@@ -9,7 +9,6 @@ import pytest
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import (
-    DAY,
     GRACE,
     AppealedAlready,
     Decided,
@@ -24,6 +23,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import NoSuchUser, Role, State
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import A_DAY
 from tests.support.protocols.community import jobs_but_recounts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -65,7 +65,7 @@ def test_a_suspended_user_is_not_found_and_signs_no_one_in(sanctions, store, bob
 
 
 def test_a_sanction_ends_by_itself(sanctions, store, raw):
-    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + DAY)
+    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + A_DAY)
     assert sanctions.of(BOB) is not None
     raw.hset("user:2", "state_until", int(time.time()) - 1)
     assert sanctions.of(BOB) is None
@@ -129,7 +129,7 @@ def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bo
     make_due(raw)
     drain(store, "worker")  # the job is early, and waits
     assert raw.hget("user:2", "deleted") is None
-    month_ago = int(time.time()) - 31 * DAY
+    month_ago = int(time.time()) - 31 * A_DAY
     raw.hset("user:2", "state_since", month_ago)
     with pytest.raises(TooLate):
         sanctions.lift(BOB)
@@ -144,14 +144,14 @@ def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bo
 
 
 def test_a_suspension_with_an_end_never_becomes_a_deletion(sanctions, store, raw):
-    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + DAY)
+    sanctions.impose(BOB, State.SUSPENDED, "spam", until=int(time.time()) + A_DAY)
     assert jobs_but_recounts(raw) == []
 
 
 def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
     sanctions.impose(BOB, State.SUSPENDED, "spam")
     sanctions.appeal(BOB, "It was not me.")
-    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
     make_due(raw)
     drain(store, "worker")
     assert raw.hget("user:2", "deleted") is None
@@ -167,7 +167,7 @@ def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
 def test_a_granted_appeal_saves_the_account_whenever_it_comes(sanctions, store, raw, step):
     sanctions.impose(BOB, State.SUSPENDED, "spam")
     sanctions.appeal(BOB, "It was not me.")
-    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
     make_due(raw)
     with before_round_trip(step, lambda: sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")):
         drain(store, "worker")
@@ -177,7 +177,7 @@ def test_a_granted_appeal_saves_the_account_whenever_it_comes(sanctions, store, 
 def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(sanctions, store, raw, monkeypatch):
     sanctions.impose(BOB, State.SUSPENDED, "spam")
     sanctions.appeal(BOB, "It was not me.")
-    raw.hset("user:2", "state_since", int(time.time()) - 31 * DAY)
+    raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
     sanctions.decide_appeal(BOB, False, ALICE, "no")
     for grace, is_gone in ((GRACE, False), (-1, True)):
         monkeypatch.setattr("accounts.community.checks.GRACE", grace)

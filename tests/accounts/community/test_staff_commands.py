@@ -7,10 +7,11 @@ from django.core.management import CommandError, ManagementUtility, call_command
 
 from accounts.community.log import Log
 from accounts.community.roles import Roles
-from accounts.community.sanctions import DAY, Sanctions
+from accounts.community.sanctions import Sanctions
 from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.users.entities import Role, State
 from accounts.users.registration import Registration
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import said
 from tests.support.stored_keys import everything
@@ -36,7 +37,7 @@ def test_sanction_imposes_with_an_end_and_lifts(store, capsys):
     assert line == "bob is frozen for 7 days.\n"
     present = Sanctions(store).of(BOB)
     assert (present.state, present.reason) == (State.FROZEN, "insults")
-    assert 6.9 * DAY < present.until - time.time() <= 7 * DAY
+    assert 6.9 * A_DAY < present.until - time.time() <= 7 * A_DAY
     assert said(capsys, "sanction", "bob", "none", "--reason", "enough") == "Nothing is imposed on bob any more.\n"
     assert Sanctions(store).of(BOB) is None
     said(capsys, "sanction", "bob", "suspended", "--reason", "spam")
@@ -50,7 +51,7 @@ def test_sanction_imposes_with_an_end_and_lifts(store, capsys):
         (("nobody", "frozen", "--reason", "x"), "There is no user 'nobody'"),
         (("bob", "frozen", "--reason", " "), "The reason has 1 to 500 characters"),
         (("bob", "frozen", "--reason", "x" * 501), "The reason has 1 to 500 characters"),
-        (("bob", "frozen", "--reason", "x", "--days", "0"), "--days is a number from 1 to 3650"),
+        (("bob", "frozen", "--reason", "x", "--days", "0"), "--days: '0' is not a whole number from 1 to 3650"),
         (("bob", "none", "--reason", "x"), "There is no sanction"),
         (("bob", "banished", "--reason", "x"), "invalid choice"),
         (("bob", "frozen"), "--reason"),

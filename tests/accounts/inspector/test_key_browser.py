@@ -7,7 +7,7 @@ import pytest
 from accounts.community.roles import Roles
 from accounts.users.entities import Role
 from retwis_site.exceptions import StoreRefused
-from retwis_site.inspector import families, one_key
+from retwis_site.inspector import key_browser
 from retwis_site.store.kinds import KINDS
 from tests.support.http import page_text
 from tests.support.maintenance.copied_sites import make_site_with_every_key
@@ -130,8 +130,8 @@ def test_the_names_of_keys_with_secrets_are_not_listed(raw, page):
 
 @pytest.mark.one_server
 def test_a_large_store_is_looked_at_page_by_page(raw, browser, alice, monkeypatch):
-    monkeypatch.setattr(families, "AT_ONCE", 5)
-    monkeypatch.setattr(families, "SCANS", 1)
+    monkeypatch.setattr(key_browser, "AT_ONCE", 5)
+    monkeypatch.setattr(key_browser, "SCANS", 1)
     write_posts(raw, 1, range(1, 41))
     client, address, pages = browser(), "/inspect/", 0
     while address:
@@ -150,11 +150,11 @@ def test_a_large_store_is_looked_at_page_by_page(raw, browser, alice, monkeypatc
 @pytest.mark.one_server
 def test_a_page_of_families_costs_a_bounded_number_of_round_trips(raw, browser, alice, round_trips, monkeypatch):
     """How many it is depends on the server, which says how many keys a SCAN returns."""
-    monkeypatch.setattr(families, "AT_ONCE", 2)
+    monkeypatch.setattr(key_browser, "AT_ONCE", 2)
     write_posts(raw, 1, range(1, 201))
     recorded = round_trips(lambda: browser().get("/inspect/"))
-    assert [command[0] for command in recorded.commands].count("SCAN") == families.SCANS
-    assert len(recorded.round_trips) <= families.SCANS + 4
+    assert [command[0] for command in recorded.commands].count("SCAN") == key_browser.SCANS
+    assert len(recorded.round_trips) <= key_browser.SCANS + 4
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_the_server_refuses_is_said_on_the_page(page, monkeypatch):
     def refuse(*_):
         raise StoreRefused("the store refused SCAN: no permission. Give the site's user all rights")
 
-    monkeypatch.setattr(families, "scan", refuse)
+    monkeypatch.setattr(key_browser, "scan", refuse)
     text = page("/inspect/")
     assert "the store refused SCAN" in text
     assert "users hash · 1 key" in text
@@ -251,7 +251,7 @@ def test_private_keys_are_shown_to_their_owner_alone(raw, browser, alice, bob):
 
 
 def test_a_large_key_has_a_link_to_the_rest(raw, browser, alice, monkeypatch):
-    monkeypatch.setattr(one_key, "A_PAGE", 2)
+    monkeypatch.setattr(key_browser, "A_PAGE", 2)
     write_posts(raw, 1, [1, 2, 3])
     page = browser().get("/inspect/updates:1").content.decode()
     assert 'href="?from=2"' in page

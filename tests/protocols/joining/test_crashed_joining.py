@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.community.answers import APPROVED, REFUSED, Answers
+from accounts.community.acts import APPROVED, REFUSED, Answers
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations, NotInvited
 from accounts.joining.joining import Joining

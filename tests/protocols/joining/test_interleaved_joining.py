@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from accounts.community.answers import Answers
+from accounts.community.acts import Answers
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining

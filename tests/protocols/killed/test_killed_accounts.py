@@ -6,7 +6,7 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.answers import APPROVED
+from accounts.community.acts import APPROVED
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions, open_appeals

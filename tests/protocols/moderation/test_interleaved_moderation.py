@@ -4,12 +4,13 @@ import itertools
 
 import pytest
 
+from accounts.community.acts import SiteWords
 from accounts.community.roles import Roles
-from accounts.community.sanctions import DAY, Sanctions
-from accounts.community.site_words import SiteWords
+from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import A_DAY
 from tests.support.protocols.community import (
     MODERATOR,
     OTHER,
@@ -414,7 +415,7 @@ def test_nobody_is_deleted_whose_appeal_waits_or_is_granted(store, raw, scenario
         acting = Acting(store)
         acting.impose(State.SUSPENDED)()
         acting.appeal()()
-        raw.hincrby("user:3", "state_since", -31 * DAY)
+        raw.hincrby("user:3", "state_since", -31 * A_DAY)
         [removal] = [job for job in noted(raw) if job.startswith("removal:")]
         interleave(seed, kills, [*IN_TIME[scenario](acting), lambda job=removal: carry_out(store, job)])
         finish_all_but_removals(store, raw)

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils.translation import trans_real
 
 from retwis_site.http.language import _best_match
-from retwis_site.rendering.request_heads import LONGEST_HEADER, LONGEST_HOST
+from retwis_site.middleware import LONGEST_HEADER, LONGEST_HOST
 from retwis_site.store.local_cache import Memory
 from retwis_site.telemetry.log_lines import LONGEST_LINE, BoundedLine
 from tests.support.protocols.thoroughness import examples

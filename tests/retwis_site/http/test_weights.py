@@ -11,8 +11,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retwis_site.http.language import language_of
-from retwis_site.http.weights import wanted_and_refused
+from retwis_site.http.language import language_of, wanted_and_refused
 from retwis_site.middleware import SiteMiddleware
 
 STYLE = b"body { color: black }" * 200

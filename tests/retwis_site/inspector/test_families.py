@@ -3,8 +3,8 @@
 import pytest
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.inspector import families
-from retwis_site.inspector.families import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
+from retwis_site.inspector import key_browser
+from retwis_site.inspector.key_browser import OTHERS, Families, Place, Tally, packed, patterns, place_in, tallies_in
 from tests.support.stored_posts import write_posts
 
 
@@ -31,15 +31,15 @@ def test_all_keys_of_a_small_site_are_counted(store, site):
 def test_some_keys_of_each_family_are_named(site):
     examples = site.look(Place(), {}).examples
     assert examples["user:*"] == ["user:1", "user:2"]
-    assert len(examples["post:*"]) == families.EXAMPLES
+    assert len(examples["post:*"]) == key_browser.EXAMPLES
     assert examples["users"] == ["users"]
     assert examples["likes:*"] == []
     assert "another-program" not in str(examples)
 
 
 def test_it_sends_no_keys_and_a_bounded_number_of_scans(raw, site, round_trips, monkeypatch):
-    monkeypatch.setattr(families, "AT_ONCE", 2)
-    monkeypatch.setattr(families, "SCANS", 3)
+    monkeypatch.setattr(key_browser, "AT_ONCE", 2)
+    monkeypatch.setattr(key_browser, "SCANS", 3)
     sent = [command[0] for command in round_trips(lambda: site.look(Place(), {})).commands]
     assert sent.count("SCAN") <= 3
     assert set(sent) <= {"SCAN", "DBSIZE", "TYPE", "MEMORY"}
@@ -49,13 +49,13 @@ def test_it_sends_no_keys_and_a_bounded_number_of_scans(raw, site, round_trips, 
 def test_the_memory_of_only_some_keys_of_a_family_is_asked_for(site, round_trips):
     sent = round_trips(lambda: site.look(Place(), {})).commands
     asked = [command[2] for command in sent if command[0] == "MEMORY"]
-    assert len([key for key in asked if key.startswith("post:")]) <= families.MEASURED
+    assert len([key for key in asked if key.startswith("post:")]) <= key_browser.MEASURED
 
 
 @pytest.mark.one_server
 def test_the_next_page_goes_on_and_adds_up(raw, site, monkeypatch):
-    monkeypatch.setattr(families, "AT_ONCE", 5)
-    monkeypatch.setattr(families, "SCANS", 1)
+    monkeypatch.setattr(key_browser, "AT_ONCE", 5)
+    monkeypatch.setattr(key_browser, "SCANS", 1)
     sample = site.look(Place(), {})
     assert sample.further is not None
     assert sample.is_estimate("post:*")
@@ -69,8 +69,8 @@ def test_the_next_page_goes_on_and_adds_up(raw, site, monkeypatch):
 
 @pytest.mark.one_server
 def test_the_number_of_all_is_estimated_from_some(raw, site, monkeypatch):
-    monkeypatch.setattr(families, "AT_ONCE", 5)
-    monkeypatch.setattr(families, "SCANS", 1)
+    monkeypatch.setattr(key_browser, "AT_ONCE", 5)
+    monkeypatch.setattr(key_browser, "SCANS", 1)
     sample = site.look(Place(), {})
     found = sample.tallies["post:*"].found
     assert sample.number("post:*") == round(found * raw.dbsize() / sample.looked_at)

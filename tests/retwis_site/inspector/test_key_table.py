@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from retwis_site.inspector.one_key import line_of, spans
+from retwis_site.inspector.key_browser import line_of, spans
 from retwis_site.store import keys, kinds
 from retwis_site.store.kinds import KINDS, NOT_KNOWN, TEXT, OfId, String, declare, kind_of, may_be
 

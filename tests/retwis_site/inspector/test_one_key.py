@@ -3,8 +3,8 @@
 import pytest
 
 from retwis_site.exceptions import BadCursor
-from retwis_site.inspector import one_key
-from retwis_site.inspector.one_key import NO_KEY, Cell, OneKey, Row, beginning, line_of
+from retwis_site.inspector import key_browser
+from retwis_site.inspector.key_browser import NO_KEY, Cell, OneKey, Row, beginning, line_of
 from retwis_site.store.kinds import What
 from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_posts import write_posts
@@ -64,7 +64,7 @@ def test_a_key_that_is_not_there(raw, look, round_trips):
 
 
 def test_a_large_key_is_read_in_pages(raw, look, monkeypatch):
-    monkeypatch.setattr(one_key, "A_PAGE", 2)
+    monkeypatch.setattr(key_browser, "A_PAGE", 2)
     write_posts(raw, ALICE, range(1, 6))
     first = look("updates:1")
     second = look("updates:1", first.further)

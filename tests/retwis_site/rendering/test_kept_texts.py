@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from django.conf import settings
 
-from retwis_site.server import bodies
+from retwis_site.server import rsgi
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
 
 TEXT = 'Grüße an "alle" & jeden <3'
@@ -32,7 +32,7 @@ def late(serving, monkeypatch, path, body, length):
             yield body
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(bodies, "TIMEOUT", 0.01)
+    monkeypatch.setattr(rsgi, "BODY_TIMEOUT", 0.01)
     headers = Headers([("host", "localhost"), ("content-type", FORM), ("content-length", str(length))])
     answer = answered(serving, Scope(path=path, method="POST", headers=headers), Slow())
     assert answer.status == 408

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from granian.rsgi import ProtocolClosed
 
-from retwis_site.server import bodies
-from retwis_site.server.bodies import AwaitedBodies, Body
+from retwis_site.server import rsgi
+from retwis_site.server.rsgi import AwaitedBodies, Body
 
 LIMIT = 100
 
@@ -57,7 +57,7 @@ def test_a_body_is_joined_from_its_parts():
 
 
 def test_what_has_arrived_in_time_is_returned_as_late(monkeypatch):
-    monkeypatch.setattr(bodies, "TIMEOUT", 0.01)
+    monkeypatch.setattr(rsgi, "BODY_TIMEOUT", 0.01)
     assert asyncio.run(AwaitedBodies().read(Client(b"half"), LIMIT)) == Body(b"half", late=True)
 
 
@@ -72,7 +72,7 @@ def test_another_error_is_not_swallowed(error):
 
 
 def test_bytes_beyond_the_limit_are_dropped(monkeypatch):
-    monkeypatch.setattr(bodies, "MOST_UNREAD", 50)
+    monkeypatch.setattr(rsgi, "MOST_UNREAD", 50)
 
     async def run():
         body = await AwaitedBodies().read(complete(b"a" * 90, b"b" * 40, b"c" * 10), LIMIT)
@@ -84,7 +84,7 @@ def test_bytes_beyond_the_limit_are_dropped(monkeypatch):
 
 
 def test_the_largest_body_is_given_up_when_all_take_too_much(monkeypatch):
-    monkeypatch.setattr(bodies, "MOST", 20)
+    monkeypatch.setattr(rsgi, "MOST_OF_BODIES", 20)
 
     async def run():
         awaited = AwaitedBodies()
@@ -101,7 +101,7 @@ def test_the_largest_body_is_given_up_when_all_take_too_much(monkeypatch):
 
 
 def test_a_body_may_be_given_up_itself_and_in_the_moment_when_its_time_is_over(monkeypatch):
-    monkeypatch.setattr(bodies, "MOST", 20)
+    monkeypatch.setattr(rsgi, "MOST_OF_BODIES", 20)
 
     async def run():
         awaited = AwaitedBodies()

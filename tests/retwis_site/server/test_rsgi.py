@@ -14,7 +14,7 @@ from django.templatetags.static import static
 from django.utils import translation
 from granian.rsgi import ProtocolClosed
 
-from retwis_site.server import bodies
+from retwis_site.server import rsgi
 from retwis_site.server.worker import Loop
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.http.rsgi_requests import Headers, Protocol, Scope, answered
@@ -115,7 +115,7 @@ def test_the_site_answers_requests_with_unusual_paths_queries_and_headers(servin
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr(bodies, "TIMEOUT", 0.01)
+    monkeypatch.setattr(rsgi, "BODY_TIMEOUT", 0.01)
 
 
 def form_request(length, **changes):

@@ -20,7 +20,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.people import hashed_password
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.notices.inbox import Inbox
+from timeline.notices import Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes

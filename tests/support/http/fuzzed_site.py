@@ -16,7 +16,7 @@ from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import everything, write_all
 from tests.support.stored_posts import write_posts
 from tests.support.stores.reading import may_write
-from timeline.notices.inbox import MARK
+from timeline.notices import MARK
 from timeline.relations.relations import Follows
 
 SEEN = "seen"  # a field of the user's hash, which reading the home timeline writes

@@ -5,7 +5,7 @@ import json
 
 from django.core.management import call_command
 
-from accounts.community.answers import APPROVED, REFUSED
+from accounts.community.acts import APPROVED, REFUSED
 from accounts.community.log import Log
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations

@@ -391,7 +391,7 @@ def test_what_is_not_there_is_said(raw, elsewhere, path, capsys):
     assert links(raw, 8) == [None] * 6
     assert "1 replies are plain posts now: what they reply to is not here." in said
     assert "1 posts quote nothing any more: what they quote is not here." in said
-    assert "2 likes and bookmarks are of posts that are not here." in said
+    assert "2 lines (like, bookmark) are of posts that are not here." in said
     assert "1 followed tags are used by nobody here." in said
 
 

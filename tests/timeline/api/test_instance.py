@@ -2,7 +2,7 @@
 
 from retwis_site.identity import forget
 from tests.support.apps import App
-from timeline.api import absent
+from timeline.api import instance
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -54,7 +54,7 @@ def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice):
 
 def test_what_the_site_has_not_is_an_empty_list(store, alice):
     app = App(alice)
-    for scope, addresses in absent.LISTS.items():
+    for scope, addresses in instance.LISTS.items():
         for address in addresses:
             at = address.replace(":id", str(alice.user.uid))
             assert app.json("GET", at) == []

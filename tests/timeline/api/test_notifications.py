@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.apps import App
 from tests.support.stored_keys import publish
-from timeline.notices.inbox import MARK
+from timeline.notices import MARK
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Follows, Likes

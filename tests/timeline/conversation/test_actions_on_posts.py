@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.rendering import just_changed
+from accounts.signing_in.middleware import MOST_CHANGED, POSTS_CHANGED
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts, write_tag
@@ -90,7 +90,7 @@ def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser
     client, visitor = browser(alice), browser()
     client.get(page)
     visitor.get(page)  # this process caches the post
-    client.cookies[just_changed.COOKIE] = "3"  # as the answer of another worker has set it
+    client.cookies[POSTS_CHANGED] = "3"  # as the answer of another worker has set it
     raw.zadd("likes:1", {3: 1_800_000_000})
     raw.hset("post:3", "likes", 1)
     words, html = row(client.get(page), 3)
@@ -147,9 +147,9 @@ def test_a_like_takes_at_most_ten_round_trips_whatever_the_numbers(browser, post
 def test_a_cookie_may_hold_anything(browser, posts, alice, named, round_trips):
     client = browser(alice)
     client.get("/@bob/")
-    client.cookies[just_changed.COOKIE] = named
+    client.cookies[POSTS_CHANGED] = named
     recorded = round_trips(lambda: client.get("/@bob/"))
-    assert len([command for command in recorded.commands if command[1].startswith("post:")]) <= just_changed.MOST
+    assert len([command for command in recorded.commands if command[1].startswith("post:")]) <= MOST_CHANGED
 
 
 def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, alice, raw):
@@ -193,7 +193,7 @@ def test_every_list_shows_ones_own_action_at_once(browser, posts, alice, raw, pa
     client.get(page)
     browser().get("/@bob/")  # this process caches the post
     raw.hset("post:3", "likes", 8)
-    client.cookies[just_changed.COOKIE] = "3"  # as the answer of another worker has set it
+    client.cookies[POSTS_CHANGED] = "3"  # as the answer of another worker has set it
     words, html = row(client.get(page), 3)
     assert "Like 8" in words
     assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html

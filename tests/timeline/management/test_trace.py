@@ -142,8 +142,8 @@ alice posts 'hello': 13 round trips, 32 commands
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         SessionSecret.ask_uid
       HMGET user:1 username name deleted colour picture state state_until rol…  O(N)         Viewer.ask
-      ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
-      ZCARD notices:1                                                           O(1)         inbox.ask_new
+      ZREVRANK notices:1 up_to_here                                             O(log(N))    notices.ask_new
+      ZCARD notices:1                                                           O(1)         notices.ask_new
    3  ZREMRANGEBYSCORE throttle:post:1 -inf 1799996400                          O(log(N)+M)  trace._post
       ZADD throttle:post:1 1800000000 •••                                       O(log(N))    trace._post
       EXPIRE throttle:post:1 3600                                               O(1)         trace._post
@@ -200,8 +200,8 @@ alice follows bob: 12 round trips, 54 commands
    2  HGETALL site                                                              O(N)         identity.ask_site
       HGET auths •••                                                            O(1)         SessionSecret.ask_uid
       HMGET user:1 username name deleted colour picture state state_until rol…  O(N)         Viewer.ask
-      ZREVRANK notices:1 up_to_here                                             O(log(N))    inbox.ask_new
-      ZCARD notices:1                                                           O(1)         inbox.ask_new
+      ZREVRANK notices:1 up_to_here                                             O(log(N))    notices.ask_new
+      ZCARD notices:1                                                           O(1)         notices.ask_new
    3  HMGET users bob bob                                                       O(N)         repository.ask_owner
    4  HMGET users bob bob                                                       O(N)         repository.ask_owner
       HMGET user:2 username name deleted colour picture state state_until       O(N)         viewer._about
@@ -219,31 +219,31 @@ alice follows bob: 12 round trips, 54 commands
       HMGET user:2 deleted state state_until                                    O(N)         relation.ask_person
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
-      ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
-      ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
-      ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
-      HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
-      HMGET user:1 state state_until                                            O(N)         inbox.ask_seen
-      ZSCORE following:2 1                                                      O(1)         inbox.ask_seen
+      ZSCORE blocked:2 •••                                                      O(1)         notices.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         notices.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         notices.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         notices.ask_welcome
+      HMGET user:1 state state_until                                            O(N)         notices.ask_seen
+      ZSCORE following:2 1                                                      O(1)         notices.ask_seen
       ZCARD followers:2                                                         O(1)         relation.ask_number
       ZCARD unseen:followers:2                                                  O(1)         relation.ask_number
    8  ZADD followers:2 1800000000 1                                             O(log(N))    Edges._queue_mirror
       ZREM unseen:followers:2 •••                                               O(M*log(N))  relation.queue_counted
       ZREM unseen:following:1 •••                                               O(M*log(N))  relation.queue_counted
       UNLINK posts:1                                                            O(1)         relation._drop_home
-      ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    inbox.queue_add
-      ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  inbox.queue_add
+      ZADD notices:2 NX 1800000000 follow:2:1                                   O(log(N))    notices.queue_add
+      ZREMRANGEBYRANK notices:2 0 -1002                                         O(log(N)+M)  notices.queue_add
    9  ZSCORE following:1 2                                                      O(1)         EdgeLook.__init__
       HMGET user:1 deleted state state_until                                    O(N)         relation.ask_person
       HMGET user:2 deleted state state_until                                    O(N)         relation.ask_person
       ZSCORE blocked:1 •••                                                      O(1)         relations.ask_blocks
       ZSCORE blocked:2 •••                                                      O(1)         relations.ask_blocks
-      ZSCORE blocked:2 •••                                                      O(1)         inbox.ask_welcome
-      ZSCORE blocked:1 •••                                                      O(1)         inbox.ask_welcome
-      ZSCORE muted:2 1                                                          O(1)         inbox.ask_welcome
-      HMGET user:2 username deleted quiet                                       O(N)         inbox.ask_welcome
-      HMGET user:1 state state_until                                            O(N)         inbox.ask_seen
-      ZSCORE following:2 1                                                      O(1)         inbox.ask_seen
+      ZSCORE blocked:2 •••                                                      O(1)         notices.ask_welcome
+      ZSCORE blocked:1 •••                                                      O(1)         notices.ask_welcome
+      ZSCORE muted:2 1                                                          O(1)         notices.ask_welcome
+      HMGET user:2 username deleted quiet                                       O(N)         notices.ask_welcome
+      HMGET user:1 state state_until                                            O(N)         notices.ask_seen
+      ZSCORE following:2 1                                                      O(1)         notices.ask_seen
       ZCARD followers:2                                                         O(1)         relation.ask_number
       ZCARD unseen:followers:2                                                  O(1)         relation.ask_number
   10  ZADD users_by_followers 1 2                                               O(log(N))    Ranking.queue

@@ -16,7 +16,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
-from timeline.notices.inbox import Inbox
+from timeline.notices import Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes

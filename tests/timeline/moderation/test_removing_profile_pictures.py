@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.community import profile_pictures
+from accounts.community.acts import remove_picture
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
@@ -52,7 +52,7 @@ def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, alice, 
 @pytest.mark.parametrize("step", range(1, 9))
 def test_killed_anywhere_the_removal_and_its_line_come_together(faces, store, raw, step):
     def remove():
-        profile_pictures.remove_by_staff(store, 2, Kind.HEADER, WIDE.digest, 1, "No", blocks=False)
+        remove_picture(store, 2, Kind.HEADER, WIDE.digest, 1, "No", blocks=False)
 
     assert killed_before_round_trip(step, remove) == (step < 8)
     make_due(raw)

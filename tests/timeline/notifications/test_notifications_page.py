@@ -8,7 +8,7 @@ import pytest
 from retwis_site.store.local_cache import Memory
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
-from timeline.notices.inbox import MARK
+from timeline.notices import MARK
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from retwis_site.exceptions import BadCursor
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
-from timeline.notices.inbox import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
+from timeline.notices import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
 from timeline.notifications.repository import Only, below, grouped, read_cursor
 from timeline.people.lists import Cursor, cursor
 from timeline.relations.relations import Follows, Likes

@@ -9,7 +9,7 @@ from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
-from timeline.notices.inbox import MARK, Inbox
+from timeline.notices import MARK, Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes

@@ -8,6 +8,7 @@ import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, ranking
@@ -27,7 +28,6 @@ from timeline.relations.relation import (
     to_person,
 )
 from timeline.relations.relations import (
-    A_DAY,
     BOOKMARK,
     FOLLOW,
     MUTE,

@@ -5,9 +5,9 @@ import redis
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED
 from accounts.signing_in.middleware import SITE_CHANGED
 from retwis_site.rendering import pages
-from retwis_site.rendering.just_changed import COOKIE as CHANGED
 from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish

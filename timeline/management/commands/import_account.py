@@ -21,7 +21,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
-from timeline.account_data.restoring import RestoredRelations, Restoring
+from timeline.account_data.restoring import RestoredRelations, Restoring, restored
 from timeline.relations.relations import Follows
 
 
@@ -80,12 +80,13 @@ class Command(StoreCommand):
         missing = relations.to_posts(download.relations, conversation)
         relations.pin(conversation.id_of(download.pinned) if download.pinned else None)
         self.say(f"User {user.username} has {written} posts more.")
+        kinds = ", ".join(one.kind for one in restored() if one.target.is_post)
         left_out = {
             "followed users do not exist here.": unknown,
             "blocked or muted users do not exist here.": hidden,
             "replies are plain posts now: what they reply to is not here.": conversation.plain_replies,
             "posts quote nothing any more: what they quote is not here.": conversation.plain_quotes,
-            "likes and bookmarks are of posts that are not here.": missing,
+            f"lines ({kinds}) are of posts that are not here.": missing,
             "followed tags are used by nobody here.": tags,
             **{f"{reason} were left out.": number for reason, number in download.left_out.items()},
         }

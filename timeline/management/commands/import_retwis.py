@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.filling import CannotFill, Filling
-from retwis_site.management.base import StoreCommand, urls_of
+from retwis_site.management.base import StoreCommand, add_source, urls_of
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
 from timeline.other_retwises.conversion import Conversion, Import, Nowhere
@@ -25,16 +25,7 @@ class Command(StoreCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--from",
-            dest="source",
-            required=True,
-            metavar="URL[,URL...]",
-            help=(
-                "the server of the other Retwis, such as redis://host:6379/3; some servers of a cluster; `-`: read the "
-                "address from standard input, since other users of the machine can read a password in an argument"
-            ),
-        )
+        add_source(parser, "the server of the other Retwis, such as redis://host:6379/3; some servers of a cluster")
         parser.add_argument("--layout", choices=[AUTO, *LAYOUTS], default=AUTO, help="who has written it")
         parser.add_argument("--dry-run", action="store_true", help="read everything and write nothing")
 

@@ -1,6 +1,5 @@
 """`manage.py seed`"""
 
-import argparse
 from typing import Any
 
 from django.conf import settings
@@ -8,7 +7,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.examination import Census, examine_all
-from retwis_site.management.base import StoreCommand
+from retwis_site.management.base import StoreCommand, number
 from retwis_site.store import schema
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Store
@@ -19,13 +18,6 @@ from timeline.demo.seeding import Community, Plan
 from timeline.management.commands.reindex import write_index
 
 
-def count(text: str) -> int:
-    """A command-line argument that is a whole number from 0."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)
-
-
 class Command(StoreCommand):
     help = (
         "Fill the store with a demo community. The same numbers and --seed give the same people, follows and posts. "
@@ -33,10 +25,10 @@ class Command(StoreCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--users", type=count, default=1000, help="number of users (default 1000)")
-        parser.add_argument("--posts", type=count, default=20_000, help="number of posts (default 20000)")
+        parser.add_argument("--users", type=number(1), default=1000, help="number of users (default 1000)")
+        parser.add_argument("--posts", type=number(0), default=20_000, help="number of posts (default 20000)")
         parser.add_argument(
-            "--follows", type=count, default=40, help="average number of follows of a user (default 40)"
+            "--follows", type=number(0), default=40, help="average number of follows of a user (default 40)"
         )
         parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default 1)")
         parser.add_argument("--flush", action="store_true", help="first delete all of the site's keys")
@@ -46,8 +38,6 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         plan = Plan(options["users"], options["posts"], options["follows"], options["seed"])
-        if plan.users < 1:
-            raise CommandError("The community needs at least one user: --users 1")
         if options["flush"]:
             self._flush(store, options["interactive"])
         elif seeding.is_used(store):

@@ -11,7 +11,7 @@ from accounts.users.entities import NoSuchUser, NotSignedIn
 from accounts.users.repository import Users
 from retwis_site.exceptions import Gone, TooOften
 from retwis_site.inspector.changes import SentCommand, recorded_steps
-from retwis_site.inspector.one_key import ChangedKey, watched_keys
+from retwis_site.inspector.key_browser import ChangedKey, watched_keys
 from retwis_site.jobs.worker import drain
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
-from timeline.notices.inbox import MARK, Inbox
+from timeline.notices import MARK, Inbox
 from timeline.relations.relations import Follows, Likes
 
 BAD, MARKS = (

@@ -1,23 +1,32 @@
-"""Staff's answers to applications, each with its line in the log.
+"""What staff does besides roles and sanctions, each with its line in the log: answers to applications, the site's own
+words, pictures of profiles that are removed."""
 
-HSETNX on the field `answer:<name>:<when the application was made>` is the commit: it decides between two moderators,
-and holds the line of the log. What follows can run twice, and the field goes last; so when a process dies, the job
-carries the answer out. An approval makes the account by a plain registration with the field `approved`, by which a
-second run knows that the account is its own.
-"""
-
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from django.utils.translation import gettext_lazy as _
+
 from accounts.community.log import Act, Log, read_act
 from accounts.joining.applications import ANSWER, Application, Applications, read_application, stored_application
-from accounts.users.entities import NameTaken
+from accounts.media.profiles import Kind
+from accounts.media.repository import Pictures
+from accounts.users.entities import OPERATOR, NameTaken, Refused
 from accounts.users.registration import Registration
-from accounts.users.repository import Users
+from accounts.users.repository import Users, forget
+from retwis_site import identity
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
+
+# ---- Answers to applications.
+#
+# HSETNX on the field `answer:<name>:<when the application was made>` is the commit: it decides between two moderators,
+# and holds the line of the log. What follows can run twice, and the field goes last; so when a process dies, the job
+# carries the answer out. An approval makes the account by a plain registration with the field `approved`, by which a
+# second run knows that the account is its own.
+
 
 APPROVED, REFUSED = "joining:approved", "joining:refused"  # what answers are called in the log
 
@@ -100,3 +109,85 @@ def finish_application(store: Store, claim: Claim) -> None:
     """The job `application:<name>:<at>:<id of the act>`."""
     _, name, at, act_id = claim.name.split(":")
     Answers(store).finish(claim.name, name, int(at), act_id)
+
+
+# ---- The site's own words
+
+
+class SiteWords:
+    """The site's own words, for those who may change them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
+        """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not
+        written. Six round trips; one when nothing changes. Of two changes at once, the later one stands, field by
+        field.
+
+        The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
+        remove it would remove what another change has written meanwhile.
+        """
+        stored = self._store.hgetall(keys.site())
+        before, after = identity.read(stored), identity.read({**stored, **fields})
+        fields = {name: text for name, text in fields.items() if getattr(before, name) != getattr(after, name)}
+        if not fields:
+            return
+        act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
+        job = Outbox(self._store).add(f"site:{act.id}")
+        job.store.hset(keys.site(), {**fields, **act.evidence()})
+        identity.forget()
+        with suppress(LeaseEnded):
+            Log(job.store).copy(keys.site(), act.id)
+            job.done()
+
+
+def finish_site(store: Store, claim: Claim) -> None:
+    """The job `site:<id of the act>`: the line of a change comes into the log. Four round trips."""
+    Log(store).copy(keys.site(), claim.name.split(":")[1])
+    claim.outbox.done(claim.name)
+
+
+# ---- The picture or the header of a profile is removed, and nothing else. The job has the line of the log too, so a
+# worker can do all of it again.
+
+
+BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
+
+
+class PictureNotShown(Refused):
+    message = _("This picture is no longer on the profile.")
+
+
+def remove_picture(store: Store, uid: int, kind: Kind, digest: str, by: int, reason: str, blocks: bool) -> None:
+    """Remove a picture from a profile; with `blocks`, nobody may upload it again, or one that looks nearly the same.
+    Seven round trips. Raises PictureNotShown."""
+    if not digest or store.hget(keys.user(uid), kind) != digest:
+        raise PictureNotShown
+    act = Act(what=f"{kind}:removed", by=by, whom=uid, reason=reason)
+    job = Outbox(store).add(f"staff_profile:{uid}:{kind}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
+    with suppress(LeaseEnded):
+        _remove_picture(job.store, job.name)
+        job.done()
+
+
+def finish_picture(store: Store, claim: Claim) -> None:
+    """The job `staff_profile:<uid>:<kind>:<digest>:<blocked>:<line of the log>`."""
+    _remove_picture(store, claim.name)
+    claim.outbox.done(claim.name)
+
+
+def _remove_picture(store: Store, job: str) -> None:
+    """The commit is the HDEL. The hash of a picture to be blocked is read before it is gone."""
+    uid = job_id(job, 1)
+    _job, _uid, kind, digest, blocked, line = job.split(":", 5)
+    act = read_act("outbox", line)
+    if act is None:
+        return
+    if blocked:
+        Pictures(store).block(digest)
+    if store.hget(keys.user(uid), kind) == digest:
+        Users(store).take_back(uid, [kind])
+        forget(uid)
+    Pictures(store).release(uid, [digest])
+    Log(store).write(act)

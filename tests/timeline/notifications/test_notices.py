@@ -12,7 +12,7 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
-from timeline.notices.inbox import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
+from timeline.notices import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes
 

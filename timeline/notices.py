@@ -1,0 +1,512 @@
+"""Notices: what others did that concerns a user, in `notices:<uid>`, and how far the user has read them.
+
+`noticed` in the user's hash says how far. A mark in `notices:` says it too: a member with the same score. So one round
+trip counts the new ones, without knowing the score before: they stand above the mark.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import NamedTuple
+
+from accounts.users.deletion import is_deleted
+from accounts.users.entities import State
+from accounts.users.repository import Users, state_now
+from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
+from retwis_site.maintenance.checks import Check, Searcher, looking, rows
+from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
+from retwis_site.rendering.dates import iso
+from retwis_site.store import keys
+from retwis_site.store.chunks import Writes, newest_first
+from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import note_bad, parse_id, stored_score, stored_time
+from retwis_site.store.replies import Question, Reply, Result
+
+# ---- What others did.
+
+
+class Kind(StrEnum):
+    """The kinds of notices."""
+
+    FOLLOW = "follow"
+    LIKE = "like"
+    REPOST = "repost"
+    REPLY = "reply"
+    QUOTE = "quote"
+    MENTION = "mention"
+    REPORT = "report"  # staff has decided about a report that the user has made, or that was about them
+
+
+KINDS = {kind.value: kind for kind in Kind}
+CAN_BE_QUIET = tuple(kind for kind in Kind if kind is not Kind.REPORT)  # each can be turned off in the settings
+ABOUT_POSTS = (Kind.LIKE, Kind.REPOST, Kind.REPLY, Kind.QUOTE, Kind.MENTION)
+BY_POSTS = (Kind.REPLY, Kind.QUOTE, Kind.MENTION)  # a post makes them. A person whom it concerns twice gets the first
+
+
+class Notice(NamedTuple):
+    """One notice. In `notices:` it stands as `<kind>:<what>:<who>`."""
+
+    kind: Kind
+    what: int  # the liked or reposted post, the followed user; of BY_POSTS, the new post; the report
+    who: int  # uid of the user who did it; of a report, of the user who is told
+
+    @property
+    def member(self) -> str:
+        return f"{self.kind}:{self.what}:{self.who}"
+
+
+def parse_notice(member: str) -> Notice | None:
+    """The notice that a member stands for; None for any other text."""
+    kind, _, rest = member.partition(":")
+    what, _, who = rest.partition(":")
+    what_id, who_id = parse_id(what), parse_id(who)
+    if kind not in KINDS or what_id is None or who_id is None:
+        return None
+    return Notice(KINDS[kind], what_id, who_id)
+
+
+# ---- The kinds of notices that a user has turned off: the field `quiet` of the user's hash.
+
+
+class QuietKinds:
+    """Which kinds a user gets. What was written before stays."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def wanted(self, uid: int) -> list[Kind]:
+        """The kinds that are not turned off. One round trip."""
+        quiet = turned_off(self._store.hget(keys.user(uid), "quiet"))
+        return [kind for kind in CAN_BE_QUIET if kind not in quiet]
+
+    def want(self, uid: int, kinds: Collection[str]) -> None:
+        """Turn off all other kinds. One round trip, two for a deleted account."""
+        Users(self._store).write(uid, {"quiet": " ".join(kind for kind in CAN_BE_QUIET if kind not in kinds)})
+
+
+# ---- Inbox
+
+
+KEPT = 1000  # the newest notices of each user
+MARK = "up_to_here"  # after every kind of notice in the order of letters: notices of the same second are read
+
+
+class Row(NamedTuple):
+    """A notice with its date."""
+
+    notice: Notice
+    when: int  # unix seconds
+
+
+def queue_add(pipe: Pipe, owner: int, notice: Notice, when: int) -> None:
+    """Give the owner a notice; one that is there keeps its date. The oldest ones above KEPT go. Two commands."""
+    pipe.zadd_nx(keys.notices(owner), {notice.member: when})
+    pipe.zremrangebyrank(keys.notices(owner), 0, -KEPT - 2)  # the mark may be among those that stay
+
+
+def queue_remove(pipe: Pipe, owner: int, notice: Notice) -> None:
+    """Take a notice back. One command."""
+    pipe.zrem(keys.notices(owner), notice.member)
+
+
+def ask_rows(pipe: Pipe, owner: int) -> Result[list[Row]]:
+    """All notices of a user, newest first. One command, of at most 40 KB."""
+    scored = pipe.zrevrange_withscores(keys.notices(owner), 0, KEPT)
+    return Result(lambda: rows_of(keys.notices(owner), scored.value))
+
+
+def rows_of(key: str, scored: Scored) -> list[Row]:
+    """The notices among members with scores, in their order."""
+    rows = []
+    for member, score in scored:
+        notice = parse_notice(member)
+        if notice is not None:
+            rows.append(Row(notice, stored_score(key, member, score)))
+        elif member != MARK:
+            note_bad(key, member)
+    return rows
+
+
+def _new(owner: int, replies: Sequence[int | None]) -> int:
+    """Without the mark all are new: the user has never read any, or the mark is older than all that is kept."""
+    above, size = replies
+    return (size or 0) if above is None else above
+
+
+_NEW = Question(("ZREVRANK", keys.notices, MARK), ("ZCARD", keys.notices), read=_new)
+
+
+def ask_new(pipe: Pipe, owner: int) -> Reply[int]:
+    """The number of notices that the user has not read. Two commands."""
+    return pipe.ask(_NEW, owner)
+
+
+def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:
+    """The date up to which the user has read the notices, in unix seconds; 0: never. One command."""
+    stored = pipe.hget(keys.user(owner), "noticed")
+    return Result(lambda: stored_time(keys.user(owner), stored.value))
+
+
+class Inbox:
+    """The notices of one user."""
+
+    def __init__(self, store: Store, owner: int) -> None:
+        self._store = store
+        self._owner = owner
+
+    def set_read(self, when: int) -> None:
+        """Note that the notices up to this date are read. One round trip."""
+        pipe = self._store.pipeline()
+        pipe.hset(keys.user(self._owner), {"noticed": str(when)})
+        pipe.zadd(keys.notices(self._owner), {MARK: when})
+        pipe.execute()
+
+    def remove(self, notices: Iterable[Notice]) -> None:
+        """Remove these: their owner has seen enough of them. One round trip."""
+        pipe = self._store.pipeline()
+        for notice in notices:
+            queue_remove(pipe, self._owner, notice)
+        pipe.execute()
+
+    def clear(self) -> None:
+        """Remove all, and the mark: all that come later are new. One round trip."""
+        self._store.unlink(keys.notices(self._owner))
+
+    def remove_those_by(self, others: Iterable[int]) -> None:
+        """Remove all that these people have caused, as after a block. Two round trips; one when there is nothing."""
+        by = set(others)
+        pipe = self._store.pipeline()
+        rows = ask_rows(pipe, self._owner)
+        pipe.execute()
+        self.remove(notice for notice, _ in rows.value if notice.who in by)
+
+
+# ---- Who may cause a notice, and where: one look of a fixed number of commands.
+
+
+THREADS_READ = 500  # threads that a user has muted last: 8 KB
+
+
+class Welcome(NamedTuple):
+    """Whether a notice may stand."""
+
+    owner_exists: bool
+    allowed: bool
+
+
+UNWELCOME = Welcome(owner_exists=True, allowed=False)
+
+
+def ask_welcome(pipe: Pipe, owner: int, notice: Notice, post: int | None = None) -> Result[Welcome]:
+    """Whether `owner` wants this notice and sees who causes it: no block between the two, no mute, the kind is not
+    turned off, and the thread of `post` is not muted. Six commands, eight with a post; none for one's own doing and for
+    an unknown owner."""
+    if not owner or owner == notice.who:
+        return Result(lambda: UNWELCOME)
+    blocks = [
+        pipe.zscore(keys.blocked(owner), str(notice.who)),
+        pipe.zscore(keys.blocked(notice.who), str(owner)),
+    ]
+    muted_until = pipe.zscore(keys.muted(owner), str(notice.who))
+    fields = pipe.hmget(keys.user(owner), ["username", "deleted", "quiet"])
+    thread = _ask_thread_muted(pipe, owner, post) if post else Result(lambda: False)
+    seen = ask_seen(pipe, owner, notice.who)
+
+    def read() -> Welcome:
+        username, deleted, quiet = fields.value
+        if username is None or is_deleted(deleted):
+            return Welcome(owner_exists=False, allowed=False)
+        blocked = any(block.value is not None for block in blocks)
+        muted = muted_until.value is not None and muted_until.value > time.time()
+        is_quiet = notice.kind in turned_off(quiet)
+        return Welcome(True, allowed=seen.value and not (blocked or muted or is_quiet or thread.value))
+
+    return Result(read)
+
+
+def ask_seen(pipe: Pipe, owner: int, who: int) -> Result[bool]:
+    """Whether `owner` sees a person, as far as staff decides: nobody sees one who is suspended, and only followers see
+    one who is hidden. Two commands."""
+    fields, follows = pipe.hmget(keys.user(who), ["state", "state_until"]), pipe.zscore(keys.following(owner), str(who))
+
+    def read() -> bool:
+        state = state_now(who, *fields.value)
+        return state is not State.SUSPENDED and (state is not State.HIDDEN or follows.value is not None)
+
+    return Result(read)
+
+
+def _ask_thread_muted(pipe: Pipe, owner: int, post: int) -> Result[bool]:
+    """Whether the owner has muted the thread of a post. Its first post is not known before the reply, so the threads
+    are read that were muted last, THREADS_READ of them. Two commands."""
+    root = pipe.hget(keys.post(post), "root")
+    muted = pipe.zrevrange(keys.muted_threads(owner), 0, THREADS_READ - 1)
+    return Result(lambda: (root.value or str(post)) in muted.value)
+
+
+def queue_notice(pipe: Pipe, owner: int, notice: Notice, when: int | None, welcome: Welcome) -> None:
+    """Write what a look has found: add the notice, or remove it. `when`: its date; None: its cause does not stand.
+
+    Nothing is left of a deleted owner's notices. At most two commands."""
+    if not owner or owner == notice.who:
+        return
+    if not welcome.owner_exists:
+        pipe.unlink(keys.notices(owner))
+    elif when is not None and welcome.allowed:
+        queue_add(pipe, owner, notice, when)
+    else:
+        queue_remove(pipe, owner, notice)
+
+
+def turned_off(quiet: str | None) -> frozenset[Kind]:
+    """The kinds that the field `quiet` of a user turns off."""
+    return frozenset(kind for kind in CAN_BE_QUIET if kind in (quiet or "").split())
+
+
+# ---- The upkeep of notices: their lines in the personal download and in the file of a whole site, and their checks.
+
+
+SETTING_FIELDS = ("quiet", "noticed")  # the fields of `user:<uid>`
+
+
+def _are_kinds(value: object) -> bool:
+    return isinstance(value, list) and all(one in CAN_BE_QUIET for one in value)
+
+
+KIND_FIELD = LineField(f"one of {', '.join(ABOUT_POSTS)}", lambda value: value in ABOUT_POSTS)
+KINDS_FIELD = LineField(f"a list with some of {', '.join(CAN_BE_QUIET)}", _are_kinds)
+
+
+def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
+    """The owner's notices, newest first, without those of deleted accounts; then the settings, if the owner has any.
+    Two round trips a chunk, and one more."""
+    key = keys.notices(owner.uid)
+    for scored in newest_first(store, key):
+        rows = rows_of(key, scored)
+        people = Users(store).people({row.notice.who for row in rows})
+        yield [
+            {
+                "type": "notice",
+                "kind": notice.kind.value,
+                "id": notice.who,
+                "username": people[notice.who].username,
+                "post": notice.what if notice.kind in ABOUT_POSTS else None,
+                "time": iso(when),
+            }
+            for notice, when in rows
+            if notice.who in people
+        ]
+    line = _settings(owner.uid, *store.hmget(keys.user(owner.uid), SETTING_FIELDS))
+    if line:
+        yield [{"type": "notice_settings", **line}]
+
+
+def _settings(uid: int, quiet: str | None, noticed: str | None) -> Line:
+    """The kinds that a user has turned off, and until when the notices are read; empty when neither is stored."""
+    kinds, read = sorted(kind.value for kind in turned_off(quiet)), stored_time(keys.user(uid), noticed)
+    return {"turned_off": kinds, "read_until": iso(read) if read else None} if kinds or read else {}
+
+
+# ---- The file of a whole site. A member of `notices:` names the kind, the cause and the person: code reads it.
+
+
+def _read_lines(store: Store, kinds: Collection[Kind], names: Mapping[str, str]) -> Iterator[Line]:
+    """A line for each notice of these kinds, by the uid of their owner, newest first. `names`: what a line has of a
+    notice. Round trips as for `rows_of_users`."""
+    for uid, member, score in rows_of_users(store, keys.notices):
+        for notice, when in rows_of(keys.notices(uid), [(member, score)]):
+            if notice.kind in kinds:
+                yield {"user": uid, **{name: getattr(notice, of) for name, of in names.items()}, "time": iso(when)}
+
+
+def _write_lines(writes: Writes, lines: Sequence[Line], notice_of: Callable[[Line], Notice]) -> None:
+    for line in lines:
+        writes.zadd(keys.notices(line["user"]), {notice_of(line).member: seconds(line, "time")})
+
+
+def _lines(
+    type_: str,
+    kinds: Collection[Kind],
+    names: Mapping[str, str],
+    notice_of: Callable[[Line], Notice],
+    posts: Sequence[str] = (),
+) -> SiteLines:
+    fields = {"user": ID, **{name: KIND_FIELD if name == "kind" else ID for name in names}, "time": TIME}
+    return SiteLines(
+        type_,
+        fields=lambda line: fields,
+        read=partial(_read_lines, kinds=kinds, names=names),
+        write=partial(_write_lines, notice_of=notice_of),
+        users=("user", "by") if "by" in names else ("user",),
+        posts=posts,
+    )
+
+
+def _read_settings(store: Store) -> Iterator[Line]:
+    """A line for each user who has turned off kinds of notices or has read notices. One round trip for each AT_ONCE
+    users."""
+    for users in fields_of_users(store, SETTING_FIELDS):
+        yield from ({"user": uid, **line} for uid, fields in users if (line := _settings(uid, *fields)))
+
+
+def _write_settings(writes: Writes, lines: Sequence[Line]) -> None:
+    """Until when notices are read stands in the hash, and as the mark."""
+    for line in lines:
+        uid, quiet = line["user"], " ".join(line["turned_off"])
+        writes.hset(keys.user(uid), {"quiet": quiet} if quiet else {})
+        if line["read_until"] is not None:
+            read = seconds(line, "read_until")
+            writes.hset(keys.user(uid), {"noticed": str(read)})
+            writes.zadd(keys.notices(uid), {MARK: read})
+
+
+SITE_LINES = (
+    _lines(
+        "notice",
+        ABOUT_POSTS,
+        {"kind": "kind", "by": "who", "post": "what"},
+        lambda line: Notice(Kind(line["kind"]), line["post"], line["by"]),
+        posts=("post",),
+    ),
+    _lines(
+        "notice_of_follow",
+        {Kind.FOLLOW},
+        {"by": "who"},
+        lambda line: Notice(Kind.FOLLOW, line["user"], line["by"]),
+    ),
+    _lines(
+        "notice_of_report",
+        {Kind.REPORT},
+        {"report": "what"},
+        lambda line: Notice(Kind.REPORT, line["report"], line["user"]),
+    ),
+    SiteLines(
+        "notice_settings",
+        lambda line: {"user": ID, "turned_off": KINDS_FIELD, "read_until": TIME_OR_NULL},
+        _read_settings,
+        _write_settings,
+        users=("user",),
+    ),
+)
+
+
+# ---- Checks of `notices:`: each notice has a cause, and the mark stands where the user has stopped reading.
+#
+# A notice that is missing is no error: its kind may have been turned off, or the two may have blocked each other.
+
+
+TRUTHS: dict[Kind, Callable[[int], str]] = {
+    Kind.FOLLOW: keys.following,
+    Kind.LIKE: keys.likes,
+    Kind.REPOST: keys.reposts,
+}
+
+
+SAYS = "{key} has {1:.40}"
+Entry = tuple[int, str, float]  # of `notices:`: whose, the member, its score
+
+
+class NoticeChecks(Searcher):
+    """Searches `notices:`. It relies on the checks of accounts, posts and relations, which run before."""
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            self._check_of("members of notices: that are no notices", keys.notices, _bad, SAYS, read=rows),
+            self._check_of(
+                "marks of read notices that differ from user:",
+                keys.notices,
+                looking(self._store, _ask_wrong_mark),
+                "{key} has a wrong mark",
+                self._mend_mark,
+            ),
+            self._check_of(
+                "notices of people whom staff has hidden from their owner",
+                keys.notices,
+                looking(self._store, _ask_unseen),
+                SAYS,
+                read=rows,
+                jobs=lambda owner, member, _: at_work_on(owner, member),
+            ),
+        ]
+
+    def orphans(self) -> list[Check]:
+        """Notices of follows, likes and reposts that do not stand, of posts that are deleted, and of reports that are
+        gone."""
+        return [
+            self._check_of(
+                "notices whose cause is gone",
+                keys.notices,
+                looking(self._store, _ask_causeless),
+                SAYS,
+                read=rows,
+                jobs=lambda owner, member, _: at_work_on(owner, member),
+            )
+        ]
+
+    def _mend_mark(self, uid: int) -> None:
+        noticed = self._store.hget(keys.user(uid), "noticed")
+        if noticed is None:
+            self._store.zrem(keys.notices(uid), MARK)
+        else:
+            self._store.zadd(keys.notices(uid), {MARK: stored_time(keys.user(uid), noticed)})
+
+
+def _bad(entries: Sequence[Entry]) -> list[Entry]:
+    """Members that name no notice. Readers skip them."""
+    return [one for one in entries if one[1] != MARK and parse_notice(one[1]) is None]
+
+
+def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
+    """Whether the mark is at another date than `noticed`, which is the truth, and not older than all that is kept."""
+    mark, size = pipe.zscore(keys.notices(uid), MARK), pipe.zcard(keys.notices(uid))
+    noticed = pipe.hget(keys.user(uid), "noticed")
+    return Result(
+        lambda: (
+            (mark.value or 0) != stored_time(keys.user(uid), noticed.value)
+            and not (mark.value is None and size.value > KEPT)
+        )
+    )
+
+
+def _ask_unseen(pipe: Pipe, one: Entry) -> Result[bool]:
+    owner, member, _ = one
+    notice = parse_notice(member)
+    if notice is None or notice.who == owner:
+        return Result(lambda: False)
+    score, seen = pipe.zscore(keys.notices(owner), member), ask_seen(pipe, owner, notice.who)
+    return Result(lambda: score.value is not None and not seen.value)
+
+
+def _ask_causeless(pipe: Pipe, one: Entry) -> Result[bool]:
+    owner, member, _ = one
+    notice = parse_notice(member)
+    if notice is None:  # it has a check of its own
+        return Result(lambda: False)
+    score, cause = pipe.zscore(keys.notices(owner), member), _ask_cause(pipe, owner, notice)
+    return Result(lambda: score.value is not None and not cause.value)
+
+
+def _ask_cause(pipe: Pipe, owner: int, notice: Notice) -> Result[bool]:
+    """Whether what the notice says is so. One command."""
+    if notice.kind is Kind.REPORT:
+        decision = pipe.hget(keys.report(notice.what), "decision")
+        return Result(lambda: decision.value is not None and notice.who == owner)
+    if notice.kind in BY_POSTS:
+        fields = pipe.hmget(keys.post(notice.what), ["user_id", "deleted"])
+        return Result(lambda: fields.value == [str(notice.who), None])
+    score = pipe.zscore(TRUTHS[notice.kind](notice.who), str(notice.what))
+    return Result(lambda: score.value is not None and (notice.kind is not Kind.FOLLOW or notice.what == owner))
+
+
+def at_work_on(owner: int, member: str) -> set[str]:
+    """The beginnings of the jobs that may be about to write or remove a member."""
+    notice = parse_notice(member)
+    if notice is None:
+        return {f"gone:{owner}"}
+    kind, what, who = notice
+    if kind is Kind.REPORT:
+        return {f"gone:{owner}", f"report:{what}"}
+    jobs = {f"{job}:{what}" for job in ("post", "fan", "edit", "del")} if kind in BY_POSTS else {f"{kind}:{who}:{what}"}
+    return {f"gone:{owner}", f"gone:{who}", f"recount:{who}", f"follow:{owner}:{who}", f"del:{what}", *jobs}
