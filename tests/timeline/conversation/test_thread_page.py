@@ -12,7 +12,6 @@ from tests.support.http.page_text import CANONICAL, meta_tags, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.repository import A_PAGE, DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
-from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -470,12 +469,3 @@ def test_a_deleted_post_cannot_be_answered(browser, thread, bob, raw):
     delete_answered(raw, 1)
     assert REPLY.findall(browser(bob).get("/@Alice/1/").content.decode()) == []
     assert REPLY.findall(browser().get("/@Alice/1/").content.decode()) == []
-
-
-def test_an_answer_to_a_post_that_was_deleted_meanwhile_is_kept(browser, thread, store, bob):
-    client = browser(bob)
-    data = fields_of(client.get("/@Alice/1/")) | {"body": "Too late"}
-    Posts(store).delete(1, 1)
-    answer = client.post("/post/", data)
-    assert answer.status_code == 422
-    assert "Too late" in text_of(answer)

@@ -360,14 +360,6 @@ def test_a_feed_has_display_names(browser, raw, post, kind):
 
 
 @pytest.mark.parametrize("url", FEEDS)
-def test_a_deleted_post_is_in_no_feed(browser, store, post, url):
-    post("first")
-    post("second")
-    Posts(store).delete(1, 2)
-    assert titles(root(browser().get(url))) == ["@Alice: first"]
-
-
-@pytest.mark.parametrize("url", FEEDS)
 def test_a_store_failure_is_an_error_page_not_an_empty_feed(browser, monkeypatch, alice, url):
     def fail(*args):
         raise StoreError("down")

@@ -190,12 +190,6 @@ def test_an_entry_counts_only_while_the_user_has_that_name(store, raw):
     assert found(store, "queen") == []
 
 
-def test_deleted_accounts_are_not_found(store, raw):
-    add_user(raw, 1, "alice", "Queen")
-    raw.hset("user:1", "deleted", 1)
-    assert found(store, "alice") == found(store, "queen") == []
-
-
 def test_a_new_user_is_found(browser, store, alice):
     dora = register(store, "Dora")
     assert names(browser().get("/people/?q=dor")) == ["Dora"]
