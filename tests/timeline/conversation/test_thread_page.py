@@ -265,13 +265,6 @@ def test_a_long_thread_takes_as_many_round_trips_as_a_short_one(
         assert trips(path) <= at_once
 
 
-def test_a_post_without_answers_takes_one_round_trip(browser, alice, bob, raw, clock, round_trips):
-    write_chain(raw, 1, 1, 2)
-    client = browser(bob)
-    client.get("/@Alice/2/")
-    assert len(round_trips(lambda: client.get("/@Alice/2/")).round_trips) == 1
-
-
 # ---- The answers to a post as branches: what stands below what, in which order, and where a branch is cut.
 
 

@@ -254,10 +254,6 @@ def test_a_query_of_many_words_costs_a_limited_number_of_commands(store, raw, ro
     assert found(store, "f e d c b a x y") == []
 
 
-def test_a_search_without_results_takes_one_round_trip(store, alice, round_trips):
-    assert len(round_trips(lambda: People(store).search(Viewer(store, ""), "nobody")).round_trips) == 1
-
-
 # ---- the query
 
 
