@@ -6,7 +6,7 @@ import pytest
 
 from retwis_site.rendering import just_changed
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_keys import everything, publish
+from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople
@@ -227,18 +227,6 @@ def test_an_action_and_its_undo_lead_back_to_the_page(browser, alice, raw, pid, 
     assert raw.zrange(KEYS[action], 0, -1) == [str(pid)]
     assert act(client, pid, UNDO[action]).status_code == 302
     assert not raw.exists(KEYS[action])
-
-
-@each_action
-def test_a_visitor_logs_in_first(browser, raw, pid, action):
-    before = everything(raw)
-    assert act(browser(), pid, action)["Location"].startswith("/login/?next=")
-    assert everything(raw) == before
-
-
-@each_action
-def test_it_answers_post_alone(browser, alice, pid, action):
-    assert browser(alice).get(f"/@bob/{pid}/{action}/").status_code == 405
 
 
 @each_action

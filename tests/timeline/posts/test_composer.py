@@ -69,10 +69,6 @@ def test_the_composer_beside_quotes_quotes_the_post_and_says_so(browser, raw, al
     assert ">Your quote</label>" in page
 
 
-def test_a_visitor_logs_in_to_compose(browser):
-    assert browser().get("/compose/")["Location"] == "/login/?next=%2Fcompose%2F"
-
-
 @pytest.mark.parametrize(
     ("page", "after"),
     [
