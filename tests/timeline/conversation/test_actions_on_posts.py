@@ -6,7 +6,6 @@ import pytest
 
 from retwis_site.rendering import just_changed
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople
@@ -207,12 +206,6 @@ UNDO = {"like": "unlike", "repost": "unrepost", "bookmark": "unbookmark", "mute"
 KEYS = {"like": "likes:1", "repost": "reposts:1", "bookmark": "bookmarks:1", "mute": "muted_threads:1"}
 
 each_action = pytest.mark.parametrize("action", UNDO)
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 def act(client, pid, action, page="/timeline/?before=90"):

@@ -16,12 +16,6 @@ from timeline.relations.relations import Likes
 ALICE, BOB, CAROL = 1, 2, 3
 
 
-@pytest.fixture
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
-
-
 def test_a_like_writes_both_sides_with_the_same_date_and_the_number(store, raw, pid):
     before = int(time.time())
     Likes(store).like(ALICE, pid, BOB)

@@ -9,7 +9,7 @@ import pytest
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
-from tests.support.stored_keys import everything, publish, ranking
+from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.edges import Edges
@@ -46,12 +46,6 @@ MINUTE = 60
 BOOKMARKS = Relation("bookmark", keys.bookmarks, POST)
 MUTES = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
 TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 @pytest.mark.parametrize(
