@@ -7,7 +7,7 @@ import redis
 from tests.support.http.page_text import text_of
 from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_recent
-from tests.support.stores.seam import failing_store
+from tests.support.stores.seam import broken_store
 from timeline.relations.relations import BlockedPeople, Follows
 
 URL = "/first-steps/"
@@ -72,11 +72,8 @@ def test_nobody_follows_a_person_with_a_block_between_them(browser, raw, store, 
 
 
 def test_an_outage_keeps_what_was_typed_and_chosen(browser, alice, bob):
-    def fail():
-        raise redis.ConnectionError
-
     client = browser(alice)
-    with failing_store(fail):
+    with broken_store(redis.ConnectionError()):
         page = client.post(URL, {"name": "Ann", "body": "Hello", "follow": ["@bob", "#bread"]})
     assert page.status_code == 503
     html = page.content.decode()
