@@ -191,6 +191,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`doctor` and `cleanup` do not wait for the posts of the last seconds: no process works on them."""
+    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def snowflakes(settings: Any) -> None:
+    """The site makes ids from the time."""
+    settings.POST_IDS = "snowflake"
+
+
+@pytest.fixture
 def raw(real_server: None) -> redis.Redis:
     """A redis-py client of the store, for reading and writing keys without the site's code. The store is empty when a
     test begins. On a real server it is the administrator's client, which has more rights than the site.

@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.test import Client
-from django.urls import URLPattern, get_resolver, reverse
 from django.utils.translation import trans_real
 
 from accounts.community.log import Act, Log
@@ -24,6 +23,7 @@ from retwis_site.rendering import dates
 from retwis_site.rendering.fragments import Fragment
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
+from tests.support.http.security_headers import addresses
 from tests.support.people import PASSWORD, WEAK_PASSWORDS, register
 from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
@@ -161,28 +161,7 @@ def bare(answer):
     return Words(b"".join(answer.streaming_content).decode() if answer.streaming else answer.content.decode()).bare
 
 
-def addresses():
-    """Every address of the site, for user `2` and one of the posts of `2`."""
-    arguments = {"username": "2", "pid": 2, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
-    arguments |= {"name": "keys-and-hashes", "key": "user:2"}  # a chapter, a key
-    arguments |= {
-        "rest": "v1/instance",
-        "file": "0" * 40,
-        "number": 1,
-    }  # what apps ask, a picture
-
-    def within(patterns):
-        for pattern in patterns:
-            if isinstance(pattern, URLPattern):
-                names = pattern.pattern.converters
-                yield reverse(
-                    pattern.callback if pattern.name is None else pattern.name,
-                    kwargs={name: arguments[name] for name in names},
-                )
-            else:
-                yield from within(pattern.url_patterns)
-
-    return sorted(set(within(get_resolver().url_patterns)))
+ADDRESSES = sorted(addresses(username="2", pid=2, key="user:2").values())  # of user `2` and one of the posts of `2`
 
 
 # ---- pages
@@ -190,7 +169,7 @@ def addresses():
 
 def test_every_address_has_only_translated_words(brackets, people):
     for client in (browser(), browser(people["one"]), browser(people["four"])):
-        assert {url: words for url in addresses() if (words := bare(client.get(url)))} == {}
+        assert {url: words for url in ADDRESSES if (words := bare(client.get(url)))} == {}
 
 
 def test_every_address_of_staff_has_only_translated_words(brackets, people, store):
@@ -203,7 +182,7 @@ def test_every_address_of_staff_has_only_translated_words(brackets, people, stor
     for uid in (1, 2):
         Sanctions(store).impose(uid, State.FROZEN, "1")
         Sanctions(store).appeal(uid, "1")
-    found = {url for url in addresses() if url.startswith("/moderation/")} - {"/moderation/reports/1/"}
+    found = {url for url in ADDRESSES if url.startswith("/moderation/")} - {"/moderation/reports/1/"}
     for url in sorted(found | {f"/moderation/reports/{one.rid}/" for one in reports}):
         answer = browser(admin).get(url)
         assert answer.status_code == 200, url

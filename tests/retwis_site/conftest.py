@@ -1,7 +1,8 @@
-"""A view that fails, for the tests of what is answered and logged then."""
+"""A view that fails, for the tests of what is answered and logged then, and a site for `doctor`."""
 
 import pytest
 
+from tests.support.maintenance.healthy_site import make_healthy_site
 from timeline.timelines.profile import Profiles
 
 
@@ -19,3 +20,10 @@ def failing(monkeypatch, browser, alice):
         return client.get(f"/@Alice/{query}")
 
     return fail
+
+
+@pytest.fixture
+def site(raw, store, alice, bob, carol):
+    """A healthy site; see `make_healthy_site`."""
+    make_healthy_site(raw, store, alice, bob, carol)
+    return raw

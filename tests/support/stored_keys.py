@@ -22,6 +22,7 @@ def of_each(raw, found, ask):
 _VALUE = {
     "hash": lambda pipe, key: pipe.hgetall(key),
     "list": lambda pipe, key: pipe.lrange(key, 0, -1),
+    "set": lambda pipe, key: pipe.smembers(key),
     "zset": lambda pipe, key: pipe.zrange(key, 0, -1, withscores=True),
 }
 

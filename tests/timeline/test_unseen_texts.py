@@ -25,11 +25,6 @@ NO_TEXTS = {"AnswerForm.username", "RecoverForm.code", "PictureRemovalForm.diges
 NO_TEXTS |= {"FactorForm.code", "FactorForm.passkey", "NewPasskeyForm.passkey"}
 
 
-def _loaded(patterns):
-    for pattern in patterns:
-        _loaded(getattr(pattern, "url_patterns", ()))
-
-
 def _forms(form):
     for one in form.__subclasses__():
         yield one
@@ -38,7 +33,7 @@ def _forms(form):
 
 def fields():
     """All text fields of the site's forms."""
-    _loaded(get_resolver().url_patterns)
+    assert get_resolver().url_patterns  # they are loaded then, with their forms
     own = {
         form for form in _forms(forms.Form) if form.__module__.startswith(("accounts.", "timeline.", "retwis_site."))
     }

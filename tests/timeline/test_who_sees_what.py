@@ -83,6 +83,8 @@ IN_APPS = {
 
 FOR_ALL = {**OWN, **POSTS, **PEOPLE, **PROPOSED}
 LISTS = {**FOR_ALL, **POSTS_OF_USERS, **PEOPLE_OF_USERS}
+# Tags are counted anew when a deletion is finished.
+WITHOUT_POSTS = {*PEOPLE, *PEOPLE_OF_USERS, *PROPOSED} - {"the posts of the day"}
 # What visitors see, also for users.
 THE_SAME = {name for name in LISTS if "feed" in name} | {"the tags of the week"}
 
@@ -106,6 +108,11 @@ def hide_and_follow(raw):
     follow(raw)
 
 
+def delete_posts(raw):
+    for pid in (2, 3, 4, 5):
+        raw.hset(f"post:{pid}", "deleted", 1)
+
+
 # By what stands between alice and bob: how it comes about, and the lists in which she sees him.
 CASES = {
     "nothing": (lambda raw: None, {*LISTS}),
@@ -118,12 +125,16 @@ CASES = {
     "he is hidden": (lambda raw: impose(raw, "hidden"), {*OWN}),
     "he is hidden, and she follows him": (hide_and_follow, {*LISTS} - {*PROPOSED} - THE_SAME | {*OWN}),
     "he is suspended": (lambda raw: impose(raw, "suspended"), set()),
+    "his account is deleted": (lambda raw: raw.hset(f"user:{BOB}", "deleted", 1), set()),
+    "his posts are deleted": (delete_posts, WITHOUT_POSTS),
 }
 OF_VISITORS = {
     "nothing": {*FOR_ALL},
     "he is frozen": {*FOR_ALL},
     "he is hidden": {*OWN},
     "he is suspended": set(),
+    "his account is deleted": set(),
+    "his posts are deleted": WITHOUT_POSTS & {*FOR_ALL},
 }
 
 

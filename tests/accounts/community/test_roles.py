@@ -145,15 +145,11 @@ def test_an_admin_has_no_sanction(roles, store, raw):
 
 def staff_addresses():
     """Every address of staff, with "1" in each place that the pattern leaves open, and the roles that see it."""
-    found, patterns = [], [("", pattern) for pattern in get_resolver().url_patterns]
-    while patterns:
-        before, pattern = patterns.pop()
-        address = before + str(pattern.pattern)
-        patterns += [(address, nested) for nested in getattr(pattern, "url_patterns", [])]
-        roles = getattr(getattr(pattern, "callback", None), "for_roles", None)
-        if roles is not None:
-            found.append(("/" + re.sub(r"<[^>]*>", "1", address), roles))
-    return found
+    return [
+        ("/" + re.sub(r"<[^>]*>", "1", str(pattern.pattern)), pattern.callback.for_roles)
+        for pattern in get_resolver().url_patterns
+        if hasattr(pattern.callback, "for_roles")
+    ]
 
 
 def test_there_are_such_addresses():

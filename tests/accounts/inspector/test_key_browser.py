@@ -14,13 +14,10 @@ from tests.support.maintenance.copied_sites import make_site_with_every_key
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 
+pytestmark = pytest.mark.usefixtures("inspected")
+
 PAGES = ("/inspect/", "/inspect/user:1", "/inspect/nothing-here")
 ELSEWHERE = {"REMOTE_ADDR": "198.51.100.7"}
-
-
-@pytest.fixture(autouse=True)
-def inspect(settings):
-    settings.INSPECT = True
 
 
 @pytest.fixture

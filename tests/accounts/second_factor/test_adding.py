@@ -7,12 +7,11 @@ import re
 import pytest
 
 from accounts.recovery.codes import RecoveryCodes
-from accounts.second_factor.repository import MOST_PASSKEYS, AlreadyThere, SecondFactors
+from accounts.second_factor.repository import MOST_PASSKEYS, SecondFactors
 from accounts.signing_in.factors import CONFIRMED_COOKIE, remove_factors, use_of
-from accounts.users.deletion import AccountDeletion
 from tests.support.people import PASSWORD, log_in
-from tests.support.second_factors import App, Authenticator
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.second_factors import Authenticator
+from tests.support.stores.seam import killed_before_round_trip
 
 PAGE = "/settings/security/"
 ADD_APP, REMOVE_APP = f"{PAGE}totp/add/", f"{PAGE}totp/remove/"
@@ -77,15 +76,6 @@ def test_a_key_is_of_one_session_and_nobody_makes_one(browser, store, raw, clien
     assert raw.hgetall("credentials:1") == {}
 
 
-def test_of_two_apps_at_once_one_counts(store, alice, app, monkeypatch):
-    second, other = SecondFactors(store), App(monkeypatch)
-    other.secret, other.clock = app.secret[::-1], app.clock
-    monkeypatch.setattr("accounts.second_factor.repository.time", app.clock)
-    with before_round_trip(1, lambda: second.add_totp(1, other.secret, other.code())), pytest.raises(AlreadyThere):
-        second.add_totp(1, app.secret, app.code())
-    assert second.account(1)[1].totp.secret == other.secret
-
-
 @pytest.mark.parametrize("step", range(3))
 def test_a_process_that_dies_while_an_app_is_added_leaves_it_or_none(store, raw, alice, app, step):
     code = app.code()
@@ -94,12 +84,6 @@ def test_a_process_that_dies_while_an_app_is_added_leaves_it_or_none(store, raw,
     assert added == (step == 2)
     assert SecondFactors(store).add_totp(1, app.secret, app.next_code()) if not added else True
     assert not SecondFactors(store).take_code(1, SecondFactors(store).account(1)[1].totp, code)
-
-
-def test_an_account_that_is_deleted_meanwhile_keeps_none(store, raw, alice, app):
-    with before_round_trip(1, lambda: AccountDeletion(store).delete(alice.user, alice.secret)):
-        SecondFactors(store).add_totp(1, app.secret, app.code())
-    assert raw.keys("credentials:*") == []
 
 
 def test_it_is_removed_and_its_codes_open_nothing(client, raw, alices_app):

@@ -4,14 +4,10 @@ import pytest
 import redis
 
 from retwis_site.store.local_cache import Memory
-from tests.support.stores.seam import failing_store
+from tests.support.stores.seam import broken_store
 
 MENU = 'formaction="/logout/"'
 MISSING = "/nothing/is/here/"
-
-
-def fail():
-    raise redis.ConnectionError
 
 
 def test_the_frame_costs_no_round_trip_and_no_cache_keeps_it(browser, alice, round_trips):
@@ -40,7 +36,7 @@ def test_its_forms_are_accepted(browser, alice):
 def test_a_failing_store_is_a_503_in_the_frame_of_the_member(browser, alice):
     client = browser(alice)
     client.get("/")
-    with failing_store(fail):
+    with broken_store(redis.ConnectionError()):
         answer = client.get("/")
     assert answer.status_code == 503
     assert MENU in answer.content.decode()

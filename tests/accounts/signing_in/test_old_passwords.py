@@ -121,19 +121,6 @@ def test_a_change_at_any_moment_of_a_login_is_never_undone(raw, store, alice, ol
     assert not raw.hexists("user:1", "old_password")
 
 
-@pytest.mark.parametrize("moment", range(8))
-def test_an_account_that_is_deleted_at_any_moment_of_a_login_gets_no_password(raw, store, alice, old, moment):
-    def delete():
-        AccountDeletion(store).delete(alice.user, alice.secret)
-        make_due(raw)
-        drain(store, "worker")
-
-    with before_round_trip(moment, delete):
-        people.log_in(store)
-    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
-    assert log_in() is None
-
-
 def test_cleanup_removes_an_old_hash_that_was_replaced(raw, alice, bob, old, capsys):
     give_old_password(raw, 2)
     raw.hset("user:1", "password", make_password(PASSWORD))

@@ -9,7 +9,6 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users import deletion as removal
 from accounts.users.checks import AccountChecks
-from accounts.users.repository import Users
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain
@@ -33,7 +32,6 @@ from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
-from timeline.people.suggestions import Suggestions
 from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
 from timeline.relations.relations import FOLLOW, Follows
@@ -60,21 +58,6 @@ def test_the_pages_of_a_deleted_account_are_gone(browser, bob, url):
 
 
 @pytest.mark.usefixtures("deleted_alice")
-def test_no_timeline_shows_posts_of_a_deleted_account(browser, bob):
-    for client, url in ((browser(), "/"), (browser(), "/timeline/"), (browser(bob), "/"), (browser(bob), "/timeline/")):
-        page = client.get(url).content.decode()
-        assert 'id="post-2"' in page
-        assert 'id="post-1"' not in page
-
-
-@pytest.mark.usefixtures("deleted_alice")
-def test_no_list_of_people_shows_a_deleted_account(browser, store):
-    assert "/@Alice/" not in browser().get("/@bob/followers/").content.decode().replace('href="/@bob/', "")
-    assert "/@Alice/" not in browser().get("/@bob/following/").content.decode()
-    assert [one.user.username for one in Suggestions(store).for_user(3)] == ["bob"]
-
-
-@pytest.mark.usefixtures("deleted_alice")
 def test_the_sessions_of_a_deleted_account_have_ended(browser, alice):
     assert "Log in" in browser(alice).get("/").content.decode()
     assert browser(alice).get("/settings/password/").status_code == 302
@@ -96,7 +79,8 @@ def test_a_deleted_account_cannot_be_followed_and_its_name_stays_taken(browser, 
     assert browser().post("/register/", form).status_code == 422
 
 
-# ---- Requests of a user during the deletion of the account: they open no session, and their writes do not stay.
+# ---- Requests of a user during the deletion of the account: they open no session, and their writes do not stay. More
+# of them in tests/protocols/test_interleaved_removals.py.
 
 
 @pytest.fixture
@@ -129,14 +113,6 @@ def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, si
     assert "1" not in site.hvals("auths")
 
 
-@pytest.mark.parametrize("step", range(6))
-def test_a_password_change_during_a_deletion_opens_nothing_and_leaves_no_hash(store, site, alice, capsys, step):
-    delete_before_round_trip(store, alice, step, lambda: Sessions(store).change_password(ALICE, "another hash"))
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-    assert Sessions(store).stored_password(ALICE) is None
-    assert doctor_findings(capsys)[0] == {}
-
-
 @pytest.mark.parametrize("step", range(2, 6))
 def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, site, alice, monkeypatch, step):
     with before_round_trip(1, lambda: delete_and_remove(store, alice)):
@@ -152,11 +128,6 @@ def test_a_login_during_a_deletion_opens_nothing_and_leaves_nothing(store, site,
     delete_before_round_trip(store, alice, step, lambda: log_in(store))
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert "1" not in site.hvals("auths")
-
-
-def test_a_language_chosen_during_a_deletion_is_not_kept(store, site, alice):
-    delete_before_round_trip(store, alice, 0, lambda: Users(store).choose_language(ALICE, "de"))
-    assert "language" not in site.hgetall("user:1")
 
 
 # ---- `doctor` and `cleanup` after a deletion: they remove data that is left, and restore none. What a deleted

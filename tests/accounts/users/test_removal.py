@@ -91,22 +91,15 @@ def test_posts_are_deleted_as_by_their_author(store, site, alice):
     assert [post.body for post in shown] == ["Four", "Three"]
 
 
-def test_likes_are_removed_from_both_sides(store, site, alice):
-    site.zadd("likes:1", {"3": LONG_AGO, "not a number": 5})
-    site.zadd("liked_by:3", {"1": LONG_AGO, "2": LONG_AGO})
-    delete_and_remove(store, alice)
-    assert not site.exists("likes:1")
-    assert site.zrange("liked_by:3", 0, -1) == ["2"]
-
-
 def test_wrong_members_of_the_accounts_sets_harm_no_other_user(store, site, alice):
     site.zadd("updates:1", {"3": 3, "not a number": 5})
     site.zadd("following:1", {"nobody": 1})
     site.zadd("followers:1", {"nobody": 1})
+    site.zadd("likes:1", {"3": LONG_AGO, "not a number": 5})
     delete_and_remove(store, alice)
     assert site.hget("post:3", "body") == "Three"
     assert not site.hexists("post:3", "deleted")
-    for key in ("following:1", "followers:1", "updates:1"):
+    for key in ("following:1", "followers:1", "updates:1", "likes:1"):
         assert not site.exists(key), key
 
 
@@ -229,29 +222,7 @@ def test_after_a_kill_at_any_step_another_worker_finishes(store, crowd, alice, m
     assert doctor_findings(capsys)[0] == {}
 
 
-# ---- other requests: the whole deletion happens between two of their round trips
-
-
-@pytest.mark.parametrize("step", range(7))
-@pytest.mark.parametrize("verb", ["follow", "unfollow"])
-@pytest.mark.parametrize("whose", ["of the account", "by the account"])
-def test_a_follow_during_a_deletion_leaves_nothing(store, site, alice, verb, step, whose):
-    dora = register(store, "dora").user.uid
-    edge = (dora, ALICE) if whose == "of the account" else (ALICE, dora)
-    delete_before_round_trip(store, alice, step, lambda: getattr(Follows(store), verb)(*edge))
-    assert_nothing_is_left(site, ALICE)
-    assert noted(site) == []
-
-
-@pytest.mark.parametrize("step", range(10))
-def test_a_post_published_during_the_deletion_is_deleted(store, site, alice, bob, step):
-    delete_before_round_trip(store, alice, step, lambda: Posts(store).publish(ALICE, NewPost("Too late"), "late"))
-    assert_nothing_is_left(site, ALICE)
-    assert site.hget("post:5", "body") == ""
-    assert site.ttl("post:5") > 0
-    Memory.clear_all()
-    assert "Too late" not in home_texts(store, bob)
-    assert noted(site) == []
+# ---- other requests during the deletion; more of them in tests/protocols/test_interleaved_removals.py
 
 
 @pytest.mark.parametrize("kind", ["post", "fan"])
@@ -275,14 +246,6 @@ def test_a_post_deleted_during_the_deletion_of_the_account_is_deleted(store, sit
     assert noted(site) == []
 
 
-@pytest.mark.parametrize("step", range(6))
-def test_a_change_of_name_during_the_deletion_leaves_no_entry(store, site, alice, capsys, step):
-    delete_before_round_trip(store, alice, step, lambda: NameIndex(store).edit(alice.user, "Alicia", "Not me"))
-    assert doctor_findings(capsys)[0] == {}
-    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
-    assert site.hgetall("user:1").keys() == {"username", "deleted"}
-
-
 def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are_removed(store, site, alice):
     """After this request has read the user, and while it verifies the password."""
     NameIndex(store).edit(alice.user, "Alicia", "")
@@ -290,16 +253,6 @@ def test_a_name_and_a_password_changed_on_another_device_before_the_deletion_are
     delete_and_remove(store, alice)
     assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
     assert "1" not in site.hvals("auths")
-
-
-@pytest.mark.parametrize("step", range(5))
-def test_a_registration_finished_during_the_deletion_lists_no_user(store, site, alice, capsys, step):
-    site.zadd("outbox", {"user:1": 2**40})
-    delete_before_round_trip(store, alice, step, lambda: finish_user(store, Claim(store, "user:1", attempt=1)))
-    assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
-    assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
-    assert noted(site) == []
-    assert doctor_findings(capsys)[0] == {}
 
 
 @pytest.mark.parametrize("step", range(3, 7))

@@ -2,7 +2,7 @@
 
 import re
 from html.parser import HTMLParser
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from django.contrib.auth.hashers import check_password
@@ -25,6 +25,18 @@ CONTENT_TYPES = {"text/html", "text/plain", "text/css", "text/javascript", "imag
 CONTENT_TYPES |= {"application/atom+xml", "application/rss+xml", "application/xml", "application/x-ndjson"}
 CONTENT_TYPES |= {"application/manifest+json", "application/json"}
 READERS = ("user", "visitor")
+# The pages that only members have, and the addresses that take a form of theirs.
+PAGES_OF_MEMBERS = {
+    *("add_passkey", "add_totp", "appeal", "apps", "bookmarks", "compose", "confirm", "delete_account", "download"),
+    *("edit", "first_steps", "hidden_people", "invites", "likes", "log_out_everywhere", "muted_words"),
+    *("notification_settings", "notifications", "oauth_authorize", "password", "recovery", "report_person"),
+    *("report_post", "reported", "second_step", "security", "sessions", "settings"),
+}
+BUTTONS_OF_MEMBERS = {
+    *("add_tag_to_home", "block", "bookmark", "delete", "dismiss", "follow", "follow_tag", "like", "mute"),
+    *("mute_thread", "pin", "recovery_file", "remove_passkey", "remove_tag_from_home", "remove_totp", "repost"),
+    *("unblock", "unbookmark", "unfollow", "unfollow_tag", "unlike", "unmute", "unmute_thread", "unpin", "unrepost"),
+}
 STATIC = {"a stylesheet": "/static/retwis.css", "a picture": "/static/mark.svg", "a script": "/static/retwis.js"}
 
 
@@ -136,6 +148,18 @@ def test_no_cache_stores_a_redirect_to_the_login(site, browser, answers):
     assert {f"{url} of a visitor" for url in asking} <= set(to_login)
     assert "a form sent to /@Alice/follow/" in to_login
     assert [what for what, one in to_login.items() if one.get("Cache-Control") != "private, no-store"] == []
+
+
+def test_a_visitor_logs_in_before_each_page_and_each_button_of_members(browser, alice, raw):
+    before, visitor = everything(raw), browser()
+    pages = {name: (url, visitor.get(url)) for name, url in addresses().items()}
+    back = {name for name, (url, answer) in pages.items() if answer.get("Location") == f"/login/?next={quote(url, '')}"}
+    assert back | {"second_step"} == PAGES_OF_MEMBERS  # that of a login leads nowhere else
+    sent = {name: visitor.post(url).get("Location", "") for name, url in addresses().items()}
+    assert {name for name, location in sent.items() if location.startswith("/login/?next=")} >= BUTTONS_OF_MEMBERS
+    assert {name for name in BUTTONS_OF_MEMBERS if pages[name][1].status_code != 405} == set()
+    changed = {key.partition(":")[0] for key, value in everything(raw).items() if before.get(key) != value}
+    assert changed <= {"health", "throttle", "timeline"}
 
 
 def test_only_answers_that_are_the_same_for_everyone_are_public(answers):

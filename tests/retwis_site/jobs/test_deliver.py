@@ -1,36 +1,17 @@
-"""`deliver` finishes the jobs of killed processes, of every kind."""
+"""`deliver` finishes the jobs of killed processes. What each kind of job does: tests/protocols/test_crashes.py."""
 
 import time
 
 import pytest
-from django.conf import settings
 
 from tests.support.delivering import deliver, finish_one_job, is_finished
-from tests.support.people import LONG_AGO, NEWER_SECRET, SECRET
+from tests.support.people import LONG_AGO, SECRET
 from tests.support.stored_keys import add_overdue_job, everything, publish
-from timeline.relations.relations import Follows
 
 
 def test_deliver_has_nothing_to_do_in_an_empty_store(raw, capsys):
     assert deliver(capsys) == "0 jobs finished.\n"
     assert everything(raw) == {}
-
-
-@pytest.mark.parametrize("committed", [False, True])
-def test_deliver_finishes_a_registration(raw, capsys, browser, committed):
-    """Its process died before or after the commit, the HSETNX on the name."""
-    raw.set("next_user_id", 1)
-    add_overdue_job(raw, "user:1")
-    raw.hset("user:1", mapping={"username": "Alice", "password": "hash", "auth": SECRET})
-    if committed:
-        raw.hset("users", "alice", "1")
-    finish_one_job(raw, capsys)
-    assert raw.hgetall("users") == {"alice": "1"}
-    assert raw.hgetall("auths") == {SECRET: "1"}
-    assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
-    client = browser()
-    client.cookies[settings.AUTH_COOKIE] = SECRET
-    assert 'action="/logout/"' in client.get("/").content.decode()
 
 
 def test_deliver_undoes_a_registration_whose_name_is_taken(raw, capsys, alice):
@@ -46,14 +27,6 @@ def test_deliver_removes_the_job_of_a_registration_or_a_post_that_never_began(ra
     add_overdue_job(raw, job)
     assert deliver(capsys) == "1 jobs finished.\n"
     assert everything(raw) == {}
-
-
-def test_deliver_finishes_a_logout(raw, capsys, alice, browser):
-    add_overdue_job(raw, f"auth:1:{alice.secret}:abc")
-    raw.hset("user:1", "auth", NEWER_SECRET)
-    finish_one_job(raw, capsys)
-    assert raw.hgetall("auths") == {NEWER_SECRET: "1"}
-    assert 'action="/logout/"' not in browser(alice).get("/").content.decode()
 
 
 def test_deliver_removes_the_job_of_a_logout_that_never_began(raw, capsys, alice, browser):
@@ -81,30 +54,6 @@ def test_deliver_finishes_the_first_secret_of_an_account(raw, capsys, alice):
     assert raw.hgetall("auths") == {alice.secret: "1"}
 
 
-def test_deliver_delivers_a_post(raw, capsys, store, alice, bob, carol, browser):
-    """Its process died right after the commit, the ZADD to the outbox. Home timelines are dropped, then rebuilt."""
-    Follows(store).follow(bob.user.uid, alice.user.uid)
-    raw.set("next_post_id", 7)
-    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello again"})
-    raw.set("idem:1:token", "7")
-    add_overdue_job(raw, "post:7:abc")
-    for home in ("posts:1", "posts:2", "timeline"):
-        raw.rpush(home, "b1", "0")
-    raw.rpush("posts:3", "b1", "0")
-    finish_one_job(raw, capsys)
-    assert raw.zrange("updates:1", 0, -1, withscores=True) == [("7", 7.0)]
-    assert raw.exists("posts:1", "posts:2", "timeline") == 0
-    assert raw.lrange("posts:3", 0, -1) == ["b1", "0"]
-    for client, address in (
-        (browser(alice), "/"),
-        (browser(bob), "/"),
-        (browser(), "/timeline/"),
-        (browser(), "/@alice/"),
-    ):
-        assert "Hello again" in client.get(address).content.decode()
-    assert "Hello again" not in browser(carol).get("/").content.decode()
-
-
 def test_deliver_reaches_the_home_timelines_of_many_followers(raw, capsys, alice):
     raw.zadd("followers:1", {str(uid): LONG_AGO for uid in range(2, 2502)})
     for uid in range(2, 2502):
@@ -121,45 +70,6 @@ def test_deliver_does_not_restore_a_post_that_was_deleted_meanwhile(raw, capsys,
     finish_one_job(raw, capsys)
     assert raw.exists("updates:1") == 0
     assert browser().get("/@alice/7/").status_code == 410
-
-
-def test_deliver_finishes_a_follow(raw, capsys, alice, bob):
-    raw.zadd("following:1", {"2": LONG_AGO})
-    raw.rpush("posts:1", "b1", "0")
-    raw.rpush("posts:2", "b1", "0")
-    add_overdue_job(raw, "follow:1:2:abc")
-    finish_one_job(raw, capsys)
-    assert raw.zrange("following:1", 0, -1, withscores=True) == [("2", LONG_AGO)]
-    assert raw.zrange("followers:2", 0, -1, withscores=True) == [("1", LONG_AGO)]
-    assert raw.exists("posts:1") == 0
-    assert raw.exists("posts:2") == 1
-
-
-def test_deliver_finishes_an_unfollow(raw, capsys, alice, bob, carol):
-    raw.zadd("following:1", {"3": LONG_AGO})
-    raw.zadd("followers:2", {"1": LONG_AGO, "3": LONG_AGO})
-    raw.rpush("posts:1", "b1", "0")
-    add_overdue_job(raw, "follow:1:2:abc")
-    finish_one_job(raw, capsys)
-    assert raw.zrange("followers:2", 0, -1) == ["3"]
-    assert raw.zrange("following:1", 0, -1) == ["3"]
-    assert raw.exists("posts:1") == 0
-
-
-@pytest.mark.parametrize("committed", [False, True])
-def test_deliver_finishes_a_deletion(raw, capsys, store, alice, browser, committed):
-    pid = publish(raw, store, alice, "I never said that")
-    add_overdue_job(raw, f"del:{pid}:1:abc")
-    if committed:
-        raw.hset(f"post:{pid}", mapping={"deleted": LONG_AGO, "body": ""})
-    finish_one_job(raw, capsys)
-    post = raw.hgetall(f"post:{pid}")
-    assert post["body"] == ""
-    assert int(post["deleted"]) > 0
-    assert 29 * 86400 < raw.ttl(f"post:{pid}") <= 30 * 86400
-    assert raw.exists(f"updates:{alice.user.uid}") == 0
-    assert browser().get(f"/@alice/{pid}/").status_code == 410
-    assert "I never said that" not in browser().get("/timeline/").content.decode()
 
 
 def test_one_run_finishes_all_kinds_and_a_second_run_finishes_nothing(raw, capsys, store, alice, bob):

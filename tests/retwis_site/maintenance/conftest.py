@@ -8,23 +8,9 @@ from django.conf import settings as current
 
 from retwis_site.store.client import connect
 from tests.support.maintenance.copied_sites import OtherStore, client_of, make_site_with_every_key
-from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.maintenance.site_files import make_full_site
 from tests.support.processes.processes import run_server
 from tests.support.stores import acl_users
-
-
-@pytest.fixture
-def site(raw, store, alice, bob, carol):
-    """A healthy site; see `make_healthy_site`."""
-    make_healthy_site(raw, store, alice, bob, carol)
-    return raw
-
-
-@pytest.fixture
-def no_waiting(monkeypatch):
-    """`doctor` does not wait for the posts of the last seconds: no process works on them."""
-    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
 
 
 @pytest.fixture

@@ -52,11 +52,14 @@ def test_a_snapshot_that_stops_in_the_middle_is_an_error(tmp_path, parts):
         received(tmp_path, *parts)
 
 
-def test_a_user_without_the_right_is_told_which_rights_it_needs(tmp_path):
-    with pytest.raises(StoreRefused, match=r"Give its user \+sync \+replconf\. .*`manage.py export FILE`"):
-        received(tmp_path, b"-NOPERM User retwis has no permissions to run the 'sync' command\r\n")
-
-
-def test_a_service_without_the_command_is_told_of_export(tmp_path):
-    with pytest.raises(StoreRefused, match=r"refused SYNC: ERR unknown command 'SYNC'\. .*`manage.py export FILE`"):
-        received(tmp_path, b"-ERR unknown command 'SYNC', with args beginning with: \r\n")
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (b"-NOPERM User retwis has no permissions to run the 'sync' command", r"Give its user \+sync \+replconf\."),
+        (b"-ERR unknown command 'SYNC', with args: ", r"refused SYNC: ERR unknown command 'SYNC'\."),
+    ],
+    ids=["a user without the right", "a service without the command"],
+)
+def test_a_refusal_says_which_rights_are_needed_or_leads_to_export(tmp_path, reply, said):
+    with pytest.raises(StoreRefused, match=rf"{said} .*`manage.py export FILE`"):
+        received(tmp_path, reply + b"\r\n")

@@ -48,20 +48,24 @@ def body_of(answer):
     return b"".join(answer.streaming_content) if answer.streaming else answer.content
 
 
-def walk(clients):
-    for client in clients:
-        for page in PAGES:
-            answer = client.get(page)
-            body_of(answer)
-            assert answer.status_code < 500, page
-        Memory.clear_all()
+def visits(clients):
+    """Each page by each of the clients, in nightly runs. Else each page once, by one of them in turn."""
+    return cases(list(product(clients, PAGES)), list(zip(cycle(clients), PAGES)))
+
+
+def walk(*clients):
+    for client, page in visits(clients):
+        answer = client.get(page)
+        body_of(answer)
+        assert answer.status_code < 500, page
+    Memory.clear_all()
 
 
 @pytest.mark.parametrize("damaged", CASES, indirect=True, ids=" ".join)
 def test_every_page_and_form_answers_and_shows_what_is_good(damaged, browser, alice, bob, settings, caplog):
     stranger = browser()
     stranger.cookies[settings.AUTH_COOKIE] = damaged_store.SECRET
-    walk([browser(), browser(alice), browser(bob), stranger])
+    walk(browser(), browser(alice), browser(bob), stranger)
     for page in ("/timeline/", "/@Alice/", "/@Alice/atom/"):
         shown = browser().get(page).content.decode()
         assert "First" in shown
@@ -102,7 +106,7 @@ def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp
 def test_a_score_that_is_no_time_is_no_error_and_is_repaired(site, browser, alice, bob, capsys, tmp_path, score):
     damaged_store.set_scores(site, score)
     Memory.clear_all()
-    walk([browser(), browser(alice), browser(bob)])
+    walk(browser(), browser(alice), browser(bob))
     call_command("deliver", "--once")
     call_command("export", str(tmp_path / "site.jsonl"))
     assert doctor(capsys)[1][VALUES]
@@ -181,7 +185,7 @@ def test_a_page_that_is_short_of_a_bad_value_leads_to_the_next_one(site, browser
 @pytest.mark.parametrize("counter", ["next_post_id", "next_user_id"])
 def test_with_a_bad_counter_pages_are_shown_and_a_form_is_a_503(site, browser, alice, capsys, counter, value):
     site.set(counter, value)
-    walk([browser(), browser(alice)])
+    walk(browser(), browser(alice))
     if counter == "next_post_id":
         form = {"body": "Fifth", "token": damaged_store.TOKEN}
         assert browser(alice).post("/post/", form).status_code == 503
@@ -206,8 +210,7 @@ def test_a_key_of_the_wrong_type_ends_in_a_503_and_in_no_traceback(site, browser
     site.delete(key)
     site.sadd(key, "x")
     Memory.clear_all()
-    both = browser(), browser(alice)
-    for client, page in cases(list(product(both, PAGES)), list(zip(cycle(both), PAGES))):
+    for client, page in visits((browser(), browser(alice))):
         answer = client.get(page)
         body_of(answer)
         assert answer.status_code in {200, 204, 302, 404, 410, 503}, page
@@ -219,6 +222,7 @@ def test_a_key_of_the_wrong_type_ends_in_a_503_and_in_no_traceback(site, browser
     assert any(f"{key} is a set" in example for one in report["errors"] for example in one["examples"])
     report_of(capsys, "--fix")
     assert site.type(f"damaged:{key}") == "set"
+    assert 0 < site.ttl(f"damaged:{key}") <= 30 * 24 * 3600
     assert doctor(capsys)[0] == 0
 
 

@@ -196,6 +196,8 @@ def test_no_repair_touches_keys_of_another_program_that_begin_like_ours(site, ca
         site.zadd(name, {"77": 5})
     for name in ("thread:theme", "updates:theme", "user:1:theme"):
         site.set(name, "dark")
+    for name in ("user:sessions", "user:7:friends", "post:drafts:7"):
+        site.sadd(name, "x")
     before = everything(site)
     assert doctor(capsys, "--fix") == (0, {}, {})
     assert "Nothing to clean up." in said(capsys, "cleanup")

@@ -31,7 +31,6 @@ from tests.support.maintenance.doctor_report import (
     UNRANKED,
     UPDATES,
     VALUES,
-    complaints,
     doctor,
 )
 from tests.support.maintenance.healthy_site import ALICE, BOB, CAROL, home_pids
@@ -248,35 +247,3 @@ def test_a_restored_post_is_in_the_home_timelines_of_followers_again(site, store
     assert home_pids(store, bob) == [4, 1]
     assert doctor(capsys, "--fix")[0] == 0
     assert home_pids(store, bob) == [4, 3, 1]
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "user:1",
-        "users",
-        "auths",
-        "following:2",
-        "followers:1",
-        "users_by_name",
-        "users_by_followers",
-        "posts:1",
-        "timeline",
-    ],
-)
-def test_a_key_of_the_wrong_type_is_moved_to_damaged(site, capsys, key):
-    site.delete(key)
-    (site.zadd if key == "users" else site.sadd)(key, *([{"x": 1}] if key == "users" else ["x"]))
-    assert f"{key} is a" in complaints(capsys)
-    assert doctor(capsys, "--fix")[0] == 0
-    assert doctor(capsys)[:2] == (0, {})
-    assert site.type(f"damaged:{key}") == ("zset" if key == "users" else "set")
-    assert 0 < site.ttl(f"damaged:{key}") <= 30 * 24 * 3600
-
-
-def test_keys_of_other_programs_are_never_moved(site, capsys):
-    site.sadd("user:sessions", "x")
-    site.sadd("user:7:friends", "x")
-    site.sadd("post:drafts:7", "x")
-    assert doctor(capsys, "--fix") == (0, {}, {})
-    assert site.type("post:drafts:7") == "set"

@@ -15,7 +15,7 @@ from retwis_site.features import site_lines
 from retwis_site.store import chunks
 from tests.support.maintenance.site_files import export, of_type, parsed
 from tests.support.people import LONG_AGO
-from tests.support.stores.seam import Killed, failing_store, killed_before_round_trip
+from tests.support.stores.seam import Killed, broken_store, killed_before_round_trip
 
 
 def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
@@ -181,11 +181,8 @@ def test_an_export_that_fails_leaves_the_file_before_it_and_no_other(full_site, 
     path = tmp_path / "site.jsonl"
     path.write_text("the last export")
 
-    def fail():
-        raise Killed
-
     assert killed_before_round_trip(8, lambda: export(path))
-    with failing_store(fail), pytest.raises(Killed):
+    with broken_store(Killed()), pytest.raises(Killed):
         export(path)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("site.jsonl", "the last export")]
 

@@ -4,15 +4,7 @@ import pytest
 
 from retwis_site.store.client import without_gate
 from retwis_site.store.schema import Gate
-from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.maintenance.official_database import make_official_database
-
-
-@pytest.fixture
-def site(raw, store, alice, bob, carol):
-    """A healthy site; see `make_healthy_site`."""
-    make_healthy_site(raw, store, alice, bob, carol)
-    return raw
 
 
 @pytest.fixture

@@ -12,10 +12,7 @@ from tests.support.people import register
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
-
-@pytest.fixture(autouse=True)
-def snowflakes(settings):
-    settings.POST_IDS = "snowflake"
+pytestmark = pytest.mark.usefixtures("snowflakes")
 
 
 def advice(capsys):

@@ -9,11 +9,7 @@ from tests.support.maintenance.doctor_report import VALUES, doctor, report_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """`cleanup` does not wait for the posts of the last seconds: no process works on them."""
-    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

@@ -120,12 +120,6 @@ def test_a_rebuild_costs_the_same_for_any_number_of_followed_users(browser, site
     assert len(round_trips(lambda: client.get("/")).round_trips) <= 7
 
 
-def test_following_costs_a_fixed_number_of_round_trips(browser, alice, bob, round_trips):
-    client = browser(alice)
-    client.get("/@bob/")
-    assert len(round_trips(lambda: client.post("/@bob/follow/")).round_trips) <= 10
-
-
 def test_a_new_name_costs_a_fixed_number_of_round_trips(browser, site, alice, round_trips):
     client = browser(alice)
     client.get("/settings/")

@@ -24,12 +24,9 @@ from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
+pytestmark = pytest.mark.usefixtures("snowflakes")
+
 NOW = EPOCH + 20_000_000.5
-
-
-@pytest.fixture(autouse=True)
-def snowflakes(settings):
-    settings.POST_IDS = "snowflake"
 
 
 @pytest.fixture

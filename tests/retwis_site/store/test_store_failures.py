@@ -15,7 +15,7 @@ from retwis_site.store.client import connect
 from tests.support.processes.processes import wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_posts import write_posts
-from tests.support.stores.seam import failing_store
+from tests.support.stores.seam import broken_store, failing_store
 
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
 CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/", "/settings/"]
@@ -42,11 +42,8 @@ def break_store(request, raw):
         "loading": redis.BusyLoadingError("Redis is loading the dataset in memory"),
     }
 
-    def fail():
-        raise errors[request.param]
-
     with contextlib.ExitStack() as until_the_end:
-        yield lambda: until_the_end.enter_context(failing_store(fail))
+        yield lambda: until_the_end.enter_context(broken_store(errors[request.param]))
 
 
 @pytest.mark.parametrize("url", PAGES)
@@ -146,10 +143,7 @@ def test_nobody_registers_by_words_that_were_read_last(browser, raw, clock):
 def test_the_site_works_again_when_the_store_is_back(browser, alice, raw):
     client = browser(alice)
 
-    def fail():
-        raise redis.ConnectionError
-
-    with failing_store(fail):
+    with broken_store(redis.ConnectionError()):
         assert client.get("/").status_code == 503
     assert client.get("/").status_code == 200
     assert 'action="/logout/"' in client.get("/").content.decode()
@@ -268,10 +262,7 @@ def test_the_log_has_no_secret_of_an_address(browser, raw, caplog, address):
     """With the secret, a reader of the log could open the account or use the invitation."""
     secret = "1-1900000000-0123456789abcdef"
 
-    def down():
-        raise redis.ConnectionError("Error 111 connecting. Connection refused.")
-
-    with failing_store(down):
+    with broken_store(redis.ConnectionError("Connection refused")):
         assert browser().get(address.format(secret)).status_code == 503
     [line] = [record.getMessage() for record in caplog.records if record.name == "retwis.store"]
     assert line.startswith(f"GET {address.format('...')}: ")

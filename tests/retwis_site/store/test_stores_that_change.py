@@ -19,7 +19,7 @@ from tests.support.maintenance.official_database import make_official_database
 from tests.support.people import PASSWORD, register
 from tests.support.stored_keys import everything
 from tests.support.stores import acl_users
-from tests.support.stores.seam import failing_store
+from tests.support.stores.seam import broken_store
 
 # An address with a query: no page of visitors is kept.
 PAGES = ["/timeline/?of=all", "/@bob/", "/", "/people/", "/@bob/1/", "/timeline/rss/", "/sitemap.xml"]
@@ -241,11 +241,8 @@ def test_a_refusal_closes_the_gate_until_the_next_look(gated, raw, monkeypatch, 
 
 
 def test_a_failed_look_leaves_the_gate_closed(gated, raw):
-    def fail():
-        raise redis.ConnectionError
-
     gated.gate.is_open = False
-    with failing_store(fail), pytest.raises(Exception, match="does not answer"):
+    with broken_store(redis.ConnectionError()), pytest.raises(Exception, match="does not answer"):
         gated.get("health")
     assert not gated.gate.is_open
     gated.get("health")

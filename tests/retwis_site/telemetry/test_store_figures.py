@@ -8,7 +8,7 @@ import redis
 from retwis_site.telemetry.metrics import StoreFigures
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
-from tests.support.stores.seam import failing_store
+from tests.support.stores.seam import broken_store
 
 pytestmark = pytest.mark.real_server  # INFO
 
@@ -62,8 +62,5 @@ def test_a_key_of_the_wrong_type_hides_figures_and_not_that_the_store_answers(ra
 
 @pytest.mark.parametrize("error", [redis.ConnectionError("refused"), redis.BusyLoadingError("loading")])
 def test_a_store_that_does_not_answer_is_down(raw, store, error):
-    def fail():
-        raise error
-
-    with failing_store(fail):
+    with broken_store(error):
         assert figures(store) == {"retwis_store_up": 0}

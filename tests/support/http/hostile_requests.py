@@ -17,7 +17,7 @@ from django.contrib.messages import constants
 from django.contrib.messages.storage import default_storage
 from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest
-from django.urls import URLPattern, get_resolver
+from django.urls import get_resolver
 from hypothesis import strategies as st
 
 from tests.support.http import hostile_values
@@ -102,14 +102,10 @@ class Route:
         return self.text or "home"
 
 
-def routes(patterns: Any = None, text: str = "", converters: dict[str, Any] | None = None) -> Iterator[Route]:
+def routes() -> Iterator[Route]:
     """Every address of the site."""
-    for pattern in patterns or get_resolver().url_patterns:
-        here = Route(text + str(pattern.pattern), {**(converters or {}), **pattern.pattern.converters})
-        if isinstance(pattern, URLPattern):
-            yield here
-        else:
-            yield from routes(pattern.url_patterns, here.text, here.converters)
+    for pattern in get_resolver().url_patterns:
+        yield Route(str(pattern.pattern), pattern.pattern.converters)
 
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -22,19 +22,14 @@ POLICY = {
 }
 
 
-def addresses():
-    """Every address of the site, by the name of its view."""
+def addresses(**others):
+    """Every address of the site, by the name of its view. `others`: what stands in them instead of what is here."""
     sample = {"username": "Alice", "pid": 1, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
     sample |= {"name": "keys-and-hashes", "key": "user:1"}  # a chapter, a key
     sample |= {"rest": "v1/instance", "file": "0" * 40, "number": 1}  # what an app asks, a picture
-    urls, patterns = {}, list(get_resolver().url_patterns)
-    while patterns:
-        pattern = patterns.pop()
-        if hasattr(pattern, "url_patterns"):
-            patterns += pattern.url_patterns
-            continue
-        if pattern.name is None:  # the same view, at its address with a last slash
-            continue
-        arguments = {name: sample[name] for name in pattern.pattern.converters}
-        urls[pattern.name] = reverse(pattern.name, kwargs=arguments)
-    return urls
+    sample |= others
+    return {
+        pattern.name: reverse(pattern.name, kwargs={name: sample[name] for name in pattern.pattern.converters})
+        for pattern in get_resolver().url_patterns
+        if pattern.name is not None  # the same view, at its address with a last slash
+    }

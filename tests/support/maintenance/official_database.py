@@ -8,29 +8,29 @@ CLEAR = {AMELIA: "amelia's own words", BOB: "!bob", CAROL: "pbkdf2_sha256$carol"
 
 
 class OfficialDatabase:
-    """Writes with the commands of the PHP, in their order."""
+    """Writes with the commands of the PHP, in their order. `at`: the unix second, else a minute later each time."""
 
     def __init__(self, raw):
         self.raw = raw
         self.now = BEGAN
 
-    def register(self, username, password):
+    def register(self, username, password, at=None):
         raw, uid = self.raw, self.raw.incr("next_user_id")
         secret = md5(f"{username}{uid}".encode(), usedforsecurity=False).hexdigest()
         raw.hset("users", username, uid)
         raw.hset(f"user:{uid}", mapping={"username": username, "password": password, "auth": secret})
         raw.hset("auths", secret, uid)
-        raw.zadd("users_by_time", {username: self._tick()})
+        raw.zadd("users_by_time", {username: at or self._tick()})
         return uid
 
-    def follow(self, me, them):
-        when = self._tick()
+    def follow(self, me, them, at=None):
+        when = at or self._tick()
         self.raw.zadd(f"followers:{them}", {me: when})
         self.raw.zadd(f"following:{me}", {them: when})
 
-    def post(self, uid, body):
+    def post(self, uid, body, at=None):
         raw, pid = self.raw, self.raw.incr("next_post_id")
-        raw.hset(f"post:{pid}", mapping={"user_id": uid, "time": self._tick(), "body": body})
+        raw.hset(f"post:{pid}", mapping={"user_id": uid, "time": at or self._tick(), "body": body})
         for follower in [*raw.zrange(f"followers:{uid}", 0, -1), uid]:
             raw.lpush(f"posts:{follower}", pid)
         raw.lpush("timeline", pid)

@@ -57,6 +57,15 @@ def failing_store(fails: Callable[[], object]) -> AbstractContextManager[None]:
     return _around_each_round_trip(around)
 
 
+def broken_store(error: BaseException) -> AbstractContextManager[None]:
+    """In this block every round trip ends with this error of redis-py."""
+
+    def fail() -> None:
+        raise error
+
+    return failing_store(fail)
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """In this block round trips are made without any of these changes, and nothing comes between their parts."""

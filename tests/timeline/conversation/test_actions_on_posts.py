@@ -6,7 +6,6 @@ import pytest
 
 from accounts.signing_in.middleware import MOST_CHANGED, POSTS_CHANGED
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_keys import everything, publish
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople
@@ -209,12 +208,6 @@ KEYS = {"like": "likes:1", "repost": "reposts:1", "bookmark": "bookmarks:1", "mu
 each_action = pytest.mark.parametrize("action", UNDO)
 
 
-@pytest.fixture
-def pid(store, raw, alice, bob):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
-
-
 def act(client, pid, action, page="/timeline/?before=90"):
     return client.post(f"/@bob/{pid}/{action}/", headers={"referer": f"http://testserver{page}"})
 
@@ -227,18 +220,6 @@ def test_an_action_and_its_undo_lead_back_to_the_page(browser, alice, raw, pid, 
     assert raw.zrange(KEYS[action], 0, -1) == [str(pid)]
     assert act(client, pid, UNDO[action]).status_code == 302
     assert not raw.exists(KEYS[action])
-
-
-@each_action
-def test_a_visitor_logs_in_first(browser, raw, pid, action):
-    before = everything(raw)
-    assert act(browser(), pid, action)["Location"].startswith("/login/?next=")
-    assert everything(raw) == before
-
-
-@each_action
-def test_it_answers_post_alone(browser, alice, pid, action):
-    assert browser(alice).get(f"/@bob/{pid}/{action}/").status_code == 405
 
 
 @each_action

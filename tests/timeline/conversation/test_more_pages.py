@@ -210,11 +210,3 @@ def test_nobody_sees_what_another_has_muted_or_pinned(browser, store, alice, car
     words = text_of(browser(carol).get(PAGE)) + text_of(browser(carol).get("/@bob/more/"))
     assert "Unmute" not in words
     assert "pin" not in words
-
-
-@pytest.mark.parametrize("page", [PAGE, "/@bob/more/"])
-def test_it_takes_one_round_trip(browser, alice, raw, round_trips, page):
-    raw.zadd("muted_threads:1", {str(pid): 5 for pid in range(100)})
-    client = browser(alice)
-    client.get(page)
-    assert len(round_trips(lambda: client.get(page)).round_trips) == 1

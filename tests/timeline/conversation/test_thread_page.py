@@ -12,7 +12,6 @@ from tests.support.http.page_text import CANONICAL, meta_tags, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.repository import A_PAGE, DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
-from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -266,13 +265,6 @@ def test_a_long_thread_takes_as_many_round_trips_as_a_short_one(
         assert trips(path) <= at_once
 
 
-def test_a_post_without_answers_takes_one_round_trip(browser, alice, bob, raw, clock, round_trips):
-    write_chain(raw, 1, 1, 2)
-    client = browser(bob)
-    client.get("/@Alice/2/")
-    assert len(round_trips(lambda: client.get("/@Alice/2/")).round_trips) == 1
-
-
 # ---- The answers to a post as branches: what stands below what, in which order, and where a branch is cut.
 
 
@@ -470,12 +462,3 @@ def test_a_deleted_post_cannot_be_answered(browser, thread, bob, raw):
     delete_answered(raw, 1)
     assert REPLY.findall(browser(bob).get("/@Alice/1/").content.decode()) == []
     assert REPLY.findall(browser().get("/@Alice/1/").content.decode()) == []
-
-
-def test_an_answer_to_a_post_that_was_deleted_meanwhile_is_kept(browser, thread, store, bob):
-    client = browser(bob)
-    data = fields_of(client.get("/@Alice/1/")) | {"body": "Too late"}
-    Posts(store).delete(1, 1)
-    answer = client.post("/post/", data)
-    assert answer.status_code == 422
-    assert "Too late" in text_of(answer)

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from tests.support.demo_community import DEMO_LOGIN, seed, stored_posts
+from tests.support.demo_community import DEMO_LOGIN, stored_posts
 from tests.support.http.answers import Page
 from tests.support.people import PASSWORD, register
 
@@ -12,8 +12,7 @@ def with_quoted(post, posts):
     return [post["body"], *(posts[int(post[field])]["body"] for field in ("quote",) if field in post)]
 
 
-def test_new_users_and_posts_get_the_next_ids(raw, store, browser):
-    seed()
+def test_new_users_and_posts_get_the_next_ids(raw, seeded, store, browser):
     assert register(store, "alice").user.uid == 61
     client = browser()
     client.post("/login/", {"username": "alice", "password": PASSWORD})
@@ -22,8 +21,7 @@ def test_new_users_and_posts_get_the_next_ids(raw, store, browser):
     assert raw.zrange("updates:61", 0, -1) == ["301"]
 
 
-def test_the_demo_user_can_log_in_and_read_their_home(raw, browser):
-    seed()
+def test_the_demo_user_can_log_in_and_read_their_home(raw, seeded, browser):
     client = browser()
     response = client.post("/login/", DEMO_LOGIN)
     assert response.status_code == 302
@@ -40,8 +38,7 @@ def test_the_demo_user_can_log_in_and_read_their_home(raw, browser):
     assert set(Page(page).texts("p.body")) <= {text for post in shown for text in with_quoted(post, posts)}
 
 
-def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, browser):
-    seed()
+def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, seeded, browser):
     page = browser().get("/timeline/").content.decode()
     assert page.count("<article") == 20
     posts = stored_posts(raw)
@@ -51,8 +48,7 @@ def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, br
     assert [entry for entry in raw.lrange("timeline", 0, -1) if len(entry) < 4 and entry != "0"][:2] == ["300", "299"]
 
 
-def test_every_profile_opens(raw, browser):
-    seed()
+def test_every_profile_opens(raw, seeded, browser):
     client = browser()
     client.post("/login/", DEMO_LOGIN)
     for uid in range(1, 61):

@@ -17,6 +17,7 @@ from accounts.settings.views import ProfileForm
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.protocols.conversations import assert_conversations_agree
+from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
@@ -70,8 +71,7 @@ def test_the_keys_are_those_of_the_key_table(raw):
     assert {raw.ttl(key) for key in stored} == {-1}
 
 
-def test_every_user_has_a_name_a_secret_and_the_shared_password(raw):
-    seed()
+def test_every_user_has_a_name_a_secret_and_the_shared_password(raw, seeded):
     names = raw.hgetall("users")
     users = {uid: raw.hgetall(f"user:{uid}") for uid in names.values()}
     assert set(users) == {str(uid) for uid in range(1, 61)}
@@ -85,8 +85,7 @@ def test_every_user_has_a_name_a_secret_and_the_shared_password(raw):
     assert names["demo"] == "1"
 
 
-def test_users_by_time_has_every_name_as_typed_and_no_future_date(raw):
-    seed()
+def test_users_by_time_has_every_name_as_typed_and_no_future_date(raw, seeded):
     by_time = dict(raw.zrange("users_by_time", 0, -1, withscores=True))
     assert set(by_time) == {raw.hget(key, "username") for key in raw.keys("user:*")}
     assert all(0 < when <= time.time() for when in by_time.values())
@@ -116,8 +115,7 @@ def test_most_users_have_a_valid_display_name_and_bio(raw):
     assert "name" not in users[0]  # the demo user
 
 
-def test_every_follow_has_its_mirror_with_the_same_date(raw):
-    seed()
+def test_every_follow_has_its_mirror_with_the_same_date(raw, seeded):
     following = members(raw, "following:")
     assert {(them, me): since for (me, them), since in following.items()} == members(raw, "followers:")
     assert all(me != them for me, them in following)
@@ -131,21 +129,18 @@ def test_the_ranking_has_the_number_of_followers_of_each_user(raw, monkeypatch):
     assert len(ranking(raw)) > 50
 
 
-def test_a_follow_comes_after_both_registrations(raw):
-    seed()
+def test_a_follow_comes_after_both_registrations(raw, seeded):
     registered = join_dates(raw)
     for (me, them), since in members(raw, "following:").items():
         assert max(registered[me], registered[them]) <= since <= time.time()
 
 
-def test_each_post_is_in_the_updates_of_its_author_only(raw):
-    seed()
+def test_each_post_is_in_the_updates_of_its_author_only(raw, seeded):
     posts = {pid: post for pid, post in stored_posts(raw).items() if "deleted" not in post}
     assert members(raw, "updates:") == {(int(post["user_id"]), pid): float(pid) for pid, post in posts.items()}
 
 
-def test_posts_are_numbered_in_the_order_of_their_time(raw):
-    seed()
+def test_posts_are_numbered_in_the_order_of_their_time(raw, seeded):
     times = [int(post["time"]) for _, post in sorted(stored_posts(raw).items())]
     assert set(stored_posts(raw)) == set(range(1, 301))
     assert times == sorted(times)
@@ -153,14 +148,12 @@ def test_posts_are_numbered_in_the_order_of_their_time(raw):
     assert len(set(times)) > 250
 
 
-def test_a_post_comes_after_the_registration_of_its_author(raw):
-    seed()
+def test_a_post_comes_after_the_registration_of_its_author(raw, seeded):
     registered = join_dates(raw)
     assert all(registered[int(post["user_id"])] <= int(post["time"]) for post in stored_posts(raw).values())
 
 
-def test_every_post_is_one_that_the_form_accepts(raw):
-    seed()
+def test_every_post_is_one_that_the_form_accepts(raw, seeded):
     posts = stored_posts(raw).values()
     written = [post["body"] for post in posts if "repost_of" not in post and "deleted" not in post]
     for body in written:
@@ -261,7 +254,7 @@ def threads(posts):
 
 
 def test_doctor_finds_nothing_wrong(raw, capsys):
-    seed(users=120, posts=1500, follows=8)
+    seed(users=100, posts=800)
     assert doctor(capsys) == (0, {}, {})
 
 
@@ -270,8 +263,7 @@ def test_all_listings_follow_from_the_posts(raw):
     assert_conversations_agree(raw, "seeded")
 
 
-def test_threads_have_two_to_nine_posts_which_answer_one_another(raw):
-    seed(posts=1500)
+def test_threads_have_two_to_nine_posts_which_answer_one_another(raw, talkative):
     posts = stored_posts(raw)
     sizes = threads(posts)
     assert len(sizes) > 40
@@ -286,8 +278,7 @@ def test_threads_have_two_to_nine_posts_which_answer_one_another(raw):
             assert post["reply_to_user"] == parent["user_id"] != post["user_id"]
 
 
-def test_threads_have_tombstones_and_some_posts_are_edited(raw):
-    seed(posts=2000)
+def test_threads_have_tombstones_and_some_posts_are_edited(raw, talkative):
     posts = stored_posts(raw)
     tombstones = {pid: post for pid, post in posts.items() if "deleted" in post}
     assert tombstones
@@ -312,16 +303,14 @@ def test_the_first_answers_of_a_thread_are_unlike_one_another():
     assert sorted(given) == sorted(talk.answers)
 
 
-def test_few_posts_have_many_likes_and_most_have_none_or_few(raw):
-    seed(users=200, posts=2000)
+def test_few_posts_have_many_likes_and_most_have_none_or_few(raw, talkative):
     likes = sorted((int(post.get("likes", 0)) for post in stored_posts(raw).values()), reverse=True)
     assert likes[0] > 30
     assert likes[len(likes) // 2] <= 1
     assert sum(likes[:100]) > 0.3 * sum(likes)
 
 
-def test_people_repost_and_quote_and_use_the_tag_of_the_week(raw):
-    seed(posts=1000)
+def test_people_repost_and_quote_and_use_the_tag_of_the_week(raw, talkative):
     posts = stored_posts(raw).values()
     assert sum("repost_of" in post for post in posts) > 20
     assert sum("quote" in post for post in posts) > 10
@@ -359,7 +348,7 @@ def test_no_sentence_stands_twice_within_fifty_posts_of_the_default_community():
 
 
 @given(st.integers(1, 400), st.integers(0, 10**6))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_sentence_stands_twice_within_fifty_posts_whatever_the_seed(users, number):
     assert list(repeated(bodies(users, 600, number))) == []
 
@@ -373,8 +362,7 @@ def unread(raw):
     return [(member.split(":"), when) for member, when in rows if when > noticed and member != "up_to_here"]
 
 
-def test_the_demo_user_has_a_bio_and_bookmarks(raw):
-    seed()
+def test_the_demo_user_has_a_bio_and_bookmarks(raw, seeded):
     assert raw.hget("user:1", "bio") == DEMO_BIO
     assert len(DEMO_BIO) <= 160
     kept = raw.zrange("bookmarks:1", 0, -1, withscores=True)
@@ -385,7 +373,7 @@ def test_the_demo_user_has_a_bio_and_bookmarks(raw):
 
 
 def test_seven_notifications_of_all_kinds_are_unread_and_minutes_old(raw):
-    for number in (1, 2, 3):
+    for number in (1, 2):
         seed(f"--seed={number}", "--flush", "--noinput", users=60 * number, posts=600 * number)
         rows = unread(raw)
         assert len(rows) == 7
@@ -395,8 +383,7 @@ def test_seven_notifications_of_all_kinds_are_unread_and_minutes_old(raw):
         assert raw.zcard("notices:1") > 8  # older ones too
 
 
-def test_the_newest_thread_of_the_demo_user_has_answers_and_a_tombstone(raw):
-    seed()
+def test_the_newest_thread_of_the_demo_user_has_answers_and_a_tombstone(raw, seeded):
     posts = stored_posts(raw)
     first = max(pid for pid, post in posts.items() if post["user_id"] == "1" and "root" not in post)
     below = [posts[int(pid)] for pid in raw.zrange(f"thread:{first}", 0, -1)]
@@ -405,8 +392,7 @@ def test_the_newest_thread_of_the_demo_user_has_answers_and_a_tombstone(raw):
     assert "1" in {post["user_id"] for post in below}
 
 
-def test_the_site_says_that_seven_are_new(raw, browser):
-    seed()
+def test_the_site_says_that_seven_are_new(seeded, browser):
     client = browser()
     client.post("/login/", DEMO_LOGIN)
     assert "(7)" in client.get("/").content.decode()

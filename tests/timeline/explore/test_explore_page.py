@@ -99,17 +99,6 @@ def test_a_post_that_is_deleted_after_it_was_found_is_not_shown(browser, raw, st
     assert post_ids(client.get("/explore/")) == []
 
 
-@pytest.mark.parametrize("keys", [("blocked:1", "blocked_by:2"), ("blocked:2", "blocked_by:1"), ("muted:1", "")])
-def test_people_whom_the_viewer_hides_are_not_shown(browser, raw, alice, bob, carol, keys):
-    for pid, uid in ((1, 2), (2, 3)):
-        write_recent(raw, pid, uid)
-        like(raw, pid, 4, 5)
-    for key in filter(None, keys):
-        raw.zadd(key, {"1" if key.endswith("2") else "2": "+inf" if key.startswith("muted") else 1})
-    assert post_ids(browser(alice).get("/explore/")) == [2]
-    assert post_ids(browser().get("/explore/")) == [2, 1]
-
-
 def test_a_process_looks_anew_every_five_minutes(browser, raw, alice, monkeypatch):
     write_recent(raw, 1)
     like(raw, 1, 2, 3)

@@ -1,6 +1,5 @@
 """Decisions about reports: what is done, who is told, and what a crash or a second moderator leaves."""
 
-import contextlib
 import json
 
 import pytest
@@ -11,13 +10,11 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_moderator, report
-from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due, noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.key_layouts import noted
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, DecidedAlready, Deciding, Decision, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, Deciding, Decision, NoPost, NotYours, Reports
 
 DAN = 4
 MOST_STEPS = 28  # round trips of a decision about two reports
@@ -120,51 +117,6 @@ def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
     decide(store, one, Action.DISMISS)
     assert raw.zcard("reports") == 1
     drain(store, "worker")
-    assert raw.zcard("reports") == 0
-    assert noted(raw) == []
-
-
-@pytest.mark.usefixtures("site")
-@pytest.mark.parametrize("step", range(0, MOST_STEPS + 1, stride()))
-@pytest.mark.parametrize("action", [Action.DELETE, Action.FREEZE])
-def test_a_decision_that_is_killed_is_undone_or_finished(store, raw, action, step, capsys):
-    reports = [report(store, ALICE, BOB, 1), report(store, DAN, BOB, 1)]
-    killed = killed_before_round_trip(step, lambda: decide(store, reports[0], action))
-    make_due(raw)
-    drain(store, "worker")
-    assert noted(raw) == []
-    is_decided = Reports(store).read(reports[0].rid).action is action
-    assert is_decided or killed
-    assert not killed or step < MOST_STEPS
-    assert raw.zcard("reports") == (0 if is_decided else 2)
-    assert (len(told(raw, ALICE)), len(told(raw, DAN))) == ((1, 1) if is_decided else (0, 0))
-    assert len([act for act in Log(store).about(BOB).acts if act.by == CAROL]) == is_decided
-    assert raw.hexists("post:1", "deleted") == (is_decided and action is Action.DELETE)
-    assert (Sanctions(store).of(BOB) is not None) == (is_decided and action is Action.FREEZE)
-    errors, _ = doctor_findings(capsys)
-    assert {label: found for label, found in errors.items() if found} == {}
-
-
-@pytest.mark.usefixtures("site")
-@pytest.mark.parametrize("step", range(20))
-def test_of_two_moderators_one_decides(store, raw, step):
-    one = report(store, ALICE, BOB, 1)
-    refused = []
-
-    def decide_too():
-        with contextlib.suppress(DecidedAlready):
-            decide(store, one, Action.WARN, by=DAN)
-            return
-        refused.append(DAN)
-
-    try:
-        with before_round_trip(step, decide_too) as happened:
-            decide(store, one, Action.DISMISS)
-    except DecidedAlready:
-        refused.append(CAROL)
-    assert len(refused) == len(happened)
-    assert Reports(store).read(one.rid).action is (Action.WARN if CAROL in refused else Action.DISMISS)
-    assert [act.by for act in Log(store).about(BOB).acts] == [DAN if CAROL in refused else CAROL]
     assert raw.zcard("reports") == 0
     assert noted(raw) == []
 

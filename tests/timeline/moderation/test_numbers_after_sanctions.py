@@ -195,17 +195,6 @@ def test_the_replies_to_a_reply_of_a_suspended_person_keep_their_place(site, sto
     assert site.hget(f"post:{first}", "replies") == "2"
 
 
-@pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED])
-def test_replying_to_names_no_one_whom_staff_hides(site, store, browser, carol, state):
-    answer = publish(store, CAROL, "an answer, @bob", reply_to=publish(store, BOB, "begins"))
-    page = browser().get(f"/@carol/{answer}/").content.decode()
-    assert "Replying to" in page
-    assert page.count('href="/@bob/') >= 3  # and the post above, and the mention
-    impose(store, state)
-    assert 'href="/@bob/' not in browser().get(f"/@carol/{answer}/").content.decode()
-    assert 'href="/@bob/' not in browser(carol).get(f"/@carol/{answer}/").content.decode()
-
-
 def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_trips):
     """However much the person has done."""
     for number in range(30):

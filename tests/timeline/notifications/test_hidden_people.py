@@ -8,18 +8,14 @@ from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
 from timeline.relations.relations import BlockedPeople, Mutes
 
+pytestmark = pytest.mark.usefixtures("pid")
+
 ALICE, BOB, CAROL = 1, 2, 3
 HIDE = {
     "bob mutes alice": lambda store: Mutes(store).mute(BOB, ALICE),
     "bob blocks alice": lambda store: BlockedPeople(store).block(BOB, ALICE),
     "alice blocks bob": lambda store: BlockedPeople(store).block(ALICE, BOB),
 }
-
-
-@pytest.fixture(autouse=True)
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 @pytest.mark.parametrize("hide", HIDE)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from retwis_site.store import keys
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
-from tests.support.stored_keys import everything, publish
+from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
 from timeline.notices import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
@@ -21,12 +21,6 @@ from timeline.relations.relations import Follows, Likes
 
 
 ALICE, BOB, CAROL = 1, 2, 3
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 def notices(raw, uid=BOB):

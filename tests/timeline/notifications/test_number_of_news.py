@@ -131,10 +131,6 @@ def test_changes_are_limited(browser, alice, monkeypatch):
     assert [client.post(ADDRESS).status_code for _ in range(61)][-2:] == [302, 429]
 
 
-def test_visitors_are_sent_to_the_login(browser):
-    assert browser().get(ADDRESS)["Location"] == "/login/?next=%2Fsettings%2Fnotifications%2F"
-
-
 # ---- Notices in groups: whole groups, the newest first, and pages without gaps or repetitions.
 
 

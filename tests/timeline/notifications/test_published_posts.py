@@ -73,12 +73,6 @@ def test_a_deleted_account_leaves_no_notices_of_its_posts(store, raw, alice, bob
 ALICE, BOB, CAROL = 1, 2, 3
 
 
-@pytest.fixture
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
-
-
 def notices(raw, uid=BOB):
     return raw.zrange(f"notices:{uid}", 0, -1)
 

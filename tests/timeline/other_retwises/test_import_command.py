@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 from retwis_site.maintenance.filling import Filling
 from retwis_site.store.client import connect
 from tests.support.command_output import said
+from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.other_retwises.imported import contents, follows, posts
-from tests.support.other_retwises.official import OfficialRetwis
 from tests.support.other_retwises.php import PhpRetwis
 from tests.support.other_retwises.redis_in_action import RedisInActionSite
 from tests.support.other_retwises.retwis_j import JavaRetwis
@@ -140,7 +140,7 @@ def test_a_killed_filling_leaves_no_site_that_takes_posts(raw, site, source, mon
 
 
 FILLED = {
-    "official": lambda raw: OfficialRetwis(raw).register("alice", "a password", LONG_AGO),
+    "official": lambda raw: OfficialDatabase(raw).register("alice", "a password", LONG_AGO),
     "php": lambda raw: PhpRetwis(raw).register("alice", "a password"),
     "twtr": lambda raw: TwtrSite(raw).follow("alice", "bob"),
     "rb": lambda raw: RubyRetwis(raw).register("alice", "a password"),
@@ -225,7 +225,7 @@ def fill(source):
 
     def people(name):
         if name == "official":
-            site = OfficialRetwis(source.raw)
+            site = OfficialDatabase(source.raw)
             site.register("alice", "a password", LONG_AGO)
             site.register("bob", "a password", LONG_AGO)
             site.follow(1, 2, LONG_AGO)

@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.hashers import make_password
 
+from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
-from tests.support.other_retwises.official import OfficialRetwis
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import ranking
 
@@ -12,7 +12,7 @@ from tests.support.stored_keys import ranking
 @pytest.fixture
 def site(source):
     """Amelia follows bob; the third is `amelia` in small letters."""
-    site = OfficialRetwis(source.raw)
+    site = OfficialDatabase(source.raw)
     for number, name in enumerate(("Amelia", "bob", "amelia")):
         site.register(name, f"password of {number}", LONG_AGO + number)
     site.follow(1, 2, LONG_AGO + 10)
@@ -48,7 +48,7 @@ def test_clear_passwords_are_hashed_and_still_work(raw, site, importing):
 
 def test_the_secrets_of_old_sessions_open_nothing(raw, site, importing):
     importing()
-    assert set(raw.hgetall("auths")).isdisjoint(f"{uid:032x}" for uid in range(1, 4))
+    assert set(raw.hgetall("auths")).isdisjoint(site.secret(uid) for uid in range(1, 4))
 
 
 def test_the_summary_names_who_has_another_name(site, importing):

@@ -74,16 +74,6 @@ def test_a_row_has_names_bio_followers_and_join_date(browser, store, raw, alice,
     assert '<time datetime="2026-03-06T12:26:40Z" title="6 March 2026, 12:26 UTC">' in page.content.decode()
 
 
-def test_deleted_accounts_are_not_listed(browser, raw, small):
-    for uid in range(1, 6):
-        add_user(raw, uid, f"person{uid}", LONG_AGO + uid, followers=uid)
-    raw.hset("user:4", "deleted", 1)
-    raw.delete("user:2")
-    assert follow_all_links(browser()) == [["person5", "person3"], ["person1"]]
-    Memory.clear_all()
-    assert follow_all_links(browser(), "/people/?by=followers") == [["person5", "person3"], ["person1"]]
-
-
 def test_when_the_last_row_of_a_page_is_removed_the_next_page_leaves_no_row_out(store, raw, small):
     for uid in range(1, 9):
         add_user(raw, uid, f"person{uid}", LONG_AGO + uid // 4)

@@ -7,13 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.community.log import Log
-from retwis_site.jobs.worker import drain
 from tests.support.command_output import said
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due, noted
-from tests.support.stores.seam import killed_before_round_trip
+from tests.support.stores.key_layouts import noted
 from timeline.posts.entities import NewPost
-from timeline.posts.repository import Posts, delete_by_staff
+from timeline.posts.repository import Posts
 
 
 def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, raw):
@@ -53,17 +51,6 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
     ]
     assert sent.round_trips[2].commands[0][2::2] == ("deleted",)
     assert sent.round_trips[6].commands[0][2:] == ("body", "")  # the text is the last to go
-
-
-def test_a_deleted_post_disappears_from_every_timeline(browser, alice, bob):
-    writer, reader = browser(alice), browser(bob)
-    reader.post("/@alice/follow/")
-    writer.post("/post/", {"body": "oops", "token": "t"})
-    for page in ("/", "/timeline/", "/@alice/"):
-        assert b"oops" in reader.get(page).content
-    writer.post("/@alice/1/delete/")
-    for page in ("/", "/timeline/", "/@alice/"):
-        assert b"oops" not in reader.get(page).content
 
 
 def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(browser, store, alice, raw):
@@ -155,17 +142,3 @@ def test_a_deleted_post_is_not_deleted_again(site, store):
         call_command("post", "1", "--delete")
     assert len(Log(store).page().acts) == 1
     assert noted(site) == []
-
-
-@pytest.mark.parametrize("step", range(16))
-def test_a_deletion_that_dies_before_any_round_trip_is_finished_with_its_line_or_never_was(site, store, step):
-    killed_before_round_trip(step, lambda: delete_by_staff(store, 1, ALICE, "spam"))
-    for _ in range(2):
-        make_due(site)
-        drain(store, "worker")
-    assert noted(site) == []
-    deleted = site.hget("post:1", "deleted")
-    is_gone = deleted is not None
-    assert is_gone == (step > 1)
-    assert not is_gone or deleted.endswith(":staff")
-    assert [act.post for act in Log(store).page().acts] == ([1] if is_gone else [])

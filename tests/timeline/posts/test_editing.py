@@ -185,10 +185,6 @@ def test_nobody_else_may_edit_and_their_text_is_kept(browser, bob, alices_post, 
     assert raw.hget("post:1", "body") == "The frist text"
 
 
-def test_a_visitor_logs_in_first(browser, alices_post):
-    assert browser().get("/@alice/1/edit/")["Location"] == "/login/?next=%2F%40alice%2F1%2Fedit%2F"
-
-
 @pytest.mark.parametrize("address", ["/@alice/2/edit/", "/@bob/1/edit/", "/@nobody/1/edit/", "/@alice/2/history/"])
 def test_a_post_that_is_not_there_is_not_found(browser, alice, alices_post, address):
     assert browser(alice).get(address).status_code == 404

@@ -130,7 +130,7 @@ def test_the_form_answers_and_quotes(browser, alice, bob, raw, store):
 
 @pytest.mark.parametrize("field", ["reply_to", "quote"])
 @pytest.mark.parametrize(
-    ("pid", "why"), [("1", "was deleted"), ("99", "does not exist"), ("x", "does not exist"), ("-1", "does not exist")]
+    ("pid", "why"), [("1", "was deleted"), *((pid, "does not exist") for pid in ("99", "x", "-1", "0"))]
 )
 def test_a_refused_answer_keeps_the_text_and_says_why(browser, alice, bob, store, raw, field, pid, why):
     publish(store, 1)

@@ -5,10 +5,8 @@ import time
 import pytest
 
 from retwis_site.jobs.worker import drain
-from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
-from tests.support.stores.key_layouts import make_due, noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.key_layouts import noted
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NoSuchPost
 from timeline.posts.repository import Posts
@@ -121,63 +119,8 @@ def test_the_deletion_of_the_original_withdraws_all_reposts(store, raw, pid):
     assert raw.keys("post:*") == [f"post:{pid}"]
 
 
-@pytest.mark.parametrize("who", ["alice", "bob"])
-def test_the_deletion_of_an_account_withdraws_its_reposts_and_those_of_its_posts(store, raw, pid, request, who):
-    Reposts(store).repost(ALICE, pid, BOB)
-    delete_and_remove(store, request.getfixturevalue(who))
-    assert_nothing_is_left(raw, pid)
-
-
 def test_a_repost_is_undone_and_not_deleted(store, raw, pid):
     Reposts(store).repost(ALICE, pid, BOB)
     with pytest.raises(NoSuchPost):
         Posts(store).delete(ALICE, own_post(raw, pid))
     assert own_post(raw, pid)
-
-
-@pytest.mark.parametrize("step", range(1, 12))
-def test_a_repost_that_is_killed_is_finished_or_leaves_an_orphan_alone(store, raw, pid, step):
-    killed_before_round_trip(step, lambda: Reposts(store).repost(ALICE, pid, BOB))
-    make_due(raw)
-    drain(store, "worker")
-    assert noted(raw) == []
-    score = raw.zscore("reposts:1", pid)
-    assert raw.zscore(f"reposted_by:{pid}", ALICE) == score
-    assert raw.zrange("updates:1", 0, -1) == ([str(int(score))] if score else [])
-    assert raw.hget(f"post:{pid}", "reposts") == ("1" if score else None)
-
-
-@pytest.mark.parametrize("step", range(8))
-def test_an_undo_that_is_killed_is_finished(store, raw, pid, step):
-    Reposts(store).repost(ALICE, pid, BOB)
-    killed_before_round_trip(step, lambda: Reposts(store).undo(ALICE, pid, BOB))
-    make_due(raw)
-    drain(store, "worker")
-    if step > 2:
-        assert_nothing_is_left(raw, pid)
-    else:
-        assert raw.zrange("updates:1", 0, -1) == [str(own_post(raw, pid))]
-
-
-@pytest.mark.parametrize("step", range(12))
-def test_the_deletion_of_the_original_during_a_repost_leaves_nothing(store, raw, pid, step):
-    with before_round_trip(step, lambda: Posts(store).delete(BOB, pid)):
-        Reposts(store).repost(ALICE, pid, BOB)
-    assert_nothing_is_left(raw, pid)
-
-
-@pytest.mark.parametrize("step", range(8))
-def test_an_old_undo_does_not_remove_a_newer_repost(store, raw, pid, step):
-    def undo_and_repost():
-        Reposts(store).undo(ALICE, pid, BOB)
-        Reposts(store).repost(ALICE, pid, BOB)
-
-    Reposts(store).repost(ALICE, pid, BOB)
-    with before_round_trip(step, undo_and_repost):
-        Reposts(store).undo(ALICE, pid, BOB)
-    if step:
-        own = own_post(raw, pid)
-        assert raw.zrange("updates:1", 0, -1) == [str(own)]
-        assert raw.zscore(f"reposted_by:{pid}", ALICE) == own
-        assert raw.hget(f"post:{pid}", "reposts") == "1"
-    assert noted(raw) == []

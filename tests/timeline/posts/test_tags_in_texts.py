@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.protocols.thoroughness import tries_all
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.links import LONGEST_TAG, MOST_LINKS, folded, is_tag, may_have_links, segments, tags_in
 
@@ -110,8 +111,10 @@ def test_folding_a_folded_tag_changes_nothing(text):
 
 
 def test_every_letter_folds_to_a_tag():
-    letters = [char for char in map(chr, range(sys.maxunicode + 1)) if is_tag(char)]
-    assert len(letters) > 100_000
+    """In nightly runs every one, else every seventh."""
+    step = 1 if tries_all() else 7
+    letters = [char for char in map(chr, range(0, sys.maxunicode + 1, step)) if is_tag(char)]
+    assert len(letters) > 100_000 / step
     for char in letters:
         assert is_tag(folded(char)), f"U+{ord(char):04X}"
         assert folded(folded(char)) == folded(char), f"U+{ord(char):04X}"

@@ -5,22 +5,15 @@ import time
 import pytest
 
 from retwis_site.jobs.worker import drain
-from retwis_site.store import chunks, keys
+from retwis_site.store import chunks
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Likes
 
 ALICE, BOB, CAROL = 1, 2, 3
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 def test_a_like_writes_both_sides_with_the_same_date_and_the_number(store, raw, pid):
@@ -144,24 +137,6 @@ def test_a_worker_that_deletes_an_expired_post_makes_no_hash(store, raw, pid):
     assert raw.keys("post:*") == raw.keys("likes:*") == raw.keys("liked_by:*") == []
 
 
-def test_the_likes_of_a_deleted_account_go_with_it_and_the_numbers_follow(store, raw, pid, alice):
-    for uid in (ALICE, CAROL):
-        Likes(store).like(uid, pid, BOB)
-    delete_and_remove(store, alice)
-    assert not raw.exists("likes:1")
-    assert raw.zrange(f"liked_by:{pid}", 0, -1) == ["3"]
-    assert raw.hget(f"post:{pid}", "likes") == "1"
-
-
-def test_the_likes_of_the_posts_of_a_deleted_account_go_with_them(store, raw, pid, bob):
-    for uid in (ALICE, CAROL):
-        Likes(store).like(uid, pid, BOB)
-    delete_and_remove(store, bob)
-    assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
-    assert not raw.hexists(keys.post(pid), "likes")
-    assert noted(raw) == []
-
-
 def test_the_likes_of_many_posts_of_a_deleted_account_go_in_chunks(store, raw, pid, bob, monkeypatch):
     """The first chunk has the likes of some posts, and a part of those of another one."""
     monkeypatch.setattr(chunks, "AT_ONCE", 5)
@@ -173,10 +148,3 @@ def test_the_likes_of_many_posts_of_a_deleted_account_go_in_chunks(store, raw, p
     assert raw.keys("likes:*") == raw.keys("liked_by:*") == []
     assert [raw.hget(f"post:{one}", "likes") for one in pids] == [None] * 4
     assert noted(raw) == []
-
-
-@pytest.mark.parametrize("step", range(7))
-def test_a_number_that_changes_while_it_is_written_is_written_again(store, raw, pid, step):
-    with before_round_trip(step, lambda: raw.zadd(f"liked_by:{pid}", {"30": 1})):
-        Likes(store).like(ALICE, pid, BOB)
-    assert raw.hget(f"post:{pid}", "likes") == "2" or step == 6

@@ -1,5 +1,5 @@
-"""Relations that have no mirror, a score that changes, or a post of their own fit the protocol, and go with the
-account."""
+"""Relations without a mirror, and the jobs of all relations. What holds for each relation stands in
+tests/protocols/test_relations.py."""
 
 import time
 from math import inf
@@ -10,8 +10,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from tests.support.removed_accounts import delete_and_remove
-from tests.support.stored_keys import everything, publish, ranking
+from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.edges import Edges
@@ -20,8 +19,6 @@ from timeline.relations.relation import (
     POST,
     TAG,
     Edge,
-    Effect,
-    PostCount,
     Relation,
     Scores,
     ask_standing,
@@ -33,6 +30,7 @@ from timeline.relations.relations import (
     MUTE,
     MUTE_REPOSTS,
     MUTE_THREAD,
+    REPOST,
     Bookmarks,
     Follows,
     MutedThreads,
@@ -48,12 +46,6 @@ MINUTE = 60
 BOOKMARKS = Relation("bookmark", keys.bookmarks, POST)
 MUTES = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
 TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob):
-    """A post of bob's."""
-    return publish(raw, store, bob, "Hello")
 
 
 @pytest.mark.parametrize(
@@ -90,62 +82,6 @@ def test_setting_an_edge_again_keeps_its_date_or_replaces_its_end(store, raw, pi
     assert raw.zscore("muted:1", BOB) == 9
     Edges(store, MUTES).set(Edge(ALICE, "2", BOB), float("inf"))
     assert raw.zscore("muted:1", BOB) == float("inf")
-
-
-# ---- an edge that makes a post
-
-
-def _withdraw(pipe, who, own_post):
-    pipe.zrem(keys.updates(who), str(own_post))
-    pipe.unlink(keys.post(own_post))
-
-
-def _deliver(pipe, edge, score, fact):
-    if score == edge.own_post:
-        pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
-    else:
-        _withdraw(pipe, edge.who, edge.own_post)
-
-
-REPOST = Relation(
-    "repost",
-    keys.reposts,
-    POST,
-    count=PostCount(keys.reposted_by),
-    effects=(Effect(_deliver, withdraw=lambda pipe, edge, score: _withdraw(pipe, edge.who, int(score))),),
-    scores=Scores.OWN_POST,
-)
-
-
-def repost(store, raw, pid, own_post):
-    raw.hset(f"post:{own_post}", mapping={"user_id": ALICE, "repost_of": pid})
-    Edges(store, REPOST).set(Edge(ALICE, str(pid), BOB, own_post), own_post)
-
-
-def test_the_second_of_two_reposts_is_withdrawn(store, raw, pid):
-    for own_post in (50, 51):
-        repost(store, raw, pid, own_post)
-    assert raw.zscore("reposts:1", pid) == raw.zscore(f"reposted_by:{pid}", ALICE) == 50
-    assert raw.zrange("updates:1", 0, -1) == ["50"]
-    assert not raw.exists("post:51")
-    assert raw.hget(f"post:{pid}", "reposts") == "1"
-
-
-def test_an_old_undo_does_not_remove_a_newer_repost(store, raw, pid):
-    repost(store, raw, pid, 50)
-    Edges(store, REPOST).unset(Edge(ALICE, str(pid), BOB, 50))
-    assert not raw.exists("reposts:1", "post:50", "updates:1")
-    repost(store, raw, pid, 51)
-    Edges(store, REPOST).unset(Edge(ALICE, str(pid), BOB, 50))
-    assert raw.zscore("reposts:1", pid) == raw.zscore(f"reposted_by:{pid}", ALICE) == 51
-    assert raw.zrange("updates:1", 0, -1) == ["51"]
-
-
-def test_a_repost_of_a_deleted_post_is_withdrawn_with_its_own_post(store, raw, pid):
-    raw.hset(f"post:{pid}", "deleted", 5)
-    repost(store, raw, pid, 50)
-    assert not raw.exists("reposts:1", "post:50", "updates:1", f"reposted_by:{pid}")
-    assert not raw.hexists(f"post:{pid}", "reposts")
 
 
 # ---- jobs
@@ -197,7 +133,7 @@ def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
     assert len(noted(raw)) == 3  # those of the killed requests, for a worker
 
 
-# ---- Bookmarks, mutes and follows of tags: only their truth is stored, and it goes with the account.
+# ---- Bookmarks, mutes and follows of tags: only their truth is stored.
 
 
 def standing(store, relation, targets):
@@ -266,15 +202,3 @@ def test_a_tag_is_followed_by_its_folded_text(store, raw, alice, tag):
 
 def test_nothing_is_asked_about_no_targets(store, alice, round_trips):
     assert round_trips(lambda: standing(store, BOOKMARK, [])).round_trips == []
-
-
-def test_all_of_them_go_with_the_account(store, raw, pid, alice):
-    Bookmarks(store).add(ALICE, pid, BOB)
-    Mutes(store).mute(ALICE, BOB)
-    Mutes(store).mute_reposts(ALICE, BOB)
-    MutedThreads(store).mute(ALICE, pid)
-    TagFollows(store).follow(ALICE, "python")
-    delete_and_remove(store, alice)
-    for name in ("bookmarks", "muted", "muted_reposts", "muted_threads", "tags_of"):
-        assert not raw.exists(f"{name}:1"), name
-    assert noted(raw) == []

@@ -33,12 +33,7 @@ NUMBERS = "wrong numbers in post:"
 
 ALICE, BOB, CAROL = 1, 2, 3
 
-pytestmark = pytest.mark.usefixtures("raw")
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
+pytestmark = pytest.mark.usefixtures("raw", "no_waiting")
 
 
 @pytest.fixture

@@ -315,26 +315,6 @@ def test_a_post_that_a_worker_indexes_meanwhile_is_found(raw, store):
     assert posts_under(store, "dog") == {1, 20_000, 20_001, 20_002}
 
 
-@pytest.mark.parametrize("step", range(1, 12))
-def test_a_post_that_a_worker_indexes_before_any_round_trip_of_a_run_is_found(raw, store, step):
-    """The run may have looked for posts before, and remove the records after."""
-    raw.set("next_post_id", "20000")
-    for pid in (1, 20_000):
-        write_post(raw, pid, "dogs")
-    Indexing(store).index([1, 20_000])
-
-    def publish():
-        write_post(raw, 20_001, "dogs")
-        raw.set("next_post_id", "20001")
-        Indexing(store).index([20_001])
-
-    with before_round_trip(step, publish) as happened:
-        reindex()
-    assert happened
-    assert posts_under(store, "dog") == {1, 20_000, 20_001}
-    assert raw.exists("search_index", "lease:reindex") == 0
-
-
 def test_what_was_indexed_before_a_run_was_killed_is_found_after_the_next(raw, store):
     """The killed run did not know the post, and has removed its records."""
     raw.set("next_post_id", "2")

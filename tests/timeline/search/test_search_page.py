@@ -9,7 +9,7 @@ from tests.support.http.page_text import marked, post_ids, text_of
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_indexed, write_tag
 from timeline.posts.repository import Posts
-from timeline.relations.relations import BlockedPeople, Bookmarks, Follows, Likes, Mutes
+from timeline.relations.relations import Bookmarks, Follows, Likes
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.index import Indexing
 from timeline.search.query import LONGEST_QUERY
@@ -90,19 +90,6 @@ def test_an_edited_post_is_found_by_its_present_words(posts, browser, store, bob
     Indexing(store).index([3])
     assert post_ids(search(browser(bob), "coffee")) == []
     assert post_ids(search(browser(bob), "water")) == [3]
-
-
-def test_deleted_posts_and_people_are_not_found(posts, browser, store, bob):
-    Posts(store).delete(bob.user.uid, 5)
-    assert post_ids(search(browser(bob), "tea")) == [4, 2, 1]
-
-
-def test_posts_of_blocked_and_muted_people_are_not_found(posts, raw, store, browser, alice, bob, carol):
-    write_indexed(raw, store, carol.user.uid, {6: "Tea"})
-    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
-    Mutes(store).mute(alice.user.uid, carol.user.uid)
-    assert post_ids(search(browser(alice), "tea")) == []
-    assert post_ids(search(browser(bob), "tea")) == [6, 5, 4, 2, 1]
 
 
 def test_replies_are_found_by_whom_they_answer(posts, raw, store, browser, alice, bob):

@@ -10,12 +10,9 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
+pytestmark = pytest.mark.usefixtures("snowflakes")
+
 HOUR = 3600
-
-
-@pytest.fixture(autouse=True)
-def snowflakes(settings):
-    settings.POST_IDS = "snowflake"
 
 
 class Machine:

@@ -255,34 +255,23 @@ def test_a_prolific_author_does_not_shorten_the_home_of_followers(store, alice, 
     assert len(page.round_trips) == 1
 
 
-def push_a_list_that_was_cut(store, raw):
-    """alice follows bob. He has 1105 posts: 115 were pushed after a rebuild, and then the list was cut."""
+@pytest.mark.parametrize(
+    ("first_deleted", "is_rebuilt"), [(1015, False), (105, True)], ids=["enough ids are left", "too few are left"]
+)
+def test_a_list_that_was_cut_keeps_its_length_or_is_rebuilt(store, alice, bob, raw, first_deleted, is_rebuilt):
+    """alice follows bob. He has 1105 posts: 115 were pushed after a rebuild, and then the list was cut. A shorter list
+    would be trusted to reach to the beginning, as its complete-down-to id says; with too few ids left, the highest 800
+    would reach too far down."""
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 1106))
     raw.rpush("posts:1", *range(1105, 990, -1), "b1", "0", *range(990, 107, -1))
     assert raw.llen("posts:1") == 1000
-
-
-def test_a_list_that_was_cut_keeps_its_length_when_dead_ids_are_removed(store, alice, bob, raw):
-    """A shorter list would be trusted to reach to the beginning, as its complete-down-to id says."""
-    push_a_list_that_was_cut(store, raw)
-    for pid in range(1015, 1095):
+    for pid in range(first_deleted, 1095):
         Posts(store).delete(2, pid)
-    expected = [*range(1105, 1094, -1), *range(1014, 0, -1)]
+    expected = [*range(1105, 1094, -1), *range(first_deleted - 1, 0, -1)]
     for _ in range(3):
         assert all_pages(store, alice) == expected
-    assert raw.llen("posts:1") == 1000
-
-
-def test_a_list_with_too_much_padding_is_rebuilt(store, alice, bob, raw):
-    """With so few ids left, the highest 800 would reach too far down."""
-    push_a_list_that_was_cut(store, raw)
-    for pid in range(105, 1095):
-        Posts(store).delete(2, pid)
-    expected = [*range(1105, 1094, -1), *range(104, 0, -1)]
-    for _ in range(3):
-        assert all_pages(store, alice) == expected
-    assert "x" not in raw.lrange("posts:1", 0, -1)
+    assert ("x" in raw.lrange("posts:1", 0, -1), raw.llen("posts:1") == 1000) == (not is_rebuilt, not is_rebuilt)
 
 
 def test_a_list_of_padding_only_is_rebuilt(store, alice, raw):

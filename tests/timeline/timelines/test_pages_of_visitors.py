@@ -11,7 +11,7 @@ from retwis_site.rendering import pages
 from retwis_site.store.local_cache import Memory
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
-from tests.support.stores.seam import before_each_round_trip, failing_store
+from tests.support.stores.seam import before_each_round_trip, broken_store
 from timeline.posts.forms import DRAFT_COOKIE
 from timeline.posts.repository import Posts
 from timeline.timelines import unread
@@ -101,12 +101,9 @@ def test_a_page_that_a_head_request_has_made_serves_a_get_and_the_other_way_roun
 
 @pytest.mark.parametrize("url", URLS)
 def test_a_store_failure_is_a_503_as_soon_as_the_second_is_over(browser, clock, later, url):
-    def fail():
-        raise redis.ConnectionError("Error 111 connecting. Connection refused.")
-
     later(url)
     clock.sleep(1.1)
-    with failing_store(fail):
+    with broken_store(redis.ConnectionError("Connection refused")):
         for _ in range(2):
             assert browser().get(url).status_code == 503
     assert LATER in text(browser().get(url))  # the failure is not kept either

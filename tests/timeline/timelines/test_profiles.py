@@ -9,7 +9,6 @@ import pytest
 from retwis_site.store import local_cache
 from tests.support.clock import Clock
 from tests.support.http.page_text import CANONICAL, text_of
-from tests.support.maintenance.site_files import empty, export, import_, make_full_site
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
@@ -361,12 +360,3 @@ def test_the_feed_has_a_pinned_post_in_its_place(browser, alice, raw):
     raw.hset("user:1", "pinned", 1)
     feed = browser().get("/@Alice/atom/").content.decode()
     assert re.findall(r"<id>http://testserver/@Alice/(\d)/</id>", feed) == ["3", "2", "1"]
-
-
-def test_an_import_of_the_whole_site_brings_pinned_posts_back(raw, store, tmp_path):
-    make_full_site(raw, store)
-    export(tmp_path / "site.jsonl")
-    empty(raw)
-    import_(tmp_path / "site.jsonl")
-    assert raw.hget("user:1", "pinned") == "1"
-    assert raw.hget("user:2", "pinned") is None

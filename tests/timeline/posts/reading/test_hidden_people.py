@@ -41,18 +41,6 @@ def test_no_list_shows_the_posts(browser, store, alice, pid, page, hide):
     assert "By bob" in text_of(browser().get("/timeline/"))
 
 
-def test_a_mute_that_has_ended_hides_nothing(browser, store, alice, pid):
-    Mutes(store).mute(ALICE, BOB, time.time() - 1)
-    assert "By bob" in text_of(browser(alice).get("/"))
-
-
-@pytest.mark.parametrize("hide", HIDES)
-def test_a_repost_by_another_does_not_show_them_either(browser, store, alice, pid, hide):
-    Reposts(store).repost(CAROL, pid, BOB)
-    HIDES[hide](store)
-    assert "By bob" not in text_of(browser(alice).get("/"))
-
-
 def test_the_reposts_of_a_person_are_hidden_and_what_they_write_is_not(browser, store, raw, alice, pid, bob):
     other = publish(raw, store, bob, "Another by bob")
     Follows(store).unfollow(ALICE, BOB)
