@@ -353,12 +353,19 @@ _written: Memory[int, tuple[object, Json]] = Memory(size=3000, seconds=3600)
 
 def written_status(post: Post, shown: Shown) -> Json:
     """As `status_of`. To most viewers a post looks the same and is the same object, so the last one serves again."""
-    made_of = (post, shown.origin, _is_muted(post, shown), post.pid == shown.pinned, *_accounts(post, shown))
+    made_of = (post, shown.origin, *_of_viewer(post, shown), *_accounts(post, shown))
     kept = _written.get(post.pid)
     if kept is None or kept[0] != made_of:
         kept = made_of, written(status_of(post, shown))
         _written.put(post.pid, kept)
     return kept[1]
+
+
+def _of_viewer(post: Post, shown: Shown) -> tuple[bool, ...]:
+    """What a status says of its viewer beside the post: of the post, and of a quoted one."""
+    quoted = post.context.quoted
+    own = _is_muted(post, shown), post.pid == shown.pinned
+    return own if quoted is None else (*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
 
 
 def _is_muted(post: Post, shown: Shown) -> bool:
