@@ -50,7 +50,7 @@ def address_of_status(origin: str, username: str, pid: int) -> str:
 
 @lru_cache(maxsize=1000)
 def address_of_tag(origin: str, folded_tag: str) -> str:
-    return f"{origin}{reverse('tag', args=[folded_tag])}"
+    return f"{origin}{reverse('tag', args=[folded_tag])[:-1]}"
 
 
 # ---- Texts as HTML
