@@ -20,9 +20,10 @@ from accounts.users.entities import NameTaken, NotSignedIn, Refused
 from accounts.users.names import in_one_line
 from retwis_site.http.apps import bearer_of
 from retwis_site.http.client_ip import client_address
+from retwis_site.http.sent import Forbidden, Invalid, OutOfScope
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, Forbidden, Invalid, OutOfScope
+from timeline.api.calls import Call, Endpoint
 
 LONGEST_NAME = 60  # characters
 LONGEST_ADDRESS = 2000

@@ -13,12 +13,7 @@ from django.http import HttpRequest
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from retwis_site.http.sent import Forbidden as Forbidden
-from retwis_site.http.sent import Invalid as Invalid
-from retwis_site.http.sent import OutOfScope as OutOfScope
-from retwis_site.http.sent import Sent as Sent
-from retwis_site.http.sent import Unreadable as Unreadable
-from retwis_site.http.sent import sent_by as sent_by
+from retwis_site.http.sent import Sent
 from retwis_site.store.ids import parse_id
 
 # ---- Pages of a list

@@ -4,11 +4,12 @@ What the app says of one is kept apart until then, for a day: the picture itself
 
 from accounts.media.decoding import Shape
 from accounts.media.repository import PictureGone, Pictures
+from retwis_site.http.sent import Invalid, Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
-from timeline.api.calls import Call, Endpoint, Invalid, Sent
+from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import MediaAttachment, attachment_of
 from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
 from timeline.posts.forms import alt_of

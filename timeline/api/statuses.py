@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 from accounts.users.entities import User
+from retwis_site.http.sent import Invalid, Sent
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, Invalid, Sent, listed
+from timeline.api.calls import Call, Endpoint, listed
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
 from timeline.api.media import pictures_of
 from timeline.api.reading import Statuses, accounts_of, forget_profile

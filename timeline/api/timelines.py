@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from retwis_site.http.sent import Sent
 from retwis_site.store.client import connect
-from timeline.api.calls import Call, Endpoint, Listed, Sent, Window
+from timeline.api.calls import Call, Endpoint, Listed, Window
 from timeline.api.reading import Statuses
 from timeline.conversation.repository import SavedPart, SavedPosts
 from timeline.people.lists import id_cursor

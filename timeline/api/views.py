@@ -19,6 +19,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
 from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import bearer_of, json_response, refusal
+from retwis_site.http.sent import Forbidden, Invalid, OutOfScope, Unreadable, sent_by
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import (
     absent,
@@ -33,17 +34,7 @@ from timeline.api import (
     statuses,
     timelines,
 )
-from timeline.api.calls import (
-    Call,
-    Endpoint,
-    Forbidden,
-    Invalid,
-    Listed,
-    OutOfScope,
-    Unreadable,
-    links_of,
-    sent_by,
-)
+from timeline.api.calls import Call, Endpoint, Listed, links_of
 from timeline.posts.entities import TargetRefused
 
 ROOMS = (
