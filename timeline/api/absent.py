@@ -29,6 +29,11 @@ def notification_policy(call: Call) -> object:
     return {**{f"for_{each}": "accept" for each in people}, "summary": waiting}
 
 
+def requests_merged(call: Call) -> object:
+    """Whether what an accepted person had sent stands among the notices. Nothing waits, so it does."""
+    return {"merged": True}
+
+
 # By what a token must allow; empty: nobody need be signed in.
 LISTS = {
     "": (
@@ -57,4 +62,5 @@ ENDPOINTS = (
     *(Endpoint("GET", address, nothing, scope) for scope, addresses in LISTS.items() for address in addresses),
     Endpoint("GET", "/api/v1/preferences", preferences, "read:accounts"),
     Endpoint("GET", "/api/v2/notifications/policy", notification_policy, "read:notifications"),
+    Endpoint("GET", "/api/v1/notifications/requests/merged", requests_merged, "read:notifications"),
 )

@@ -265,7 +265,11 @@ def nodeinfo(call: Call) -> object:
             },
             "localPosts": numbers.posts,
         },
-        "metadata": {"nodeName": site.name, "nodeDescription": site.shown_tagline},
+        "metadata": {
+            "nodeName": site.name,
+            "nodeDescription": site.shown_tagline,
+            "upstream": {"name": "mastodon"},  # where megalodon, a library of apps, looks for the API of a site
+        },
     }
 
 

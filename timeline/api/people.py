@@ -117,13 +117,19 @@ def verify_credentials(call: Call) -> object:
     return CredentialAccount(**account, source=source, role=role)
 
 
+# Settings of Mastodon that keep an account from others, by the value that does.
+HIDING = {"locked": True, "discoverable": False, "indexable": False, "hide_collections": True}
 PICTURES = {"avatar": Kind.PICTURE, "header": Kind.HEADER}  # by their names in calls
 
 
 def update_credentials(call: Call) -> object:
     """What is not sent stays. Of the rest of Mastodon's settings the site has none: they are taken and change nothing,
-    as the answer says."""
+    as the answer says. But what would keep something from others is refused."""
     sent = call.sent
+    if any(sent.text(name) and sent.flag(name) is hides for name, hides in HIDING.items()):
+        raise Invalid("All accounts are public here. Nothing was changed")
+    if sent.text("source[privacy]") in ("private", "direct"):
+        raise Invalid("All posts are public here. Nothing was changed")
     if any(sent.text(name) for name in PICTURES):
         raise Invalid("A picture is sent as a file")
     me, (_account, source, user) = call.viewer.ask_as_user(

@@ -59,6 +59,17 @@ def test_what_a_profile_cannot_have_is_refused(store, raw, alice):
     assert raw.hmget(f"user:{alice.user.uid}", "name", "facts") == [None, None]
 
 
+def test_what_would_hide_an_account_is_refused_and_what_would_not_is_taken(store, raw, alice):
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    shown = {"locked": "false", "discoverable": "true", "indexable": "true", "hide_collections": "0"}
+    assert app.json("PATCH", at, shown | {"source[privacy]": "public", "display_name": "Ann"})["locked"] is False
+    hidden = {"locked": "true", "discoverable": "false", "indexable": "0", "hide_collections": "1"}
+    for sent in (*({name: text} for name, text in hidden.items()), {"source[privacy]": "private"}):
+        answer = app.ask("PATCH", at, {"display_name": "Hidden", **sent})
+        assert (answer.status_code, "public here. Nothing was changed" in answer.json()["error"]) == (422, True)
+    assert raw.hget("user:1", "name") == "Ann"
+
+
 def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
     app = App(alice)
     found = app.json("GET", f"/api/v1/accounts/{bob.user.uid}")
