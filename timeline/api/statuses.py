@@ -11,10 +11,11 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, listed
+from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
 from timeline.api.media import pictures_of
-from timeline.api.reading import Statuses, accounts_of, forget_profile
+from timeline.api.people import accounts_page
+from timeline.api.reading import Statuses, forget_profile
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.repository import ActedBy, Threads
 from timeline.people.lists import id_cursor
@@ -227,7 +228,8 @@ def _limited(act: Act) -> Callable[[Call], object]:
 
 
 def _undo(act: Act) -> Callable[[Call], object]:
-    """An undo is never limited, and no block refuses it."""
+    """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404 all the same:
+    the viewer does not see the status."""
     return _acting(_find_or_hidden, act)
 
 
@@ -291,8 +293,7 @@ def _acted_by(relation: Relation) -> Callable[[Call], object]:
     def endpoint(call: Call) -> object:
         before = id_cursor(call.sent.text("max_id") or None)
         found = ActedBy(connect(), relation).part(call.viewer, call.id, before, call.sent.number("limit", 40, 80))
-        accounts = accounts_of(connect(), Statuses(call).origin, [one.user.uid for one in found.people])
-        return listed([*accounts.values()], found.older)
+        return accounts_page(call, found.rows, found.older)
 
     return endpoint
 

@@ -153,8 +153,13 @@ def test_a_thread_has_its_posts_in_order(store, alice, bob):
 def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     publish(App(bob), "by bob")
     Likes(store).like(3, 1, 2)
-    assert [one["acct"] for one in App(alice).json("GET", "/api/v1/statuses/1/favourited_by")] == ["carol"]
+    raw.zadd("liked_by:1", {"3": 10})
+    liked_by = App(alice).ask("GET", "/api/v1/statuses/1/favourited_by")
+    assert [one["acct"] for one in liked_by.json()] == ["carol"]
+    up = liked_by["Link"].removesuffix('; rel="prev"').strip("<>")
+    assert App(alice).client.get(up).json() == []
     App(alice).json("POST", "/api/v1/statuses/1/favourite")
+    assert [one["acct"] for one in App(alice).client.get(up).json()] == ["Alice"]
     BlockedPeople(store).block(2, 1)
     for method, address in (
         ("GET", "/api/v1/statuses/1"),
@@ -165,7 +170,8 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     ):
         assert App(alice).ask(method, address).status_code == 404, address
     assert App(alice).json("GET", "/api/v1/timelines/public") == App(alice).json("GET", "/api/v1/favourites") == []
-    App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")
+    undone = App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")  # done, and there is no status to show
+    assert (undone.status_code, undone.json()) == (404, {"error": "Record not found"})
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
 
 
