@@ -71,6 +71,24 @@ def test_a_picture_is_described_in_parts_and_anew_with_each_upload(store, raw, a
     assert 0 < raw.ttl(f"media_draft:1:{red}") <= 24 * 3600
 
 
+def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, alice):
+    app, red = App(alice), upload(App(alice), description="Red").json()["id"]
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
+    as_it_is = {"media_ids": [red], "media_attributes": [{"id": red, "description": "Red"}], "sensitive": False}
+    for number, sent in enumerate(({}, as_it_is, {"media_attributes": [{"id": red, "focus": "0,0"}]})):
+        answer = app.client.put(at, {"status": f"Look {number}", **sent}, content_type="application/json")
+        assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Red")
+    for sent in (
+        {"media_ids": []},
+        {"media_ids": ["0" * 40]},
+        {"media_attributes": [{"id": red, "description": "Blue"}]},
+        {"sensitive": True},
+    ):
+        answer = app.client.put(at, {"status": "Other", **sent}, content_type="application/json")
+        assert (answer.status_code, "stay as they are" in answer.json()["error"]) == (422, True), sent
+    assert raw.hget("post:1", "body") == "Look 2"
+
+
 def test_only_posts_with_pictures_are_listed_as_media(store, alice):
     app = App(alice)
     for text in ("one", "two"):

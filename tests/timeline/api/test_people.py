@@ -41,7 +41,7 @@ def test_a_new_account_has_an_empty_display_name(store, alice):
 def test_a_profile_is_changed_and_what_is_not_sent_stays(store, raw, alice, as_json):
     app, at = App(alice), "/api/v1/accounts/update_credentials"
     if as_json:
-        fields = [{"name": "Home", "value": "Rome"}, {"name": "", "value": ""}]
+        fields = [{"name": "", "value": None}, {"name": "Home", "value": "Rome"}]
         body = json.dumps({"display_name": "Ann", "fields_attributes": fields, "bot": True})
         answer = app.client.patch(at, body, content_type="application/json")
     else:
