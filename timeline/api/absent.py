@@ -3,6 +3,7 @@
 What is not listed in any table of this room answers 404: subscriptions to pushed news, streams, polls, lists to change.
 """
 
+from retwis_site.rendering.fragments import active_language
 from timeline.api.calls import Call, Endpoint
 
 
@@ -11,10 +12,11 @@ def nothing(call: Call) -> object:
 
 
 def preferences(call: Call) -> object:
+    """The language is the one in which the site answers this app: without one, some cannot write a post."""
     return {
         "posting:default:visibility": "public",
         "posting:default:sensitive": False,
-        "posting:default:language": None,
+        "posting:default:language": active_language(),
         "posting:default:quote_policy": "public",
         "reading:expand:media": "default",
         "reading:expand:spoilers": False,

@@ -61,6 +61,9 @@ def test_what_the_site_has_not_is_an_empty_list(store, alice):
             assert app.json("GET", at) == []
             assert App().ask("GET", at).status_code == (401 if scope else 200)
     assert app.json("GET", "/api/v1/preferences")["posting:default:visibility"] == "public"
+    german = app.json("GET", "/api/v1/preferences", **{"Accept-Language": "de-CH,de;q=0.9"})
+    assert german["posting:default:language"] == "de"
+    assert app.json("GET", "/api/v1/preferences")["posting:default:language"] == "en"
     assert app.json("GET", "/api/v2/notifications/policy")["for_not_following"] == "accept"
     assert app.json("GET", "/api/v1/notifications/requests/merged") == {"merged": True}
     assert app.ask("GET", "/api/v1/push/subscription").status_code == 404
