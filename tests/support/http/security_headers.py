@@ -33,8 +33,6 @@ def addresses():
         if hasattr(pattern, "url_patterns"):
             patterns += pattern.url_patterns
             continue
-        if pattern.name is None:  # the same view, at its address with a last slash
-            continue
         arguments = {name: sample[name] for name in pattern.pattern.converters}
         urls[pattern.name] = reverse(pattern.name, kwargs=arguments)
     return urls
