@@ -257,6 +257,6 @@ _OF_APPS = {  # with and without a last slash
 }
 urlpatterns = [
     path("settings/apps/", apps, name="apps"),
-    *(path(f"{address}/", view, name=name) for address, (view, name) in _OF_APPS.items()),
     *(path(address, view, name=name) for address, (view, name) in _OF_APPS.items()),
+    *(path(f"{address}/", view, name=f"{name}_with_slash") for address, (view, name) in _OF_APPS.items()),
 ]

@@ -23,6 +23,7 @@ OPEN = {
     *("appeal", "sessions", "log_out_everywhere", "dismiss", "recover", "reset", "recovery", "recovery_file"),
     # What an app may change says its own table.
     *("oauth_authorize", "apps", "api", "nodeinfo", "nodeinfo_links"),
+    *("oauth_authorize_with_slash", "nodeinfo_links_with_slash"),
     *("invited", "second_step", "passkey_login", "confirm", "add_totp", "remove_totp", "add_passkey", "remove_passkey"),
 }
 

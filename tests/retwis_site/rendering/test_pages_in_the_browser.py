@@ -35,6 +35,7 @@ def test_every_address_of_the_site_is_among_the_pages():
     answers_get = {
         pattern.name for pattern in get_resolver().url_patterns if not getattr(pattern.callback, "is_change", False)
     }
+    answers_get = {name for name in answers_get if not name.endswith("_slash")}  # the same once more
     assert answers_get - opened == NO_PAGES
 
 

@@ -33,6 +33,8 @@ def addresses():
         if hasattr(pattern, "url_patterns"):
             patterns += pattern.url_patterns
             continue
+        if pattern.name.endswith("_slash"):  # the same view once more
+            continue
         arguments = {name: sample[name] for name in pattern.pattern.converters}
         urls[pattern.name] = reverse(pattern.name, kwargs=arguments)
     return urls
