@@ -174,10 +174,7 @@ def addresses():
         for pattern in patterns:
             if isinstance(pattern, URLPattern):
                 names = pattern.pattern.converters
-                yield reverse(
-                    pattern.callback if pattern.name is None else pattern.name,
-                    kwargs={name: arguments[name] for name in names},
-                )
+                yield reverse(pattern.name, kwargs={name: arguments[name] for name in names})
             else:
                 yield from within(pattern.url_patterns)
 
