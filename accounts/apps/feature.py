@@ -23,7 +23,7 @@ CONSENTS = Limit(
 
 FEATURE = Feature(
     urls="accounts.apps.views",
-    slow_views={("POST", "oauth_authorize"): HASHING},
+    slow_views={("POST", address): HASHING for address in ("/oauth/authorize", "/oauth/authorize/")},
     limits=(APPS, TOKENS, CONSENTS, CALLS),
     orphans=lambda store: TokenChecks(store).orphans(),
     account_lines=account_lines,

@@ -256,5 +256,5 @@ _OF_APPS = {  # with and without a last slash
 urlpatterns = [
     path("settings/apps/", apps, name="apps"),
     *(path(address, view, name=name) for address, (view, name) in _OF_APPS.items()),
-    *(path(f"{address}/", view) for address, (view, _name) in _OF_APPS.items()),
+    *(path(f"{address}/", view, name=f"{name}_with_slash") for address, (view, name) in _OF_APPS.items()),
 ]

@@ -232,8 +232,8 @@ def _flatten(texts: dict[str, list[str]], name: str, value: Any) -> None:
             _flatten(texts, f"{name}[{key}]", inner)
     elif isinstance(value, list):
         texts[f"{name}[]"] = []
-        for inner in value:
-            _flatten(texts, f"{name}[]", inner)
+        for place, inner in enumerate(value):
+            _flatten(texts, f"{name}[{place if isinstance(inner, dict) else ''}]", inner)
     elif isinstance(value, bool):
         texts.setdefault(name, []).append("true" if value else "false")
     elif value is not None:

@@ -15,12 +15,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.mutants import accounts, community, posts, relations
+from tests.mutants import accounts, apps, community, posts, relations
 from tests.mutants.mutant import Mutant
 from tests.support.runs.seed import SEED
 
 ROOT = Path(__file__).parents[2]
-MUTANTS = [*accounts.MUTANTS, *community.MUTANTS, *posts.MUTANTS, *relations.MUTANTS]
+MUTANTS = [*accounts.MUTANTS, *apps.MUTANTS, *community.MUTANTS, *posts.MUTANTS, *relations.MUTANTS]
 AT_ONCE = 2  # processes that test
 LONGEST = 900  # seconds of one
 SEEDS = (SEED, *(f"{SEED}-{number}" for number in range(2, 6)))

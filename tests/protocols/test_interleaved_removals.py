@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
+from accounts.apps.repository import OUT_OF_BAND, Code, Tokens
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.second_factor.repository import Passkey, SecondFactors, Totp
@@ -254,6 +255,7 @@ CHANGES = {
     "she shows a code": lambda s: SecondFactors(s).take_code(CAROL, Totp(APP, 1), pyotp.TOTP(APP).now()),
     "she shows a passkey": lambda s: SecondFactors(s).take_passkey(CAROL, Passkey("a1", "Phone", "b2", 1), "0a", 7),
     "she loses her second factor": lambda s: remove_factors(s, CAROL),
+    "she allows an app": lambda s: Tokens(s).issue(Code(CAROL, "", "app", ("read",), OUT_OF_BAND)),
     "she posts": lambda s: Posts(s).publish(CAROL, NewPost("for @alice #tag", reply_to=1), "t"),
     "she edits": lambda s: Posts(s).edit(CAROL, 2, "for @alice #tag"),
     "she reposts": lambda s: Reposts(s).repost(CAROL, 1, BOB),

@@ -7,9 +7,11 @@ from django.http import HttpResponse
 from django.test import Client
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
-from accounts.users.entities import Login
+from accounts.signing_in.proofs import AppToken
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import Login, NotSignedIn
 from retwis_site.store import keys
-from retwis_site.store.client import connect
+from retwis_site.store.client import Store, connect
 
 
 class App:
@@ -38,6 +40,14 @@ def token_of(user: Login, scopes: str = "read write follow push") -> str:
     app, _ = Apps(store).register("Tusky", "https://tusky.app", [OUT_OF_BAND], scopes.split())
     generation = str(store.hget(keys.user(user.user.uid), "generation") or "")
     return Tokens(store).issue(Code(user.user.uid, generation, app.id, app.scopes, OUT_OF_BAND))
+
+
+def opens(store: Store, token: str) -> bool:
+    """Whether a token stands."""
+    try:
+        return Viewer(store, AppToken(token)).require_user().is_authenticated
+    except NotSignedIn:
+        return False
 
 
 def _form(sent: dict[str, Any]) -> str:

@@ -77,17 +77,19 @@ class Endpoint(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A page of a list. `newest` and `oldest`: the cursors of its ends; None of an empty page. `has_more`: whether
-    something older follows."""
+    something older follows. `up`: the parameter that leads to what is newer."""
 
     items: object  # what is written
     newest: int | str | None
     oldest: int | str | None
     has_more: bool
+    up: str = "min_id"
 
 
-def listed(items: Sequence[object], older: str | None) -> Listed:
-    """A page whose cursor names its last row. Nothing leads to the page above it."""
-    return Listed(items, None, older, older is not None)
+def listed(items: Sequence[object], newest: str | None, older: str | None) -> Listed:
+    """A page of a list that is read from its beginning: to what is newer leads `since_id`. `older`: the cursor of the
+    next page; None on the last one."""
+    return Listed(items, newest, older, older is not None, "since_id")
 
 
 T = TypeVar("T")
@@ -95,14 +97,18 @@ T = TypeVar("T")
 
 def part_of(
     call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
-) -> tuple[Sequence[T], str | None]:
-    """The page that an app asks for of a short list, and the cursor of the next one: the name of its last item. The
-    page behind an item that is gone is empty. Raises Invalid."""
-    limit, after = call.sent.number("limit", default, most), call.sent.text("max_id")
+) -> tuple[Sequence[T], str | None, str | None]:
+    """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
+    of its first and of its last item. The page behind an item that is gone is empty; before one that is gone stand all.
+    Raises Invalid."""
+    sent = call.sent
+    limit, after, since = sent.number("limit", default, most), sent.text("max_id"), sent.text("since_id")
     if after:
         items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+    if since:
+        items = items[: next((place for place, one in enumerate(items) if name(one) == since), len(items))]
     part = items[:limit]
-    return part, name(part[-1]) if len(items) > len(part) else None
+    return part, name(part[0]) if part else None, name(part[-1]) if len(items) > len(part) else None
 
 
 def links_of(request: HttpRequest, page: Listed) -> str:
@@ -114,5 +120,5 @@ def links_of(request: HttpRequest, page: Listed) -> str:
     if page.has_more and page.oldest is not None:
         links.append(f'<{base}max_id={quote(str(page.oldest))}>; rel="next"')
     if page.newest is not None:
-        links.append(f'<{base}min_id={quote(str(page.newest))}>; rel="prev"')
+        links.append(f'<{base}{page.up}={quote(str(page.newest))}>; rel="prev"')
     return ", ".join(links)

@@ -50,7 +50,7 @@ def address_of_status(origin: str, username: str, pid: int) -> str:
 
 @lru_cache(maxsize=1000)
 def address_of_tag(origin: str, folded_tag: str) -> str:
-    return f"{origin}{reverse('tag', args=[folded_tag])}"
+    return f"{origin}{reverse('tag', args=[folded_tag])[:-1]}"
 
 
 # ---- Texts as HTML
@@ -364,7 +364,7 @@ def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
         quoted = None if context.quoted is None else profiles.get(context.quoted.author.uid)
         made_of = (
             *(post, profiles.get(author), profiles.get(listed_by), quoted),
-            *(shown.origin, _is_muted(post, shown), post.pid == shown.pinned),
+            *(shown.origin, *_of_viewer(post, shown)),
         )
         kept = known.get(key)
         if kept is None or kept[0] != made_of:
@@ -372,6 +372,13 @@ def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
             _written.put(key, kept)
         items.append(kept[1])
     return list_of(items)
+
+
+def _of_viewer(post: Post, shown: Shown) -> tuple[bool, ...]:
+    """What a status says of its viewer beside the post: of the post, and of a quoted one."""
+    quoted = post.context.quoted
+    own = _is_muted(post, shown), post.pid == shown.pinned
+    return own if quoted is None else (*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
 
 
 def _is_muted(post: Post, shown: Shown) -> bool:

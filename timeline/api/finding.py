@@ -103,9 +103,9 @@ def unfollow_tag(call: Call) -> object:
 
 
 def tags_followed(call: Call) -> object:
-    some, older = part_of(call, followed_tags(connect(), call.viewer), lambda one: one.folded, 100, 200)
+    some, newest, older = part_of(call, followed_tags(connect(), call.viewer), lambda one: one.folded, 100, 200)
     origin = origin_of(call.request)
-    return listed([tag_of(origin, one, following=True) for one in some], older)
+    return listed([tag_of(origin, one, following=True) for one in some], newest, older)
 
 
 # ---- Search

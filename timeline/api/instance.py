@@ -16,6 +16,7 @@ from accounts.signing_in.html import dismissed_by, name_of_announcement
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users, ask_how_many
 from retwis_site.identity import Site
+from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import LARGEST_ID
@@ -265,7 +266,11 @@ def nodeinfo(call: Call) -> object:
             },
             "localPosts": numbers.posts,
         },
-        "metadata": {"nodeName": site.name, "nodeDescription": site.shown_tagline},
+        "metadata": {
+            "nodeName": site.name,
+            "nodeDescription": site.shown_tagline,
+            "upstream": {"name": "mastodon"},  # where megalodon, a library of apps, looks for the API of a site
+        },
     }
 
 
@@ -280,10 +285,11 @@ def nothing(call: Call) -> object:
 
 
 def preferences(call: Call) -> object:
+    """The language is the one in which the site answers this app: without one, some cannot write a post."""
     return {
         "posting:default:visibility": "public",
         "posting:default:sensitive": False,
-        "posting:default:language": None,
+        "posting:default:language": active_language(),
         "posting:default:quote_policy": "public",
         "reading:expand:media": "default",
         "reading:expand:spoilers": False,
@@ -296,6 +302,11 @@ def notification_policy(call: Call) -> object:
     people = ("not_following", "not_followers", "new_accounts", "private_mentions", "limited_accounts")
     waiting = {"pending_requests_count": 0, "pending_notifications_count": 0}
     return {**{f"for_{each}": "accept" for each in people}, "summary": waiting}
+
+
+def requests_merged(call: Call) -> object:
+    """Whether what an accepted person had sent stands among the notices. Nothing waits, so it does."""
+    return {"merged": True}
 
 
 # By what a token must allow; empty: nobody need be signed in.
@@ -340,4 +351,5 @@ ENDPOINTS = (
     *(Endpoint("GET", address, nothing, scope) for scope, addresses in LISTS.items() for address in addresses),
     Endpoint("GET", "/api/v1/preferences", preferences, "read:accounts"),
     Endpoint("GET", "/api/v2/notifications/policy", notification_policy, "read:notifications"),
+    Endpoint("GET", "/api/v1/notifications/requests/merged", requests_merged, "read:notifications"),
 )

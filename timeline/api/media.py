@@ -17,25 +17,30 @@ from timeline.posts.pictures import with_stored
 
 
 def upload(call: Call) -> object:
-    """It is decoded when it is answered, so apps need not ask again. Round trips of `Pictures.upload`, and two. Raises
-    Invalid."""
+    """It is decoded when it is answered, so apps need not ask again. What was said of the same picture before does not
+    count. Round trips of `Pictures.upload`, and three. Raises Invalid."""
     me, file = call.viewer.require_user(), call.sent.files.get("file")
     if file is None:
         raise Invalid("File can't be blank")
+    focus = _focus(call.sent)
     digest = Pictures(connect()).upload(me.uid, file.read(), Shape.POST).digest
-    return _described(call, me.uid, digest)
+    _describe(call, me.uid, Picture(digest, focus=focus))
+    return _shown(call, _found(me.uid, digest))
 
 
 def show(call: Call) -> object:
     """Two round trips. Raises NoSuchPost for what this user has not uploaded."""
-    return _shown(call, call.viewer.require_user().uid, call.named["id"])
+    return _shown(call, _found(call.viewer.require_user().uid, call.named["id"]))
 
 
 def edit(call: Call) -> object:
-    """Three round trips. Raises NoSuchPost, Invalid."""
+    """What is not sent stays. Five round trips. Raises NoSuchPost, Invalid."""
     me, digest = call.viewer.require_user(), call.named["id"]
-    _shown(call, me.uid, digest)
-    return _described(call, me.uid, digest)
+    picture = _found(me.uid, digest)
+    if "focus" in call.sent:
+        picture = picture._replace(focus=_focus(call.sent))
+    _describe(call, me.uid, picture)
+    return _shown(call, _found(me.uid, digest))
 
 
 def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
@@ -60,13 +65,11 @@ def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
     return pictures
 
 
-def _described(call: Call, uid: int, digest: str) -> MediaAttachment:
-    """Keep what the app says of a picture, and show it."""
-    sent = call.sent
-    if "description" in sent or "focus" in sent:
-        key = keys.media_draft(uid, digest)
-        connect().set_ex(key, f"{_focus(sent)} {alt_of(sent.text('description') or '')}", keys.media_draft.lives)
-    return _shown(call, uid, digest)
+def _describe(call: Call, uid: int, picture: Picture) -> None:
+    """Keep what the app says of a picture, and else what is known of it. One round trip."""
+    said = call.sent.text("description")
+    alt = picture.alt if said is None else alt_of(said)
+    connect().set_ex(keys.media_draft(uid, picture.digest), f"{picture.focus} {alt}", keys.media_draft.lives)
 
 
 def _focus(sent: Sent) -> str:
@@ -81,11 +84,16 @@ def _focus(sent: Sent) -> str:
     return text
 
 
-def _shown(call: Call, uid: int, digest: str) -> MediaAttachment:
+def _found(uid: int, digest: str) -> Picture:
+    """Two round trips. Raises NoSuchPost."""
     try:
         [picture] = pictures_of(uid, [digest])
     except Invalid as error:
         raise NoSuchPost(digest) from error
+    return picture
+
+
+def _shown(call: Call, picture: Picture) -> MediaAttachment:
     return attachment_of(origin_of(call.request), picture)
 
 

@@ -28,7 +28,7 @@ from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.api.relationships import ask_between_each
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query
-from timeline.people.lists import ListedPerson, PeoplePage, id_cursor
+from timeline.people.lists import Cursor, ListedPerson, PeoplePage, id_cursor
 from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import ask_blocks
 from timeline.timelines.profile import known_followers
@@ -117,13 +117,19 @@ def verify_credentials(call: Call) -> object:
     return CredentialAccount(**account, source=source, role=role)
 
 
+# Settings of Mastodon that keep an account from others, by the value that does.
+HIDING = {"locked": True, "discoverable": False, "indexable": False, "hide_collections": True}
 PICTURES = {"avatar": Kind.PICTURE, "header": Kind.HEADER}  # by their names in calls
 
 
 def update_credentials(call: Call) -> object:
     """What is not sent stays. Of the rest of Mastodon's settings the site has none: they are taken and change nothing,
-    as the answer says."""
+    as the answer says. But what would keep something from others is refused."""
     sent = call.sent
+    if any(sent.text(name) and sent.flag(name) is hides for name, hides in HIDING.items()):
+        raise Invalid("All accounts are public here. Nothing was changed")
+    if sent.text("source[privacy]") in ("private", "direct"):
+        raise Invalid("All posts are public here. Nothing was changed")
     if any(sent.text(name) for name in PICTURES):
         raise Invalid("A picture is sent as a file")
     me, (_account, source, user) = call.viewer.ask_as_user(
@@ -261,6 +267,15 @@ def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Account]
     return [*accounts_of(connect(), origin_of(call.request), uids).values()]
 
 
+def accounts_page(call: Call, rows: Sequence[tuple[Cursor, ListedPerson]], older: str | None) -> Listed:
+    """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises BadCursor."""
+    since = id_cursor(call.sent.text("since_id") or None)
+    new = [(at, person) for at, person in rows if since is None or at > since]
+    newest = str(new[0][0]) if new else None
+    older = older if len(new) == len(rows) else None
+    return listed(accounts_listed(call, [person for _, person in new]), newest, older)
+
+
 # ---- Follows
 
 
@@ -276,7 +291,8 @@ def _follow_page(call: Call, page: Callable[..., PeoplePage]) -> Listed:
     """`page`: a method of FollowPages."""
     before, limit = id_cursor(call.sent.text("max_id") or None), call.sent.number("limit", 40, 80)
     found = page(call.viewer, call.id, before, limit)
-    return listed(accounts_listed(call, [row.listed for row in found.edges]), found.older)
+    rows = [(Cursor(row.since, str(row.listed.user.uid)), row.listed) for row in found.edges]
+    return accounts_page(call, rows, found.older)
 
 
 MOST_FAMILIAR = 10  # people of one call
@@ -305,9 +321,9 @@ def familiar_followers(call: Call) -> object:
 
 def _hidden(call: Call, kind: Hides, shown: Callable[[Account, HiddenPerson], Any]) -> Listed:
     people = hidden_people(connect(), call.viewer)[kind]
-    some, older = part_of(call, people, lambda one: str(one.user.uid))
+    some, newest, older = part_of(call, people, lambda one: str(one.user.uid))
     found = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in some])
-    return listed([shown(found[one.user.uid], one) for one in some if one.user.uid in found], older)
+    return listed([shown(found[one.user.uid], one) for one in some if one.user.uid in found], newest, older)
 
 
 blocks = partial(_hidden, kind=Hides.BLOCKED, shown=lambda account, one: account)

@@ -10,10 +10,11 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint, listed
+from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
 from timeline.api.media import pictures_of
-from timeline.api.reading import Statuses, accounts_of, forget_profile
+from timeline.api.people import accounts_page
+from timeline.api.reading import Statuses, forget_profile
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.repository import (
     BOOKMARKING,
@@ -27,7 +28,7 @@ from timeline.conversation.repository import (
 )
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NewPost, NoSuchPost, Post, TooManyEdits, is_language
+from timeline.posts.entities import Media, NewPost, NoSuchPost, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
 from timeline.posts.forms import EditForm, PostForm
 from timeline.posts.reading.cached_posts import forget
@@ -56,6 +57,17 @@ def _refuse_what_is_not_here(sent: Sent) -> None:
         raise Invalid("Posts cannot be scheduled here")
     if "poll[options]" in sent:
         raise Invalid("There are no polls here")
+
+
+def _refuse_other_pictures(sent: Sent, media: Media) -> None:
+    """An edit keeps the pictures. Apps send them again, as they are. Raises Invalid when they ask for other ones."""
+    alts = {picture.digest: picture.alt for picture in media.pictures}
+    described = {one.get("id", ""): one.get("description") for one in sent.objects("media_attributes")}
+    others = "media_ids" in sent and {*sent.texts("media_ids")} != alts.keys()
+    otherwise = any(alts.get(digest, alt) != alt for digest, alt in described.items() if alt is not None)
+    uncovered = bool(alts) and "sensitive" in sent and sent.flag("sensitive") != media.sensitive
+    if others or otherwise or uncovered:
+        raise Invalid("The pictures of a post stay as they are. Nothing was changed")
 
 
 def _language(sent: Sent) -> str:
@@ -128,7 +140,9 @@ def edit(call: Call) -> object:
     """Raises NoSuchPost, also for another author's."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
-    form = _valid(EditForm({"body": _text(sent)}, Threads(connect()).one(call.viewer, pid, nothing_more)))
+    post = Threads(connect()).one(call.viewer, pid, nothing_more)
+    _refuse_other_pictures(sent, post.media)
+    form = _valid(EditForm({"body": _text(sent)}, post))
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
         Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"])
@@ -232,7 +246,8 @@ def _limited(act: Act) -> Callable[[Call], object]:
 
 
 def _undo(act: Act) -> Callable[[Call], object]:
-    """An undo is never limited, and no block refuses it."""
+    """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404: the viewer
+    does not see the status."""
     return _acting(_find_or_hidden, act)
 
 
@@ -286,8 +301,7 @@ def _acted_by(relation: Relation) -> Callable[[Call], object]:
     def endpoint(call: Call) -> object:
         before = id_cursor(call.sent.text("max_id") or None)
         found = ActedBy(connect(), relation).part(call.viewer, call.id, before, call.sent.number("limit", 40, 80))
-        accounts = accounts_of(connect(), Statuses(call).origin, [one.user.uid for one in found.people])
-        return listed([*accounts.values()], found.older)
+        return accounts_page(call, found.rows, found.older)
 
     return endpoint
 

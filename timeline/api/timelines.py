@@ -60,7 +60,7 @@ def tag(call: Call) -> object:
     if sent.flag("remote"):
         return NOTHING
     statuses = Statuses(call)
-    tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"]), *any_of])], all_of, none_of)
+    tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"].removeprefix("#")), *any_of])], all_of, none_of)
     page = TagPages(connect()).part(call.viewer, tags, part, statuses.about_authors)
     return listed(_wanted(page, sent), statuses)
 

@@ -162,4 +162,5 @@ urlpatterns: list[Any] = [
     path("api/<path:rest>", api, name="api"),
     path("nodeinfo/<path:rest>", api, name="nodeinfo"),
     path(".well-known/nodeinfo", api, name="nodeinfo_links"),
+    path(".well-known/nodeinfo/", api, name="nodeinfo_links_with_slash"),
 ]

@@ -432,8 +432,12 @@ class ActedByPage:
 
     author: User  # of the post
     pid: int
-    people: list[ListedPerson]
+    rows: list[tuple[Cursor, ListedPerson]]
     older: str | None  # the cursor of the next page; None on the last page
+
+    @property
+    def people(self) -> list[ListedPerson]:
+        return [person for _, person in self.rows]
 
 
 class ActedBy:
@@ -475,11 +479,9 @@ class ActedBy:
         assert self._relation.mirror is not None
         shown = stored_rows(self._relation.mirror(pid), found[:size])
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
-        older = None
-        if shown and len(found) > size:
-            uid, score = shown[-1]
-            older = str(Cursor(score, str(uid)))
-        return ActedByPage(author, pid, [*people.values()], older)
+        cursors = {uid: Cursor(score, str(uid)) for uid, score in shown}
+        older = str(cursors[shown[-1][0]]) if shown and len(found) > size else None
+        return ActedByPage(author, pid, [(cursors[uid], person) for uid, person in people.items()], older)
 
 
 # ---- A user's own lists of posts: those that they like, and those that they keep.

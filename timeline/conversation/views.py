@@ -426,7 +426,7 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 
 
 urlpatterns = [
-    path("@<username:username>/<id:pid>", post),  # as apps name it
+    path("@<username:username>/<id:pid>", post, name="post_without_slash"),  # as apps name it
     path("@<username:username>/<id:pid>/", post, name="post"),
     path("@<username:username>/<id:pid>/more/", more, name="more"),
     path("@<username:username>/more/", more_person, name="more_person"),

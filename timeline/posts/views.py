@@ -183,7 +183,7 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
     if post.reply_to is None:
         return _where_one_was(request)
     page = page_of_form(request)
-    if match_of(page).url_name == "post":
+    if match_of(page).url_name in {"post", "post_without_slash"}:
         return f"{page.partition('?')[0]}#post-{pid}"
     return reverse("post", args=[me.username, pid])
 

@@ -235,6 +235,7 @@ def complete(request: RetwisRequest) -> HttpResponse:
 urlpatterns = [
     path("complete/", complete, name="complete"),
     path("tags/", tags, name="tags"),
+    path("tags/<str:tag>", tag, name="tag_without_slash"),  # as apps name it
     path("tags/<str:tag>/", tag, name="tag"),
     path("tags/<str:tag>/follow/", follow_tag, name="follow_tag"),
     path("tags/<str:tag>/unfollow/", unfollow_tag, name="unfollow_tag"),

@@ -136,7 +136,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("new/", arrivals, name="arrivals"),
     path("timeline/", everyone, name="timeline"),
-    path("@<username:username>", profile),  # as apps name it
+    path("@<username:username>", profile, name="profile_without_slash"),  # as apps name it
     path("@<username:username>/", profile, name="profile"),
     path("@<username:username>/replies/", replies, name="replies"),
     path("@<username:username>/<id:pid>/pin/", pin, name="pin"),

@@ -9,8 +9,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from accounts.apps.repository import OUT_OF_BAND
+from accounts.signing_in.passwords import HASHING
 from accounts.signing_in.tokens import digest_of
 from tests.support.apps import App
+from tests.support.hashers import busy
 from tests.support.people import PASSWORD
 
 HOME = "https://tusky.app/callback?a=1"
@@ -38,6 +40,14 @@ def fetch(client, app, code, **changed):
     sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": HOME}
     sent |= {"client_id": app["client_id"], "client_secret": app["client_secret"]} | changed
     return client.post("/oauth/token", {name: text for name, text in sent.items() if text is not None})
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_consent_waits_until_a_password_may_be_hashed(tusky, browser, alice, raw, slash):
+    with busy(*(f"203.0.113.{number}" for number in range(HASHING.waiting))):
+        answer = browser(alice).post(address(tusky).replace("?", f"{slash}?"), {"allow": "1"})
+    assert answer.status_code == 503
+    assert raw.keys("code:*") == []
 
 
 def test_an_app_registers_as_form_and_as_json(store, raw, client):

@@ -3,16 +3,18 @@
 import pytest
 
 from accounts.apps.repository import Apps, own_token
+from accounts.signing_in.passwords import HASHING
 from tests.support.apps import App
+from tests.support.hashers import busy
 from tests.support.people import PASSWORD
 
 ALICE = {"username": "alice", "email": "alice@example.com", "password": PASSWORD, "agreement": "true", "locale": "en"}
 
 
-def register(client, store, scopes="read write", **changed):
+def register(client, store, scopes="read write", slash="", **changed):
     app, _ = Apps(store).register("Tusky", "", ["tusky://back"], scopes.split())
     headers = {"Authorization": f"Bearer {own_token(app, scopes.split())}"}
-    return client.post("/api/v1/accounts", ALICE | changed, headers=headers)
+    return client.post(f"/api/v1/accounts{slash}", ALICE | changed, headers=headers)
 
 
 def test_a_person_joins_and_the_app_has_a_token(store, raw, client):
@@ -52,6 +54,15 @@ def test_the_site_says_how_people_join(store, raw, client, mode, status):
     answer = register(client, store, reason="I know bob")
     assert (answer.status_code, raw.exists("users")) == (status, 0)
     assert raw.hexists("applications", "alice") == (mode == "approval")
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_registration_waits_until_a_password_may_be_hashed(store, raw, client, slash):
+    with busy(*(f"203.0.113.{number}" for number in range(HASHING.waiting))):
+        answer = register(client, store, slash=slash)
+    assert (answer.status_code, answer["Retry-After"], answer.json().keys()) == (503, "5", {"error"})
+    assert raw.exists("users") == 0
+    assert register(client, store, slash=slash).status_code == 200
 
 
 def test_only_the_token_of_an_app_itself_registers(store, alice, client):

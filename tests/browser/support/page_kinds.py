@@ -202,6 +202,14 @@ def a_form_from_before_a_login(world):
     return page
 
 
+def a_code_for_an_app(world):
+    page = world.newcomer
+    page.goto(f"/oauth/authorize?{world.consent}")
+    page.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.get_by_role("heading", name="Your code")).to_be_visible()
+    return page
+
+
 def a_post(world):
     page = world.member
     page.goto(f"/@{world.other}/")
@@ -278,6 +286,9 @@ ADDRESSES = {
     "devices": At("member", "/settings/sessions/"),
     "log out everywhere": At("member", "/settings/sessions/everywhere/"),
     "apps": At("member", "/settings/apps/"),
+    "apps, none": At("newcomer", "/settings/apps/"),
+    "an app asks": At("member", "/oauth/authorize?{consent}"),
+    "an app asks for the password, too": At("member", "/oauth/authorize?{consent}&force_login=true"),
     "an unknown app asks": At("member", "/oauth/authorize", 400),
     "recovery codes": At("member", "/settings/recovery/"),
     "login security": At("member", "/settings/security/"),
@@ -331,6 +342,7 @@ ACTS = {
     "home, something new": home_with_something_new,
     "home, something arrives": home_when_something_arrives,
     "a post": a_post,
+    "a code for an app": a_code_for_an_app,
     "settings, with errors": settings_with_errors,
     "password, with errors": password_with_errors,
     "delete account, with errors": deletion_with_errors,

@@ -5,15 +5,18 @@ import itertools
 import secrets
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Page
 
+from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.invitations import Invitations
 from accounts.media.repository import Pictures
+from accounts.signing_in.tokens import SCOPES
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
@@ -52,7 +55,7 @@ class World:
     `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
     to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
     reposted, `pictured` one with pictures; `theirs` is a post of the other; nobody has decided `report`, and nobody has
-    used `invitation`."""
+    used `invitation`. `consent` is what an app asks that may already act for the member."""
 
     site: Any
     server: Any
@@ -74,6 +77,7 @@ class World:
     left: str
     report: int
     invitation: str
+    consent: str
 
 
 def converse(store, pid, author, others):
@@ -115,6 +119,14 @@ def with_pictures(store, author):
     red, blue = [Picture(one.digest) for one in pictures]
     new = NewPost("Two colours", media=Media((red._replace(alt=LONGEST_WORD), blue)))
     return Posts(store).publish(author.user.uid, new, secrets.token_hex(8)).pid
+
+
+def with_an_app(store, login):
+    """An app may do everything for a user. Returns the query with which it asks for it, to get a code."""
+    app, _ = Apps(store).register(LONGEST_WORD[:60], f"https://192.0.2.1/{LONGEST_WORD}", [OUT_OF_BAND], SCOPES)
+    Tokens(store).issue(Code(login.user.uid, "", app.id, app.scopes, OUT_OF_BAND))
+    asked = {"response_type": "code", "client_id": app.id, "redirect_uri": OUT_OF_BAND, "scope": " ".join(app.scopes)}
+    return urlencode(asked)
 
 
 @contextlib.contextmanager
@@ -186,4 +198,5 @@ def opened_world(chromium, site, real_server):
             left.user.username,
             open_report,
             Invitations(store).make(me.user.uid).code,
+            with_an_app(store, me),
         )

@@ -55,7 +55,7 @@ def addresses(rids):
     yield from addresses_of_apps()
     for pattern in get_resolver(settings.ROOT_URLCONF).url_patterns:
         assert isinstance(pattern, URLPattern), pattern
-        view = pattern.name or pattern.callback.__name__  # a second address of the same view has no name
+        view = pattern.name.removesuffix("_without_slash")
         if view in IDLE or "rest" in pattern.pattern.converters:
             continue
         names = list(pattern.pattern.converters)

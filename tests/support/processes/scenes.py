@@ -73,9 +73,9 @@ class Scene:
         raise AssertionError(self.raw.zrange("outbox", 0, -1))
 
 
-def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
+def kill_at_every_command(scene, capsys, work, check, moments=range(MOST), fewest=FEWEST):
     """Repeat `work`, killed after one more command that may write each time, or after each of these numbers. After each
-    kill, run `check` and `doctor`. A sample draws some of the kills."""
+    kill, run `check` and `doctor`. A sample draws some of the kills. `fewest`: commands that it sends at least."""
     if sampling.CASES:
         scene.begin()
         scene.cut.after(NO_KILL)
@@ -96,6 +96,6 @@ def kill_at_every_command(scene, capsys, work, check, moments=range(MOST)):
         errors = report_of(capsys)[1]["errors"]
         assert errors == [], (where, errors)
         if ended == 0:
-            assert scene.cut.passed >= FEWEST
+            assert scene.cut.passed >= fewest
             return
     raise AssertionError("it never ended before the kill")

@@ -124,8 +124,8 @@ class Victims:
         self._url = url
 
     def run(self, **work):
-        """Returns the exit code: 0 or KILLED. `work` is `path`, `form`, `secret` and `cookies` of a request, or a
-        `command` with its arguments. `folder` and `steps` kill it after so many steps on files there."""
+        """Returns the exit code: 0 or KILLED. `work` is `path`, `form`, `secret`, `cookies` and `headers` of a request,
+        or a `command` with its arguments. `folder` and `steps` kill it after so many steps on files there."""
         parent = _parent()
         parent.stdin.write(json.dumps({"url": self._url, **work}) + "\n")
         parent.stdin.flush()
@@ -171,7 +171,9 @@ def _die_after(steps, folder):
     sys.addaudithook(watch)
 
 
-def _work(url, path="", form=None, secret="", cookies=(), command=(), inline_limit=1000, folder="", steps=0):
+def _work(
+    url, path="", form=None, secret="", cookies=(), headers=None, command=(), inline_limit=1000, folder="", steps=0
+):
     settings.REDIS_URL, settings.REDIS_TIMEOUT = url, TIMEOUT  # a busy machine must not be a failure of the store
     caches["store"] = caches.create_connection("store")  # the one of the parent has another address
     connect.cache_clear()
@@ -183,7 +185,7 @@ def _work(url, path="", form=None, secret="", cookies=(), command=(), inline_lim
     client = Client(raise_request_exception=True)
     client.cookies.load({settings.AUTH_COOKIE: secret, **dict(cookies)})
     with override_settings(DELIVER_INLINE_LIMIT=inline_limit):
-        answer = client.get(path) if form is None else client.post(path, form)
+        answer = client.get(path, headers=headers) if form is None else client.post(path, form, headers=headers)
     assert answer.status_code in {200, 302}, answer.content.decode()
 
 

@@ -43,16 +43,50 @@ def test_a_picture_is_uploaded_described_and_posted(store, raw, alice):
     }
     assert app.json("GET", f"/api/v1/media/{red.digest}") == attachment
     assert app.json("PUT", f"/api/v1/media/{red.digest}", {"description": "Red"})["description"] == "Red"
-    assert raw.get(f"media_draft:1:{red.digest}") == " Red"
+    assert raw.get(f"media_draft:1:{red.digest}") == "-0.5,0.25 Red"
     sent = {"status": "", "media_ids[]": [red.digest], "sensitive": "true"}
     status = app.json("POST", "/api/v1/statuses", sent)
-    assert json.loads(raw.hget("post:1", "media"))["pictures"] == [[red.digest, 900, 600, "Red", red.blurhash]]
+    assert json.loads(raw.hget("post:1", "media"))["pictures"] == [
+        [red.digest, 900, 600, "Red", red.blurhash, "-0.5,0.25"]
+    ]
     assert raw.zrange(f"media_users:{red.digest}", 0, -1) == ["post:1:1"]
     assert (status["sensitive"], status["content"]) == (True, "")
     [shown] = status["media_attachments"]
-    assert shown == {**attachment, "description": "Red", "meta": {**shown["meta"], "focus": {"x": 0.0, "y": 0.0}}}
+    assert shown == {**attachment, "description": "Red"}
     for timeline in ("timelines/home", "timelines/public?only_media=true", "accounts/1/statuses?only_media=true"):
         assert [one["media_attachments"] for one in app.json("GET", f"/api/v1/{timeline}")] == [[shown]]
+
+
+def test_a_picture_is_described_in_parts_and_anew_with_each_upload(store, raw, alice):
+    app, red = App(alice), decoded_picture().digest
+    upload(app, description="Something red")
+    moved = app.json("PUT", f"/api/v1/media/{red}", {"focus": "0.5,0"})
+    assert (moved["description"], moved["meta"]["focus"]) == ("Something red", {"x": 0.5, "y": 0.0})
+    assert app.json("PUT", f"/api/v1/media/{red}") == moved
+    assert app.json("PUT", f"/api/v1/media/{red}", {"description": ""})["description"] is None
+    upload(app, description="Something red")
+    again = upload(app).json()  # the same file, for another status
+    assert (again["description"], again["meta"]["focus"]) == (None, {"x": 0.0, "y": 0.0})
+    assert raw.get(f"media_draft:1:{red}") == " "
+    assert 0 < raw.ttl(f"media_draft:1:{red}") <= 24 * 3600
+
+
+def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, alice):
+    app, red = App(alice), upload(App(alice), description="Red").json()["id"]
+    at = f"/api/v1/statuses/{app.json('POST', '/api/v1/statuses', {'status': 'Look', 'media_ids[]': [red]})['id']}"
+    as_it_is = {"media_ids": [red], "media_attributes": [{"id": red, "description": "Red"}], "sensitive": False}
+    for number, sent in enumerate(({}, as_it_is, {"media_attributes": [{"id": red, "focus": "0,0"}]})):
+        answer = app.client.put(at, {"status": f"Look {number}", **sent}, content_type="application/json")
+        assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Red")
+    for sent in (
+        {"media_ids": []},
+        {"media_ids": ["0" * 40]},
+        {"media_attributes": [{"id": red, "description": "Blue"}]},
+        {"sensitive": True},
+    ):
+        answer = app.client.put(at, {"status": "Other", **sent}, content_type="application/json")
+        assert (answer.status_code, "stay as they are" in answer.json()["error"]) == (422, True), sent
+    assert raw.hget("post:1", "body") == "Look 2"
 
 
 def test_only_posts_with_pictures_are_listed_as_media(store, alice):

@@ -89,7 +89,7 @@ def test_trends_are_what_explore_shows(store, raw, alice, bob, carol, settings):
     repost(raw, 3, 1, 2, 4)
     app = App(alice)
     [tag] = app.json("GET", "/api/v1/trends/tags")
-    assert (tag["name"], tag["url"], len(tag["history"])) == ("Bread", "http://testserver/tags/bread/", 7)
+    assert (tag["name"], tag["url"], len(tag["history"])) == ("Bread", "http://testserver/tags/bread", 7)
     today = str(int(time.time()) // 86400 * 86400)
     assert tag["history"][0] == {"day": today, "uses": "3", "accounts": "3"}
     assert app.json("GET", "/api/v1/trends") == [tag]

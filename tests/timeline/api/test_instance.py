@@ -36,6 +36,7 @@ def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):
     assert link["href"] == "http://testserver/nodeinfo/2.0"
     found = App().json("GET", "/nodeinfo/2.0")
     assert (found["version"], found["software"]["name"], found["openRegistrations"]) == ("2.0", "retwis", True)
+    assert found["metadata"]["upstream"] == {"name": "mastodon"}
     assert found["usage"] == {"users": {"total": 2, "activeMonth": 1, "activeHalfyear": 1}, "localPosts": 1}
 
 
@@ -60,5 +61,9 @@ def test_what_the_site_has_not_is_an_empty_list(store, alice):
             assert app.json("GET", at) == []
             assert App().ask("GET", at).status_code == (401 if scope else 200)
     assert app.json("GET", "/api/v1/preferences")["posting:default:visibility"] == "public"
+    german = app.json("GET", "/api/v1/preferences", **{"Accept-Language": "de-CH,de;q=0.9"})
+    assert german["posting:default:language"] == "de"
+    assert app.json("GET", "/api/v1/preferences")["posting:default:language"] == "en"
     assert app.json("GET", "/api/v2/notifications/policy")["for_not_following"] == "accept"
+    assert app.json("GET", "/api/v1/notifications/requests/merged") == {"merged": True}
     assert app.ask("GET", "/api/v1/push/subscription").status_code == 404

@@ -15,6 +15,11 @@ from tests.support.pictures import decoded_once, picture_file
 from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 
+def at_link(link):
+    """The address in one link of the header `Link`."""
+    return link.split(";")[0].strip("<>")
+
+
 def test_ones_own_account_has_what_was_typed_and_ones_role(store, raw, alice):
     Facts(store).save(
         alice.user, "Ann <3", "I & you", [Fact("Site", "https://ann.example/")], "http://testserver/@Alice/"
@@ -36,7 +41,7 @@ def test_a_new_account_has_an_empty_display_name(store, alice):
 def test_a_profile_is_changed_and_what_is_not_sent_stays(store, raw, alice, as_json):
     app, at = App(alice), "/api/v1/accounts/update_credentials"
     if as_json:
-        fields = [{"name": "Home", "value": "Rome"}, {"name": "", "value": ""}]
+        fields = [{"name": "", "value": None}, {"name": "Home", "value": "Rome"}]
         body = json.dumps({"display_name": "Ann", "fields_attributes": fields, "bot": True})
         answer = app.client.patch(at, body, content_type="application/json")
     else:
@@ -57,6 +62,17 @@ def test_what_a_profile_cannot_have_is_refused(store, raw, alice):
         answer = app.ask("PATCH", at, sent)
         assert (answer.status_code, answer.json()["error"][:18]) == (422, "Validation failed:")
     assert raw.hmget(f"user:{alice.user.uid}", "name", "facts") == [None, None]
+
+
+def test_what_would_hide_an_account_is_refused_and_what_would_not_is_taken(store, raw, alice):
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    shown = {"locked": "false", "discoverable": "true", "indexable": "true", "hide_collections": "0"}
+    assert app.json("PATCH", at, shown | {"source[privacy]": "public", "display_name": "Ann"})["locked"] is False
+    hidden = {"locked": "true", "discoverable": "false", "indexable": "0", "hide_collections": "1"}
+    for sent in (*({name: text} for name, text in hidden.items()), {"source[privacy]": "private"}):
+        answer = app.ask("PATCH", at, {"display_name": "Hidden", **sent})
+        assert (answer.status_code, "public here. Nothing was changed" in answer.json()["error"]) == (422, True)
+    assert raw.hget("user:1", "name") == "Ann"
 
 
 def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
@@ -110,13 +126,18 @@ def test_followers_and_followed_people_come_in_pages(store, raw, alice, bob, car
     app, at = App(bob), f"/api/v1/accounts/{alice.user.uid}/followers"
     first = app.ask("GET", at, {"limit": "2"})
     assert [one["acct"] for one in first.json()] == ["dora", "carol"]
-    address, rel = first["Link"].split("; ")
-    assert (rel, "limit=2" in address) == ('rel="next"', True)
-    later = app.client.get(address.strip("<>"))
+    down, up = first["Link"].split(", ")
+    assert (down.endswith('; rel="next"'), up.endswith('; rel="prev"'), "limit=2" in down) == (True, True, True)
+    later = app.client.get(at_link(down))
     assert [one["acct"] for one in later.json()] == ["bob"]
-    assert "Link" not in later
+    assert 'rel="next"' not in later["Link"]  # but it has a header: megalodon reads it on each page
+    assert app.client.get(at_link(later["Link"])).json() == first.json()
+    newest = app.client.get(at_link(up))
+    assert (newest.json(), "Link" in newest) == ([], False)
+    Follows(store).follow(register(store, "eve").user.uid, alice.user.uid)
+    assert [one["acct"] for one in app.client.get(at_link(up)).json()] == ["eve"]
     [followed] = App().json("GET", f"/api/v1/accounts/{bob.user.uid}/following")
-    assert (followed["acct"], followed["followers_count"]) == ("Alice", 3)
+    assert (followed["acct"], followed["followers_count"]) == ("Alice", 4)
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     assert app.ask("GET", at).status_code == 404
     assert app.ask("GET", at, {"max_id": "no cursor"}).status_code == 400
@@ -141,8 +162,14 @@ def test_blocked_and_muted_people_are_listed_in_pages(store, alice, bob, carol):
     assert [one["acct"] for one in app.json("GET", "/api/v1/blocks")] == ["bob"]
     first = app.ask("GET", "/api/v1/mutes", {"limit": "1"})
     assert [(one["acct"], one["mute_expires_at"]) for one in first.json()] == [("bob", None)]
-    [later] = app.client.get(first["Link"].split(";")[0].strip("<>")).json()
+    down, up = first["Link"].split(", ")
+    assert app.client.get(at_link(up)).json() == []
+    last = app.client.get(at_link(down))
+    [later] = last.json()
     assert (later["acct"], later["mute_expires_at"]) == ("carol", "2096-10-02T07:06:40.000Z")
+    assert app.client.get(at_link(last["Link"])).json() == first.json()
+    Mutes(store).unmute(alice.user.uid, bob.user.uid)
+    assert [one["acct"] for one in app.client.get(at_link(up)).json()] == ["carol"]  # the cursor is gone: all
 
 
 def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):

@@ -10,7 +10,7 @@ from timeline.relations.relations import BlockedPeople, Follows, Likes
 TEXT = "Hello @bob #World\nhttps://example.com/a\n\nbye @nobody"
 HTML = (
     '<p>Hello <span class="h-card" translate="no"><a href="http://testserver/@bob" class="u-url mention">@<span>bob'
-    '</span></a></span> <a href="http://testserver/tags/world/" class="mention hashtag" rel="tag">#<span>World</span>'
+    '</span></a></span> <a href="http://testserver/tags/world" class="mention hashtag" rel="tag">#<span>World</span>'
     '</a><br><a href="https://example.com/a" target="_blank" rel="nofollow noopener noreferrer" translate="no">'
     '<span class="invisible">https://</span><span class="">example.com/a</span><span class="invisible"></span></a></p>'
     "<p>bye @nobody</p>"
@@ -55,16 +55,19 @@ def test_a_status_is_the_same_in_every_answer(store, raw, alice, bob):
         assert status in found, address
     assert status["content"] == HTML
     assert [(one["id"], one["acct"]) for one in status["mentions"]] == [("2", "bob")]
-    assert status["tags"] == [{"name": "world", "url": "http://testserver/tags/world/"}]
+    assert status["tags"] == [{"name": "world", "url": "http://testserver/tags/world"}]
     assert (status["language"], raw.hget("post:1", "language")) == ("de", "de")
     assert status["url"] == "http://testserver/@Alice/1"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z", status["created_at"])
     assert (reply["in_reply_to_id"], reply["in_reply_to_account_id"]) == (number, "1")
 
 
-def test_a_status_and_an_account_open_at_their_addresses_without_a_last_slash(store, browser, alice):
-    status = publish(App(alice), "post")
-    assert browser().get(status["url"]).status_code == browser().get(status["account"]["url"]).status_code == 200
+def test_what_a_status_names_opens_at_its_address_without_a_last_slash(store, browser, alice):
+    status = publish(App(alice), "post #word")
+    for one, view in ((status, "post"), (status["account"], "profile"), (status["tags"][0], "tag")):
+        assert not one["url"].endswith("/")
+        page = browser().get(one["url"])
+        assert (page.status_code, page.resolver_match.view_name) == (200, f"{view}_without_slash")
 
 
 def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, alice, bob):
@@ -150,8 +153,13 @@ def test_a_thread_has_its_posts_in_order(store, alice, bob):
 def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     publish(App(bob), "by bob")
     Likes(store).like(3, 1, 2)
-    assert [one["acct"] for one in App(alice).json("GET", "/api/v1/statuses/1/favourited_by")] == ["carol"]
+    raw.zadd("liked_by:1", {"3": 10})
+    liked_by = App(alice).ask("GET", "/api/v1/statuses/1/favourited_by")
+    assert [one["acct"] for one in liked_by.json()] == ["carol"]
+    up = liked_by["Link"].removesuffix('; rel="prev"').strip("<>")
+    assert App(alice).client.get(up).json() == []
     App(alice).json("POST", "/api/v1/statuses/1/favourite")
+    assert [one["acct"] for one in App(alice).client.get(up).json()] == ["Alice"]
     BlockedPeople(store).block(2, 1)
     for method, address in (
         ("GET", "/api/v1/statuses/1"),
@@ -162,7 +170,8 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     ):
         assert App(alice).ask(method, address).status_code == 404, address
     assert App(alice).json("GET", "/api/v1/timelines/public") == App(alice).json("GET", "/api/v1/favourites") == []
-    App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")
+    undone = App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")  # done, and there is no status to show
+    assert (undone.status_code, undone.json()) == (404, {"error": "Record not found"})
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
 
 

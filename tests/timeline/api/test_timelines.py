@@ -8,7 +8,10 @@ from retwis_site.store import local_cache
 from tests.support.apps import App
 from tests.support.clock import Clock
 from tests.support.people import register
+from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer, write_posts, write_tag
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
 
@@ -108,6 +111,7 @@ def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob,
         ("accounts/1/statuses?only_media=true", []),
         ("accounts/1/statuses?pinned=true", []),
         ("timelines/tag/a", [3, 2, 1]),
+        ("timelines/tag/%23C", [4]),
         ("timelines/tag/c?any[]=B", [4, 3, 2]),
         ("timelines/tag/a?all[]=b", [3, 2]),
         ("timelines/tag/a?none[]=b", [1]),
@@ -122,6 +126,18 @@ def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob,
     assert ids(App(carol).json("GET", "/api/v1/timelines/home?min_id=1")) == [5, 4, 3]
     assert App().ask("GET", "/api/v1/accounts/99/statuses").status_code == 404
     assert App().ask("GET", "/api/v1/timelines/home").status_code == 401
+
+
+def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice, bob, carol):
+    """A process writes a status once for all viewers to whom it looks the same."""
+    quoted = publish(raw, store, alice, "Hello")
+    Posts(store).publish(bob.user.uid, NewPost("Look", quote=quoted), "token")
+    alices, carols = App(alice), App(carol)
+    alices.json("POST", f"/api/v1/statuses/{quoted}/pin")
+    carols.json("POST", f"/api/v1/statuses/{quoted}/mute")
+    for app in (App(), App(bob), alices, App(), carols, alices):
+        quote = app.json("GET", "/api/v1/timelines/public")[0]["quote"]
+        assert quote["quoted_status"] == app.json("GET", f"/api/v1/statuses/{quoted}")
 
 
 def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, monkeypatch):

@@ -333,6 +333,7 @@ def test_the_text_is_posted_with_what_it_names(browser, alice, bobs, raw):
     [
         ("/@bob/1/", "/@bob/1/#post-2"),
         ("/@bob/1/?after=7", "/@bob/1/#post-2"),
+        ("/@bob/1", "/@bob/1#post-2"),
         ("/timeline/", "/@Alice/2/"),
         ("/compose/?reply_to=1", "/@Alice/2/"),
     ],

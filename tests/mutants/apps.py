@@ -1,0 +1,59 @@
+"""Mutants of apps: codes and tokens."""
+
+from tests.mutants.mutant import EARLY, Mutant
+
+REPOSITORY = "accounts/apps/repository.py"
+ONE_TOKEN = ("tests/protocols/test_tokens.py::test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it",)
+DELETED = (
+    "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
+)
+
+MUTANTS = [
+    Mutant(
+        "code: whoever has read it may use it",
+        REPOSITORY,
+        "        if code.value is None or not self._store.unlink(keys.code(digest)):\n            return None\n",
+        """        if code.value is None:
+            return None
+        self._store.unlink(keys.code(digest))
+""",
+        ONE_TOKEN,
+    ),
+    Mutant(
+        "token: it has the generation of its beginning, not of the consent",
+        REPOSITORY,
+        "        digest = digest_of(token)\n        user = keys.user(code.uid)\n",
+        """        digest = digest_of(token)
+        user = keys.user(code.uid)
+        now = self._store.hget(user, "generation") or ""
+        code = Code(code.uid, now, code.app, code.scopes, code.redirect_uri)
+""",
+        ONE_TOKEN,
+    ),
+    Mutant(
+        f"token: {EARLY}",
+        REPOSITORY,
+        """        pipe.hset(user, {f"{TOKEN}{digest}": new_value(code.app, code.scopes, code.generation)})
+        stored = pipe.hgetall(user)
+""",
+        """        stored = pipe.hgetall(user)
+        pipe.execute()
+        pipe.hset(user, {f"{TOKEN}{digest}": new_value(code.app, code.scopes, code.generation)})
+""",
+        (f"{DELETED}[she allows an app]",),
+    ),
+    Mutant(
+        "code: it is not noted which token it has given",
+        "accounts/apps/oauth.py",
+        'self.request.form["code"], self.request.user.uid, token["access_token"])\n',
+        'self.request.form["code"], self.request.user.uid, "")\n',
+        ("tests/accounts/apps/test_oauth.py::test_a_user_allows_an_app_and_it_fetches_a_token_once",),
+    ),
+    Mutant(
+        "token: one field too many of an ended one is left",
+        REPOSITORY,
+        '            pipe.hdel(keys.user(uid), f"{USED}{digest}")\n',
+        "",
+        ("tests/protocols/test_tokens.py::test_a_code_that_is_exchanged",),
+    ),
+]
