@@ -22,7 +22,7 @@ _of_features = [pattern for one in features() if one.urls for pattern in import_
 # for most and what their buttons send, then short addresses. No other pattern fits the addresses of the first ones. To
 # try a pattern takes two Python calls: the address of a like was found after 80.
 MOST_ASKED = (
-    *("home", "timeline", "profile", "api", "picture", "search", "news", "post", "notifications", "publish", "like"),
+    *("home", "timeline", "profile", "api", "media", "search", "news", "post", "notifications", "publish", "like"),
     "follow",
 )
 urlpatterns = sorted(

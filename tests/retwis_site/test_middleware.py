@@ -63,7 +63,7 @@ def test_a_part_that_has_nothing_to_do_is_not_called(warm_calls):
 @pytest.mark.parametrize("name", MOST_ASKED)
 def test_an_address_that_is_asked_often_is_found_early_and_by_its_own_pattern_alone(name):
     [pattern] = [one for one in urlpatterns if one.name == name]
-    values = {"username": "bob", "pid": 7}
+    values = {"username": "bob", "pid": 7, "rest": "v1/timelines/home", "file": "0" * 40}
     path = reverse(name, kwargs={part: values[part] for part in pattern.pattern.converters})
     assert [one.name for one in urlpatterns if one.resolve(path[1:])] == [name]
     resolve(path)  # Django compiles a pattern when it is first needed

@@ -159,7 +159,8 @@ class Model:
 
     def profile(self, viewer: int | None, uid: int, before: int | None, with_replies: bool) -> list[Entry]:
         posts = [(pid, pid) for pid in self.posts_of({uid}) if with_replies or self._answers_one_of({uid}, pid)]
-        return self._below(before, [*posts, *self.reposts_of({uid})], viewer, uid)
+        reposts = [] if with_replies else self.reposts_of({uid})
+        return self._below(before, [*posts, *reposts], viewer, uid)
 
     def _answers_one_of(self, people: set[int], pid: int) -> bool:
         post = self.posts[pid]
