@@ -124,7 +124,8 @@ class Hints(Generic[K]):
         """`places`: a power of two; a few times as many as the keys that are in use at once."""
         self._places = places
         self._hashes = array("q", [0]) * places
-        self.clear()
+        self._numbers = array("q", [0]) * places
+        self._is_empty = True
         Memory.every.add(self)
 
     def get(self, key: K) -> int | None:
@@ -139,10 +140,13 @@ class Hints(Generic[K]):
         hashed = hash(key)
         place = hashed % self._places
         self._hashes[place], self._numbers[place] = hashed, number
+        self._is_empty = False
 
     def forget(self, key: K) -> None:
         self._numbers[hash(key) % self._places] = 0
 
     def clear(self) -> None:
         """Without its number, a hash says nothing."""
-        self._numbers = array("q", [0]) * self._places
+        if not self._is_empty:
+            self._numbers = array("q", [0]) * self._places
+            self._is_empty = True
