@@ -152,7 +152,8 @@ class AppToken:
         token = tokens.standing(self.digest, *fields)
         if token is None:
             return None
-        _stands.put(self.digest, True)
+        if not _stands.get(self.digest):
+            _stands.put(self.digest, True)
         self.calls = calls = None if self._counted is None else self._counted.value
         if calls is not None and calls.times > tokens.CALLS.allowed:
             limit = tokens.CALLS

@@ -8,6 +8,7 @@ that could lead to a token. `token_used:<digest>` is the hour of the last use.
 import hashlib
 import time
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from django.utils.functional import Promise
@@ -157,7 +158,13 @@ def standing(digest: str, generation: str | None, value: str | None, used: str |
     if began is None or made_in != (generation or ""):
         return None
     last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
-    return Token(digest, began, last, app, tuple(in_order(scopes.split())))
+    return Token(digest, began, last, app, _scopes_in(scopes))
+
+
+@lru_cache(maxsize=500)
+def _scopes_in(text: str) -> tuple[str, ...]:
+    """The scopes in the field of a token."""
+    return tuple(in_order(text.split()))
 
 
 def tokens_in(fields: Mapping[str, str]) -> list[Token]:

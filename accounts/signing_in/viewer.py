@@ -202,7 +202,8 @@ class Viewer:
                     opened.scopes,
                     opened.app,
                 )
-                _last_checked.put(self.secret, self._checked)
+                if _last_checked.get(self.secret) != self._checked:
+                    _last_checked.put(self.secret, self._checked)
                 self.way = opened.way
                 self._note_use(me, opened)
                 self.check(user)

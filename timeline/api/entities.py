@@ -356,16 +356,15 @@ def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
     """The list of `status_of` each. To most viewers a post looks the same and is the same object, as the profiles of
     its people are, so what was written last serves again."""
     profiles, items = shown.profiles, []
+    says_more = bool(shown.muted_threads) or shown.pinned is not None
     keys = [(post.context.listed or post.pid, post.context.acted) for post in posts]
     known = _written.some(keys)
     for key, post in zip(keys, posts, strict=True):
         author, context = post.author.uid, post.context
         listed_by = author if context.listed is None else context.reposted_by[0].uid
         quoted = None if context.quoted is None else profiles.get(context.quoted.author.uid)
-        made_of = (
-            *(post, profiles.get(author), profiles.get(listed_by), quoted),
-            *(shown.origin, *_of_viewer(post, shown)),
-        )
+        of_viewer = _of_viewer(post, shown) if says_more else SAYS_NOTHING
+        made_of = (post, profiles.get(author), profiles.get(listed_by), quoted, shown.origin, of_viewer)
         kept = known.get(key)
         if kept is None or kept[0] != made_of:
             kept = made_of, written(status_of(post, shown))
@@ -374,11 +373,21 @@ def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
     return list_of(items)
 
 
-def _of_viewer(post: Post, shown: Shown) -> tuple[bool, ...]:
-    """What a status says of its viewer beside the post: of the post, and of a quoted one."""
-    quoted = post.context.quoted
-    own = _is_muted(post, shown), post.pid == shown.pinned
-    return own if quoted is None else (*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
+class _OfViewer(NamedTuple):
+    """What a status says of its viewer beside the post."""
+
+    muted: bool = False
+    pinned: bool = False
+    quoted_muted: bool = False
+    quoted_pinned: bool = False
+
+
+SAYS_NOTHING = _OfViewer()
+
+
+def _of_viewer(post: Post, shown: Shown) -> _OfViewer:
+    own, quoted = (_is_muted(post, shown), post.pid == shown.pinned), post.context.quoted
+    return _OfViewer(*own) if quoted is None else _OfViewer(*own, _is_muted(quoted, shown), quoted.pid == shown.pinned)
 
 
 def _is_muted(post: Post, shown: Shown) -> bool:

@@ -209,7 +209,8 @@ class Statuses:
             quoted = post.context.quoted
             for one in (post,) if quoted is None else (post, quoted):
                 authors[one.author.uid] = one.author
-                mentioned.update(one.links.mentions or ())
+                if one.links.mentions:
+                    mentioned.update(one.links.mentions)
             if post.context.listed is not None:
                 authors[post.listed_by.uid] = post.listed_by
         people = ask_people(pipe, mentioned)

@@ -115,11 +115,14 @@ class LatestActed:
     since_id: float  # reposts with higher ids are all known
     hidden: LatestHidden  # whom the viewer has blocked and muted last, and muted words
 
+    @property
+    def are_all(self) -> bool:
+        """The viewer has acted on nothing else."""
+        return self.since == self.since_id == -inf
+
     def unknown(self, pids: Iterable[int], posts: Mapping[int, Post]) -> list[int]:
         """The ids of these posts of which not all is known. `posts`: those of which this process knows the time."""
         since, since_id = self.since + CLOCKS_DIFFER, self.since_id
-        if since == since_id == -inf:
-            return []
         return [pid for pid in pids if pid <= since_id or pid not in posts or posts[pid].time <= since]
 
     def asking_for(self, pid: int) -> "LatestActed":
@@ -485,7 +488,7 @@ class _Parts:
         """None when nothing must be asked."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
-        if me is None:
+        if me is None or self._reader.acted.are_all:
             return None
         self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
