@@ -86,6 +86,7 @@ user = OfId(
             line="verified_links user links",
         ),
         Field("language", says="a code, such as `de`", shown=COMMANDS),
+        Field("needs_alt", TIME, "since when all pictures need a description", COMMANDS, line="needs_alt user since"),
         Field("seen", POST, "the highest post id that home has shown", COMMANDS),
         Field("noticed", TIME, "notices are read up to here, unix s", COMMANDS),
         Field("quiet", says="kinds of notices that are turned off, with spaces between", shown=COMMANDS),
@@ -199,6 +200,8 @@ post = OfId(
         Field("edited", TIME, "unix s of the last change", EVERYONE),
         Field("language", says="a code, such as `de`, where the author's app said it", shown=EVERYONE),
         Field("media", says="its pictures as JSON: digest, width, height and description of each", shown=EVERYONE),
+        Field("alt:<digest>", says="the description of one of them after an edit: `media` follows from these two"),
+        Field("removed:<digest>", says="since when the post does not show one of them, unix s"),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),
         Field("reposts", NUMBER, "of `reposted_by:`", EVERYONE),
         Field("replies", NUMBER, "of `replies_to:`", EVERYONE),
@@ -233,8 +236,7 @@ media = OfText(
 media_info = OfText(
     "media_info:<digest>",
     Hash((
-        Field("width", NUMBER, "pixels", COMMANDS),
-        Field("height", NUMBER, "pixels", COMMANDS),
+        *(Field(side, NUMBER, "pixels", COMMANDS) for side in ("width", "height")),
         Field("bytes", NUMBER, "of all its files", COMMANDS),
         Field("sizes", says="what the names of its files add to the digest, with spaces between", shown=COMMANDS),
         Field("owner", USER, "who has uploaded it first", COMMANDS),
@@ -264,7 +266,6 @@ media_sizes = One(
     "media_sizes", ZSet(TEXT, OTHER), "the digests of all pictures, score = bytes", BY_PICTURES,
     jobs="picture:{member}",
 )
-
 blocked_media = One(
     "blocked_media", Map(TEXT, TEXT), "pictures that nobody may upload again: digest -> `look`", BY_ACTS, truth=True,
     line="blocked_picture digest look",

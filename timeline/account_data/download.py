@@ -79,7 +79,7 @@ FIELDS = {
     "account": {
         "username": NAME,
         **dict.fromkeys(("name", "bio", "language"), TEXT),
-        **dict.fromkeys(("colour", "picture", "header"), OPTIONAL_TEXT),
+        **dict.fromkeys(("colour", "picture", "header", "needs_alt"), OPTIONAL_TEXT),
     },
     "following": {"username": NAME},
     "follower": {},

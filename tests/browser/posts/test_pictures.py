@@ -14,6 +14,10 @@ def described(page, number):
     return page.get_by_role("textbox", name=f"Description of picture {number}")
 
 
+def reminders(page):
+    return page.get_by_text("Without a description, people").locator("visible=true")
+
+
 def size(image):
     box = image.bounding_box()
     return round(box["width"]), round(box["height"])
@@ -24,7 +28,9 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     page.get_by_role("link", name="Pictures").click()
     page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
     expect(described(page, 1)).to_be_focused()
+    expect(reminders(page)).to_have_count(2)
     described(page, 1).fill("Something red")
+    expect(reminders(page)).to_have_count(1)
     expect(composer(page)).to_have_value("My colours")
     page.get_by_role("button", name="Remove").nth(1).click()
     expect(described(page, 2)).to_have_count(0)

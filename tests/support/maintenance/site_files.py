@@ -43,6 +43,7 @@ def make_full_site(raw, store):
     Posts(store).publish(3, NewPost("to @alice #now", reply_to=1, quote=3, language="en"), "to-alice")
     publish(raw, store, dave, "of a deleted account")
     raw.hset("user:3", mapping={"name": "Carola", "bio": "I was here.", "language": "de", "colour": "teal"})
+    raw.hset("user:3", "needs_alt", LONG_AGO)
     raw.zadd("users_by_name", {"carola:3": 0})
     like(raw, 3, 3, LONG_AGO + 5)
     like(raw, 3, 1, LONG_AGO)

@@ -17,6 +17,7 @@ from accounts.users.repository import Users
 from retwis_site.features import Line
 from retwis_site.maintenance.site_files import BadFile
 from retwis_site.management.base import StoreCommand
+from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
@@ -107,15 +108,18 @@ def _owner(store: Store, name: str) -> User | None:
 
 
 def _complete_profile(store: Store, user: User, account: Line) -> None:
-    """Set the display name, the bio, the language and the colour where the account has none."""
+    """Set the display name, the bio, the language, the colour and what is said of pictures where the account has
+    none."""
     name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
-    bio, language = store.hmget(keys.user(user.uid), ["bio", "language"])
+    bio, language, needs_alt = store.hmget(keys.user(user.uid), ["bio", "language", "needs_alt"])
     if not user.name or not bio:
         NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]))
     if not language and account["language"] in dict(settings.LANGUAGES):
         Users(store).choose_language(user.uid, account["language"])
     if not user.colour and account.get("colour") in COLOURS:
         Users(store).choose_colour(user.uid, account["colour"])
+    if not needs_alt and (since := unix(account.get("needs_alt", ""))) is not None:
+        Users(store).require_descriptions(user.uid, since)
 
 
 def _follow(store: Store, user: User, names: list[str]) -> int:

@@ -42,10 +42,20 @@ def pictures_of(username: str, pid: int, media: Media, language: str) -> Html:
 
 
 def chosen(pictures: Sequence[Picture], language: str) -> Html:
-    """Those that a form has by now, each with a field for its description."""
+    """Those that the form of a new post has by now, each with a field for its description."""
+    return _with_fields(pictures, language, is_new=True)
+
+
+def described(pictures: Sequence[Picture], language: str) -> Html:
+    """The same for the form of a post that is changed: its pictures stay."""
+    return _with_fields(pictures, language, is_new=False)
+
+
+def _with_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) -> Html:
     return joined(
         CHOSEN.fill(
             language,
+            is_new=is_new,
             digest=one.digest,
             file=one.small,
             width=one.width,

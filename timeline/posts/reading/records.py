@@ -67,6 +67,7 @@ LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "me
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
 FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS, "media")
+CHANGES = ALT, REMOVED = "alt:", "removed:"  # with a digest behind them: `timeline/posts/pictures.py`
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
