@@ -481,7 +481,7 @@ report = OfId(
         Field("rule", says="its text"),
         Field("note"),
         Field("body", says="the text of the post as it was"),
-        Field("media", says="its pictures, which stay until the report is decided"),
+        Field("media", says="its pictures, or those of the person: they stay until it is decided"),
         Field("decision", says="a line of the log"),
     )),
     "what a user has told staff", BY_TEXT, each=_("One key for each report"), truth=True,
