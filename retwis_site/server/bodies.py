@@ -11,6 +11,7 @@ TIMEOUT = 10.0  # seconds that a client has to send a body
 MORE_FOR_PICTURES = 110.0  # seconds more: a phone may send 24 MB
 MOST = 64 * 1024 * 1024  # bytes of all
 MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answer before it has sent its form
+MOST_UNREAD_PICTURES = 128 * 1024 * 1024  # the same, of a form with pictures that are too large together
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,16 @@ class AwaitedBodies:
         self._arriving: set[_Arriving] = set()
         self._size = 0  # bytes of all
 
-    async def read(self, source: AsyncIterable[bytes], limit: int, more: float = 0.0) -> Body:
-        """A request's body: its first `limit` bytes; the rest is read and dropped. It is late after TIMEOUT and `more`
-        seconds, or when it is the largest one while all take more than MOST: an ordinary form is small."""
+    async def read(
+        self, source: AsyncIterable[bytes], limit: int, more: float = 0.0, unread: int = MOST_UNREAD
+    ) -> Body:
+        """A request's body: its first `limit` bytes; `unread` more are read and dropped. It is late after TIMEOUT and
+        `more` seconds, or when it is the largest one while all take more than MOST: an ordinary form is small."""
         body = _Arriving(asyncio.timeout(TIMEOUT + more))
         try:
             async with body.deadline:
                 self._arriving.add(body)
-                await self._collect(body, source, limit)
+                await self._collect(body, source, limit, unread)
         except TimeoutError:
             if not body.deadline.expired():
                 raise
@@ -50,7 +53,7 @@ class AwaitedBodies:
             self._remove(body)
         return Body(b"".join(body.parts), late=body.deadline.expired())
 
-    async def _collect(self, body: _Arriving, source: AsyncIterable[bytes], limit: int) -> None:
+    async def _collect(self, body: _Arriving, source: AsyncIterable[bytes], limit: int, unread: int) -> None:
         """Return once no more arrives, or enough has."""
         arrived = 0
         with suppress(ProtocolClosed):  # the site notices what is missing
@@ -58,7 +61,7 @@ class AwaitedBodies:
                 body.parts.append(bytes(part[: max(0, limit - arrived)]))
                 self._grow(body, len(body.parts[-1]))
                 arrived += len(part)
-                if arrived > limit + MOST_UNREAD:
+                if arrived > limit + unread:
                     break
 
     def _grow(self, body: _Arriving, by: int) -> None:

@@ -28,7 +28,7 @@ from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import is_upload, queue_of
 from retwis_site.http.client_ip import address_in
 from retwis_site.rendering.error_pages import LATE
-from retwis_site.server.bodies import MORE_FOR_PICTURES, AwaitedBodies
+from retwis_site.server.bodies import MORE_FOR_PICTURES, MOST_UNREAD_PICTURES, AwaitedBodies, Body
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
 from retwis_site.wsgi import find_place
@@ -51,16 +51,22 @@ class Application:
         length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
         if length:
             await _move_to_loop()
-            if is_upload(environ):
-                body = await self._bodies.read(protocol, settings.LARGEST_UPLOAD, MORE_FOR_PICTURES)
-            else:
-                body = await self._bodies.read(protocol, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+            body = await self._read(environ, protocol, length)
             environ["wsgi.input"] = io.BytesIO(body.content)
             environ[LATE] = body.late
             environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
         queue = queue_of(environ)
         answer = _answer(environ) if queue is None else await _answer_in(queue, environ)
         await _respond(environ, protocol, answer)
+
+    async def _read(self, environ: WSGIEnvironment, protocol: HTTPProtocol, length: int) -> Body:
+        """Of pictures that are too large together, as much is kept as of any other form: the text comes back."""
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if not is_upload(environ):
+            return await self._bodies.read(protocol, most)
+        if length > settings.LARGEST_UPLOAD:
+            return await self._bodies.read(protocol, most, MORE_FOR_PICTURES, MOST_UNREAD_PICTURES)
+        return await self._bodies.read(protocol, settings.LARGEST_UPLOAD, MORE_FOR_PICTURES)
 
 
 async def _move_to_loop() -> None:

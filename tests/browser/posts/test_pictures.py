@@ -62,11 +62,11 @@ def test_what_is_no_picture_is_said_beside_the_form(page, console):
 
 
 def test_files_that_are_too_large_leave_the_form(page, console):
-    console.expects(413, "/post/")
+    console.expects(422, "/post/")
     composer(page).fill("Without them")
     page.get_by_role("link", name="Pictures").click()
     page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": bytes(25 * 1024 * 1024)})
-    expect(page.get_by_role("alert")).to_contain_text("too large together")
+    expect(page.get_by_role("alert")).to_contain_text("Pictures may have 24 MB together")
     page.get_by_role("button", name="Post", exact=True).click()
     said(page, "Posted.")
     expect(post(page, "Without them")).to_be_visible()
