@@ -82,7 +82,7 @@ def _stored(client: redis.Redis, number: int) -> tuple[list[str], float]:
 def _show(client: redis.Redis, digests: list[str]) -> None:
     """Give each post a picture."""
     pipe = client.pipeline(transaction=False)
-    for pid in range(1, int(client.get(keys.next_post_id())) + 1):
+    for pid in range(1, int(client.get(keys.next_post_id()) or 0) + 1):
         shown = {"pictures": [[digests[pid % len(digests)], 900, 600, "A picture"]]}
         pipe.hset(keys.post(pid), "media", json.dumps(shown))
     pipe.execute()

@@ -169,6 +169,10 @@ class Pictures:
         """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
         Raises PictureRefused of each kind, TooOften."""
         RateLimits(self._store).count(UPLOADS, str(uid))
+        return self.take(uid, content, shape)
+
+    def take(self, uid: int, content: bytes, shape: Shape) -> Decoded:
+        """The same, however often: for commands."""
         picture = decoded(content, shape)
         for digest, look in self._store.hgetall(keys.blocked_media()).items():
             if digest == picture.digest or is_alike(look, picture.look):

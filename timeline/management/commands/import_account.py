@@ -22,6 +22,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
+from timeline.account_data.pictures import RestoredPictures
 from timeline.account_data.restoring import RestoredRelations, Restoring
 from timeline.relations.relations import Follows
 
@@ -29,7 +30,7 @@ from timeline.relations.relations import Follows
 class Command(StoreCommand):
     refusals = (BadFile,)
     help = (
-        "Bring back a personal download: the posts, the profile, the follows, likes and other relations. The account "
+        "Bring back a personal download: the posts, the profile, pictures, follows, likes and more. The account "
         "is made; its password is read from a prompt, or as one line from standard input. The site may be in use. To "
         "repeat a killed run: --into-existing"
     )
@@ -74,7 +75,9 @@ class Command(StoreCommand):
         relations.to_words(download.relations)
         restoring = Restoring(store, user.uid)
         restoring.begin()
-        written = sum(restoring.write(posts) for posts in self.progress("Importing", download))
+        pictures = RestoredPictures(store, user.uid, download.picture)
+        pictures.to_profile(download.account)
+        written = sum(restoring.write(posts, pictures.of_post) for posts in self.progress("Importing", download))
         restoring.finish()
         conversation = restoring.conversation
         tags = relations.to_tags(download.relations)
@@ -88,6 +91,7 @@ class Command(StoreCommand):
             "posts quote nothing any more: what they quote is not here.": conversation.plain_quotes,
             "likes and bookmarks are of posts that are not here.": missing,
             "followed tags are used by nobody here.": tags,
+            **pictures.left_out,
             **{f"{reason} were left out.": number for reason, number in download.left_out.items()},
         }
         for sentence, number in left_out.items():
