@@ -57,6 +57,7 @@ class Info(NamedTuple):
     blurhash: str
 
 
+ANIMATED = "-animated"  # the size of a picture that moves; all its other files stand still
 FIELDS = ("width", "height", "bytes", "owner", "since", "sizes", "look", "blurhash", "going")
 
 

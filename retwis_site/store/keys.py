@@ -230,7 +230,7 @@ idem = OfTwo(
 
 media = OfText(
     "media:<digest>", String(),
-    "a picture, a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: the same one smaller",
+    "a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: it smaller, or `-animated`",
     _("stays as it is"), truth=True, each=_("Some keys for each picture"),
 )
 media_info = OfText(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.profiles import Kind, ProfilePictures
-from accounts.media.repository import Pictures
+from accounts.media.repository import ANIMATED, Pictures
 from retwis_site.features import Line
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -65,4 +65,5 @@ class RestoredPictures:
         if new is None:
             self.left_out[REFUSED] += 1
             return None
-        return Picture(new.digest, new.width, new.height, blurhash=new.blurhash)
+        moving = ANIMATED if ANIMATED in new.files else ""
+        return Picture(new.digest, new.width, new.height, blurhash=new.blurhash, moving=moving)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
 from accounts.media.decoding import PictureRefused
-from accounts.media.repository import Info, Pictures
+from accounts.media.repository import ANIMATED, Info, Pictures
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
@@ -35,7 +35,8 @@ def with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
 
 def with_stored(one: Picture, known: Info) -> Picture:
     """A picture of a post with what is stored of it."""
-    return one._replace(width=known.width, height=known.height, blurhash=known.blurhash)
+    moving = ANIMATED if ANIMATED in known.sizes else ""
+    return one._replace(width=known.width, height=known.height, blurhash=known.blurhash, moving=moving)
 
 
 def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:

@@ -67,7 +67,7 @@ def _are_pictures(value: object) -> bool:
     """Whether these are the pictures of a post, as `media_from` takes them."""
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         return False
-    named = [[one.get(name) for name in Picture._fields] for one in value]
+    named = [[one.get(name, Picture._field_defaults.get(name)) for name in Picture._fields] for one in value]
     return media_from("", json.dumps({"pictures": named})) != NO_MEDIA
 
 
@@ -125,7 +125,9 @@ def media_of(media: Media) -> Line:
 
 def media_in(line: Line) -> Media:
     """The pictures of a line, as `media_of` says them."""
-    pictures = tuple(Picture(**{name: one[name] for name in Picture._fields}) for one in line.get("pictures", ()))
+    pictures = tuple(
+        Picture(**{name: one[name] for name in Picture._fields if name in one}) for one in line.get("pictures", ())
+    )
     return Media(pictures, line.get("sensitive", False))
 
 

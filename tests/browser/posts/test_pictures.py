@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import composer, post, said
-from tests.support.pictures import picture_file
+from tests.support.pictures import moving_file, picture_file
 
 RED = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
 TALL = {"name": "tall.jpg", "mimeType": "image/jpeg", "buffer": picture_file("blue", (500, 900), "JPEG")}
@@ -50,6 +50,25 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     expect(page.get_by_role("heading", name="Picture by")).to_be_visible()
     fits(page, scripts=True)
     assert page.get_by_role("img", name="Something red").evaluate("img => img.naturalWidth") == 900
+
+
+def test_an_animation_moves_where_motion_is_allowed_and_keeps_its_place(page):
+    composer(page).fill("It moves")
+    page.get_by_role("link", name="Pictures").click()
+    moves = {"name": "moves.gif", "mimeType": "image/gif", "buffer": moving_file()}
+    page.get_by_label("Up to four pictures").set_input_files(moves)
+    described(page, 1).fill("Three colours")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    sizes = set()
+    for motion, end in (("no-preference", "-animated.webp"), ("reduce", "-600.webp")):
+        page.emulate_media(reduced_motion=motion)
+        page.reload()
+        shown = post(page, "It moves").get_by_role("img", name="Three colours")
+        expect(shown).to_have_js_property("complete", True)
+        assert shown.evaluate("img => img.currentSrc").endswith(end)
+        sizes.add(size(shown))
+    assert len(sizes) == 1
 
 
 def test_what_is_no_picture_is_said_beside_the_form(page, console):

@@ -28,6 +28,8 @@ def pictures_of(username: str, pid: int, media: Media, language: str) -> Html:
         PICTURE.fill(
             language,
             has_alt=bool(one.alt),
+            moves=bool(one.moving),
+            moving=f"{one.digest}{one.moving}",
             at=at(username),
             pid=pid,
             number=number,
@@ -111,6 +113,8 @@ def picture_page(request: HttpRequest, by: Rendering, post: Post, number: int) -
         pid=post.pid,
         shown_name=post.author.shown_name,
         has_alt=bool(one.alt),
+        moves=bool(one.moving),
+        moving=f"{one.digest}{one.moving}",
         has_before=number > 1,
         has_next=number < len(post.media.pictures),
         before=number - 1,
