@@ -67,7 +67,7 @@ def _are_pictures(value: object) -> bool:
     """Whether these are the pictures of a post, as `media_from` takes them."""
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         return False
-    named = [[one.get(name, Picture._field_defaults.get(name)) for name in Picture._fields] for one in value]
+    named = [[*(Picture("")._asdict() | one).values()][: len(Picture._fields)] for one in value]
     return media_from("", json.dumps({"pictures": named})) != NO_MEDIA
 
 
