@@ -25,6 +25,10 @@ def times(value: float) -> str:
     return f"{value:.2g} times" if value < 10 else f"{value:.0f} times"
 
 
+def seconds(value: float) -> str:
+    return f"{value:.2f} s"
+
+
 def kilobytes(value: float) -> str:
     """One KB is 1,024 bytes."""
     return f"{value / 1024:.2f} KB" if value % 1024 else f"{value / 1024:.0f} KB"
@@ -99,6 +103,16 @@ def _visits() -> list[Goal]:
     ]
 
 
+def _pictures() -> list[Goal]:
+    home = "rate of home with a picture on each post / rate of home without"
+    return [
+        Goal("picture", "rate of a picture of 50 KB / rate of the empty view", 0.3, 0.45, share, upward=True),
+        Goal("home with pictures", home, 0.95, None, share, upward=True),
+        Goal("picture bytes", "memory of 1,000 pictures of 50 KB / their bytes", 1.25, 1.1, share),
+        Goal("upload", "time of an upload of a photo of 12 megapixels", 1.5, 1, seconds),
+    ]
+
+
 def _search() -> list[Goal]:
     posts = f"{Plan(Path()).many_posts:,} posts"
     common = f"of a search for two common words in {posts} /"
@@ -114,6 +128,7 @@ def _search() -> list[Goal]:
 GOALS = [
     *_pages(),
     *_visits(),
+    *_pictures(),
     Goal("delivery", "rate of a post's way to 100,000 homes / rate of `redis-benchmark`", 0.7, 1, share, upward=True),
     Goal("post", "time of `POST /post/` with 100,000 followers / time without followers", 1.5, None, times),
     Goal("home bytes", "memory of a home of 1,000 ids", 7 * 1024, None, kilobytes),
@@ -151,6 +166,7 @@ METHOD = """\
 HEADINGS = {
     "pages": "Speed: pages",
     "visits": "Speed: many users, arrivals, first visits",
+    "pictures": "Speed and memory: pictures",
     "delivery": "Speed: posting and delivery",
     "homes": "Growth: following many users, many posts",
     "liked": "Growth: many likes",

@@ -39,6 +39,7 @@ class Plan:
     many_users_posts: int = 100_000
     first_visitors: int = 200  # users whose homes are built again
     views: int = 100_000  # page views after which the memory of a worker is measured
+    pictures: int = 1000
     vocabulary: int = 50_000  # words that posts are made of, beside those of the demo
 
 
@@ -60,6 +61,7 @@ def small(folder: Path, rounds: int, seconds: int) -> Plan:
         many_users_posts=10_000,
         first_visitors=20,
         views=2000,
+        pictures=100,
         vocabulary=5000,
     )
 

@@ -19,6 +19,7 @@ import redis
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
 from benchmarks.pages import HEADS, Homes, Page, Timeline, build_homes, heads, load_home, pages_of, require_size, row
+from benchmarks.pictures import pictures
 from benchmarks.plan import Plan, Report, table, times_table
 from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer, people
@@ -310,7 +311,7 @@ the same connection; the next one is sent when the last delivery has ended. `POS
     return Report(text, {"delivery": ratio, "post": many / none})
 
 
-PARTS = {"pages": pages, "visits": visits, "delivery": delivery}
+PARTS = {"pages": pages, "visits": visits, "pictures": pictures, "delivery": delivery}
 
 if __name__ == "__main__":
     sys.exit(run.main("speed", PARTS))

@@ -216,7 +216,8 @@ def queue_of(environ: Mapping[str, Any]) -> FairQueue | None:
     """The queue in which a request waits; None for a request that takes little work. `environ`: of WSGI."""
     method, path = environ["REQUEST_METHOD"].upper(), environ["PATH_INFO"]
     queue = _queues().get((method, path))
-    if queue is None and is_upload(environ) and (parse_number(environ.get("CONTENT_LENGTH") or "") or 0) > A_TEXT:
+    length = parse_number(environ.get("CONTENT_LENGTH") or "") or 0
+    if queue is None and A_TEXT < length <= settings.LARGEST_UPLOAD and is_upload(environ):
         return UPLOADS
     return queue
 

@@ -3,7 +3,7 @@
 `decoding.py` runs it as a process of its own, with limits of memory and time: the libraries that read pictures are
 large, and written in C. It is a script, and imports nothing of the site.
 
-    decoder.py '{"sizes": [["", 1600, 1600], ["-600", 600, 600]], "crops": false}'
+    decoder.py '{"sizes": [["", 1600, 1600], ["-600", 600, 600]], "crops": false, "moves": true}'
 
 The output begins with a line of JSON: why the picture is refused, or what was made. Then the files follow, each with
 as many bytes as the line says. Nothing of the input is in them but its pixels: turned upright, and in sRGB.
@@ -21,6 +21,13 @@ MOST_PIXELS = 50_000_000  # a large phone has 48 million; four bytes each
 LONGEST_SIDE = 3200  # pixels, before the sizes are made
 LARGEST_FILE = 640 * 1024  # bytes of each: a line of `export` has it in base64
 QUALITIES = (80, 60, 40, 20)  # the first one with which a file is small enough
+# An animation: beside the still picture, within these bounds. One beyond them stays still.
+ANIMATED = "-animated"  # what its name adds to the digest
+ANIMATED_SIDES = (480, 60), (320, 40)  # pixels, and the quality; the first with which the file is small enough
+MOST_FRAMES = 250
+MOST_MOVING_PIXELS = 100_000_000, 24_000_000  # of all frames, as they come and as they are kept
+SHORTEST_FRAME = 20  # milliseconds, as browsers have it
+MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at least once
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
 
 
@@ -64,13 +71,20 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
     # A smaller size of a picture that is small already is the picture itself.
     kept = [(name, one) for name, one in sizes if wanted["crops"] or not name or one.size != largest.size]
     files = [_as_webp(one) for _, one in kept]
+    named = [name for name, _ in kept]
+    try:
+        moving = _animation(content) if wanted["moves"] else None
+    except Exception:  # frames that are damaged, or take too much memory: the first one is there
+        moving = None
+    if moving is not None:
+        named, files = [*named, ANIMATED], [*files, moving]
     small = largest.convert("RGB")
     small.thumbnail((32, 32))
     row, column = dhash.dhash_row_col(largest)
     about = {
         "width": largest.width,
         "height": largest.height,
-        "files": [[name, len(file)] for (name, _), file in zip(kept, files, strict=True)],
+        "files": [[name, len(file)] for name, file in zip(named, files, strict=True)],
         "look": dhash.format_hex(row, column),
         "blurhash": blurhash.encode(small, 4, 3),
     }
@@ -97,6 +111,38 @@ def _upright(picture: Any) -> Any:
     picture = _in_srgb(picture, profile, mode) if profile else picture.convert(mode)
     picture.info = {}  # Pillow would write what the file said of itself
     return picture
+
+
+def _animation(content: bytes) -> bytes | None:
+    """The frames of an animation, small; None of a picture that stands still, and of what is too large."""
+    from PIL import Image, ImageSequence
+
+    picture: Any = Image.open(io.BytesIO(content), formats=FORMATS)
+    if not getattr(picture, "is_animated", False) or picture.format not in {"GIF", "WEBP", "PNG"}:
+        return None
+    sizes = [_within(picture.size, side) for side, _ in ANIMATED_SIDES]
+    pixels = [picture.n_frames * width * height for width, height in (picture.size, sizes[0])]
+    if picture.n_frames > MOST_FRAMES or any(are > most for are, most in zip(pixels, MOST_MOVING_PIXELS, strict=True)):
+        return None
+    frames, durations = [], []
+    for frame in ImageSequence.Iterator(picture):
+        durations.append(max(SHORTEST_FRAME, int(frame.info.get("duration") or 100)))
+        frames.append(frame.convert("RGBA").resize(sizes[0], Image.Resampling.BILINEAR))
+    repeats = max(1, round(MOVES_FOR / sum(durations)))
+    for (_, quality), size in zip(ANIMATED_SIDES, sizes, strict=True):
+        file, frames = io.BytesIO(), [frame.resize(size, Image.Resampling.BILINEAR) for frame in frames]
+        for each in frames:
+            each.info = {}  # Pillow would write what the file said of itself
+        further = {"save_all": True, "append_images": frames[1:], "duration": durations, "loop": repeats}
+        frames[0].save(file, "WEBP", quality=quality, method=1, **further)
+        if file.tell() <= LARGEST_FILE:
+            return file.getvalue()
+    return None
+
+
+def _within(size: tuple[int, int], longest: int) -> tuple[int, int]:
+    scale = min(1.0, longest / max(size))
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
 def _in_srgb(picture: Any, profile: bytes, mode: str) -> Any:

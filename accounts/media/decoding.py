@@ -37,6 +37,11 @@ class Shape(Enum):
     def crops(self) -> bool:
         return self is not Shape.POST
 
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """What the decoder is told. Only pictures of posts may move."""
+        return {"sizes": self.value, "crops": self.crops, "moves": self is Shape.POST}
+
 
 class PictureRefused(Refused):
     """An upload that does not become a picture."""
@@ -84,7 +89,7 @@ class Decoded:
 def decoded(content: bytes, shape: Shape) -> Decoded:
     """The picture in what was uploaded. It takes some tenths of a second, and no round trip. Raises NoPicture,
     PictureDamaged, PictureTooLarge."""
-    wanted = json.dumps({"sizes": shape.value, "crops": shape.crops})
+    wanted = json.dumps(shape.wanted)
     try:
         ended = subprocess.run(  # noqa: S603  what is uploaded is on its standard input alone
             [_python(), "-I", str(DECODER), wanted],

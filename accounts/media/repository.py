@@ -57,6 +57,7 @@ class Info(NamedTuple):
     blurhash: str
 
 
+ANIMATED = "-animated"  # the size of a picture that moves; all its other files stand still
 FIELDS = ("width", "height", "bytes", "owner", "since", "sizes", "look", "blurhash", "going")
 
 
@@ -169,6 +170,10 @@ class Pictures:
         """Decode and store what a user has uploaded. Some tenths of a second, two round trips and those of `add`.
         Raises PictureRefused of each kind, TooOften."""
         RateLimits(self._store).count(UPLOADS, str(uid))
+        return self.take(uid, content, shape)
+
+    def take(self, uid: int, content: bytes, shape: Shape) -> Decoded:
+        """The same, however often: for commands."""
         picture = decoded(content, shape)
         for digest, look in self._store.hgetall(keys.blocked_media()).items():
             if digest == picture.digest or is_alike(look, picture.look):

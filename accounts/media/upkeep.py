@@ -8,7 +8,7 @@ from itertools import chain
 from django.conf import settings
 
 from accounts.media.removal import State, is_used, marks_of, settle_picture
-from accounts.media.repository import Info, Pictures, ask_info, ask_memory
+from accounts.media.repository import ANIMATED, Info, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, rows
 from retwis_site.maintenance.lines import ID as ID_FIELD
@@ -35,8 +35,12 @@ def _is_base64(value: object) -> bool:
         return False
 
 
+def _is_size(value: str) -> bool:
+    return value in {"", ANIMATED} or value[1:].isdigit()
+
+
 DIGEST = LineField("40 hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None)
-SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and (not value or value[1:].isdigit()))
+SIZE = LineField("such as -600, or empty", lambda value: isinstance(value, str) and _is_size(value))
 WEBP = LineField("a WebP file in base64", _is_base64)
 
 

@@ -4,7 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModif
 from django.urls import path, register_converter
 from django.views.decorators.http import require_safe
 
-from accounts.media.repository import Pictures
+from accounts.media.repository import ANIMATED, Pictures
 from retwis_site.store.client import connect
 from retwis_site.store.ids import DIGEST
 
@@ -15,7 +15,7 @@ NOTHING_ELSE = "default-src 'none'; sandbox"  # of a picture that is opened as a
 class PictureConverter:
     """A digest, and a size behind it."""
 
-    regex = f"[0-9a-f]{{{DIGEST},64}}(?:-[0-9]{{2,4}})?"  # the slot of a fragment is longer than a digest
+    regex = f"[0-9a-f]{{{DIGEST},64}}(?:-[0-9]{{2,4}}|{ANIMATED})?"  # the slot of a fragment is longer than a digest
 
     def to_python(self, value: str) -> str:
         return value

@@ -36,7 +36,7 @@ FEATURE = Feature(
         "settings": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
-            FormField("colour", "hidden"),
+            *(FormField(name, "hidden") for name in ("colour", "descriptions")),
             *(
                 FormField(f"{what}_{kind}", "hidden")
                 for what in ("remove", "uploaded")

@@ -1,5 +1,6 @@
 """The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -123,8 +124,11 @@ class ProfileForm(PictureForm):
             Users(connect()).choose_colour(me.uid, colour)
 
 
+REQUIRED = "required"  # a description of each picture
+
+
 class SettingsForm(ProfileForm):
-    """The profile with its header, and pairs of a label and a text or link."""
+    """The profile with its header, and pairs of a label and a text or link; and whether pictures need a description."""
 
     kinds = (Kind.PICTURE, Kind.HEADER)
 
@@ -133,6 +137,18 @@ class SettingsForm(ProfileForm):
         gettext_lazy("A wide picture above your profile. The middle of it is shown, three times as wide as high."),
     )
     remove_header = forms.BooleanField(required=False, label=gettext_lazy("Remove the header"))
+
+    # Empty: a form that does not know of it leaves the choice as it is.
+    descriptions = forms.ChoiceField(
+        choices=[
+            ("optional", gettext_lazy("Remind me when one is missing")),
+            (REQUIRED, gettext_lazy("Require one for each picture")),
+        ],
+        required=False,
+        label=gettext_lazy("Descriptions of pictures in posts"),
+        help_text=gettext_lazy("They tell people who do not see a picture what it shows."),
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
+    )
 
     def __init__(self, data: QueryDict | None, before: Sequence[Fact], **kwargs: Any) -> None:
         """`before`: the facts as they are."""
@@ -156,6 +172,13 @@ class SettingsForm(ProfileForm):
             if "" in texts and any(texts):
                 empty = label if texts[0] == "" else value
                 self.add_error(empty.name, _("Fill in both the label and the text, or neither."))
+
+    def save_descriptions(self, me: User, since: str | None) -> None:
+        """Keep whether pictures need a description. `since`: the field of the user. One round trip; none when it stays
+        the same."""
+        chosen = self.cleaned_data["descriptions"]
+        if chosen and (chosen == REQUIRED) != bool(since):
+            Users(connect()).require_descriptions(me.uid, int(time.time()) if chosen == REQUIRED else None)
 
     def facts(self) -> list[Fact] | None:
         """The facts that were typed; None when the form does not have them at all."""
@@ -222,7 +245,9 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
     before = facts_of(me.uid, *map(stored.get, FIELDS))
-    form = SettingsForm(typed(request), before, initial={"name": me.name, "bio": stored.get("bio", "")})
+    initial = {"name": me.name, "bio": stored.get("bio", "")}
+    initial["descriptions"] = REQUIRED if stored.get("needs_alt") else "optional"
+    form = SettingsForm(typed(request), before, initial=initial)
     if form.is_bound:
         form.upload(me, request.FILES)
     if form.is_valid():
@@ -233,6 +258,7 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     profile = origin_of(request) + reverse("profile", args=[me.username])
     Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
     form.save_colour(me)
+    form.save_descriptions(me, stored.get("needs_alt"))
     return done(request, _("Saved."), "settings")
 
 

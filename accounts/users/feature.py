@@ -29,6 +29,6 @@ FEATURE = Feature(
     orphans=_orphans,
     adoption=lambda store: AccountAdoption(store).checks(),
     account_lines=account_lines,
-    site_lines=(USERS, lines_of(keys.user.fields["colour"])),
+    site_lines=(USERS, *(lines_of(keys.user.fields[name]) for name in ("colour", "needs_alt"))),
     remove_account=remove_user,
 )

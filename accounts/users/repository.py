@@ -74,6 +74,14 @@ class Users:
             self.take_back(uid, ["colour"])
         forget(uid)
 
+    def require_descriptions(self, uid: int, since: int | None) -> None:
+        """Since when no picture of a post of this user may be without a description, in unix seconds; None: it may.
+        One round trip."""
+        if since is None:
+            self.take_back(uid, ["needs_alt"])
+        else:
+            self.write(uid, {"needs_alt": str(since)})
+
     def write(self, uid: int, fields: Mapping[str, str]) -> bool:
         """Write fields of an account. Returns False for a deleted account, which keeps none of them. One round trip,
         two for a deleted account.

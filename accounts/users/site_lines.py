@@ -103,11 +103,11 @@ USERS = SiteLines(
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """One line. One round trip."""
-    pipe = store.pipeline()
-    fields = pipe.hmget(keys.user(owner.uid), ["name", "bio", "language", "colour", "picture", "header"])
+    pipe, key = store.pipeline(), keys.user(owner.uid)
+    fields = pipe.hmget(key, ["name", "bio", "language", "colour", "picture", "header", "needs_alt"])
     registered = pipe.zscore(keys.users_by_time(), owner.username)
     pipe.execute()
-    name, bio, language, colour, picture, header = fields.value
+    name, bio, language, colour, picture, header, needs_alt = fields.value
     yield [
         {
             "type": "account",
@@ -119,6 +119,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             "colour": colour or "",
             "picture": picture or "",
             "header": header or "",
+            "needs_alt": iso(stored_time(key, needs_alt)) if needs_alt else "",
             "registered": None if registered.value is None else iso(integer(registered.value)),
             "address": address_of("profile", owner.username),
         }

@@ -56,8 +56,8 @@ class Refusal(NamedTuple):
 
 
 def refusal_of_body(request: HttpRequest) -> Refusal | None:
-    """Why the body is refused; None when it is accepted. A body over DATA_UPLOAD_MAX_MEMORY_SIZE is not read; of a form
-    with pictures, over LARGEST_UPLOAD."""
+    """Why the body is refused; None when it is accepted. Of a body over DATA_UPLOAD_MAX_MEMORY_SIZE the start is read,
+    for its text; of a form with pictures, of one over LARGEST_UPLOAD."""
     if "HTTP_TRANSFER_ENCODING" in request.META:
         text = _("The request must state its length (Content-Length).")
         return Refusal(411, _("Length required"), text)
@@ -69,8 +69,9 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
         start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
         if not has_pictures:
             return _too_much_text(request, start)
-        text = _("Your pictures are too large together, so nothing was saved. Choose fewer or smaller ones.")
-        return Refusal(413, _("Too large"), text, _fields(request, start))
+        text = _("Pictures may have %(most)d MB together. Nothing was saved. Choose fewer or smaller ones.")
+        most = {"most": settings.LARGEST_UPLOAD // 1024**2}
+        return Refusal(422, _("Too large"), text % most, _fields(request, start))
     body = _read(lambda: _body(request, length)) if length else b""
     complete = len(body) == length
     try:

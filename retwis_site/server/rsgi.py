@@ -47,6 +47,7 @@ BODY_TIMEOUT = 10.0  # seconds that a client has to send a body
 MORE_FOR_PICTURES = 110.0  # seconds more: a phone may send 24 MB
 MOST_OF_BODIES = 64 * 1024 * 1024  # bytes of all
 MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answer before it has sent its form
+MOST_UNREAD_PICTURES = 128 * 1024 * 1024  # the same, of a form with pictures that are too large together
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,17 @@ class AwaitedBodies:
         self._arriving: set[_Arriving] = set()
         self._size = 0  # bytes of all
 
-    async def read(self, source: AsyncIterable[bytes], limit: int, more: float = 0.0) -> Body:
-        """A request's body: its first `limit` bytes; the rest is read and dropped. It is late after BODY_TIMEOUT and
-        `more` seconds, or when it is the largest one while all take more than MOST_OF_BODIES: an ordinary form is
+    async def read(
+        self, source: AsyncIterable[bytes], limit: int, more: float = 0.0, unread: int = MOST_UNREAD
+    ) -> Body:
+        """A request's body: its first `limit` bytes; `unread` more are read and dropped. It is late after BODY_TIMEOUT
+        and `more` seconds, or when it is the largest one while all take more than MOST_OF_BODIES: an ordinary form is
         small."""
         body = _Arriving(asyncio.timeout(BODY_TIMEOUT + more))
         try:
             async with body.deadline:
                 self._arriving.add(body)
-                await self._collect(body, source, limit)
+                await self._collect(body, source, limit, unread)
         except TimeoutError:
             if not body.deadline.expired():
                 raise
@@ -87,7 +90,7 @@ class AwaitedBodies:
             self._remove(body)
         return Body(b"".join(body.parts), late=body.deadline.expired())
 
-    async def _collect(self, body: _Arriving, source: AsyncIterable[bytes], limit: int) -> None:
+    async def _collect(self, body: _Arriving, source: AsyncIterable[bytes], limit: int, unread: int) -> None:
         """Return once no more arrives, or enough has."""
         arrived = 0
         with suppress(ProtocolClosed):  # the site notices what is missing
@@ -95,7 +98,7 @@ class AwaitedBodies:
                 body.parts.append(bytes(part[: max(0, limit - arrived)]))
                 self._grow(body, len(body.parts[-1]))
                 arrived += len(part)
-                if arrived > limit + MOST_UNREAD:
+                if arrived > limit + unread:
                     break
 
     def _grow(self, body: _Arriving, by: int) -> None:
@@ -133,16 +136,22 @@ class Application:
         length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
         if length:
             await _move_to_loop()
-            if is_upload(environ):
-                body = await self._bodies.read(protocol, settings.LARGEST_UPLOAD, MORE_FOR_PICTURES)
-            else:
-                body = await self._bodies.read(protocol, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+            body = await self._read(environ, protocol, length)
             environ["wsgi.input"] = io.BytesIO(body.content)
             environ[LATE] = body.late
             environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
         queue = queue_of(environ)
         answer = _answer(environ) if queue is None else await _answer_in(queue, environ)
         await _respond(environ, protocol, answer)
+
+    async def _read(self, environ: WSGIEnvironment, protocol: HTTPProtocol, length: int) -> Body:
+        """Of pictures that are too large together, as much is kept as of any other form: the text comes back."""
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if not is_upload(environ):
+            return await self._bodies.read(protocol, most)
+        if length > settings.LARGEST_UPLOAD:
+            return await self._bodies.read(protocol, most, MORE_FOR_PICTURES, MOST_UNREAD_PICTURES)
+        return await self._bodies.read(protocol, settings.LARGEST_UPLOAD, MORE_FOR_PICTURES)
 
 
 async def _move_to_loop() -> None:

@@ -86,6 +86,7 @@ user = OfId(
             line="verified_links user links",
         ),
         Field("language", says="a code, such as `de`", shown=COMMANDS),
+        Field("needs_alt", TIME, "since when all pictures need a description", COMMANDS, line="needs_alt user since"),
         Field("seen", POST, "the highest post id that home has shown", COMMANDS),
         Field("noticed", TIME, "notices are read up to here, unix s", COMMANDS),
         Field("quiet", says="kinds of notices that are turned off, with spaces between", shown=COMMANDS),
@@ -199,6 +200,8 @@ post = OfId(
         Field("edited", TIME, "unix s of the last change", EVERYONE),
         Field("language", says="a code, such as `de`, where the author's app said it", shown=EVERYONE),
         Field("media", says="its pictures as JSON: digest, width, height and description of each", shown=EVERYONE),
+        Field("alt:<digest>", says="the description of one of them after an edit: `media` follows from these two"),
+        Field("removed:<digest>", says="since when the post does not show one of them, unix s"),
         Field("likes", NUMBER, "set from ZCARD of `liked_by:`", EVERYONE),
         Field("reposts", NUMBER, "of `reposted_by:`", EVERYONE),
         Field("replies", NUMBER, "of `replies_to:`", EVERYONE),
@@ -227,14 +230,13 @@ idem = OfTwo(
 
 media = OfText(
     "media:<digest>", String(),
-    "a picture, a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: the same one smaller",
+    "a WebP file without anything but pixels: at most 640 KB. `<digest>-<size>`: it smaller, or `-animated`",
     _("stays as it is"), truth=True, each=_("Some keys for each picture"),
 )
 media_info = OfText(
     "media_info:<digest>",
     Hash((
-        Field("width", NUMBER, "pixels", COMMANDS),
-        Field("height", NUMBER, "pixels", COMMANDS),
+        *(Field(side, NUMBER, "pixels", COMMANDS) for side in ("width", "height")),
         Field("bytes", NUMBER, "of all its files", COMMANDS),
         Field("sizes", says="what the names of its files add to the digest, with spaces between", shown=COMMANDS),
         Field("owner", USER, "who has uploaded it first", COMMANDS),
@@ -264,7 +266,6 @@ media_sizes = One(
     "media_sizes", ZSet(TEXT, OTHER), "the digests of all pictures, score = bytes", BY_PICTURES,
     jobs="picture:{member}",
 )
-
 blocked_media = One(
     "blocked_media", Map(TEXT, TEXT), "pictures that nobody may upload again: digest -> `look`", BY_ACTS, truth=True,
     line="blocked_picture digest look",
@@ -480,7 +481,7 @@ report = OfId(
         Field("rule", says="its text"),
         Field("note"),
         Field("body", says="the text of the post as it was"),
-        Field("media", says="its pictures, which stay until the report is decided"),
+        Field("media", says="its pictures, or those of the person: they stay until it is decided"),
         Field("decision", says="a line of the log"),
     )),
     "what a user has told staff", BY_TEXT, each=_("One key for each report"), truth=True,

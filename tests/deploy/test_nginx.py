@@ -101,6 +101,24 @@ def test_a_page_of_the_site_stands_for_it_while_it_is_down(machine):
         assert browser.ask(path).status == 200, path
 
 
+def test_pictures_that_are_too_large_together_are_a_422_at_once(machine):
+    for path, type_ in (("/post/", "text/html"), ("/api/v2/media", "application/json")):
+        context = ssl.create_default_context(cafile=machine.path("ca.pem"))
+        with (
+            socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
+            context.wrap_socket(plain, server_hostname=HOST) as connection,
+        ):
+            head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 104857600\r\n\r\n"
+            connection.sendall(head.encode())  # and nothing else
+            answer = b""
+            while b"Pictures may have 24 MB together." not in answer:
+                part = connection.recv(65536)
+                assert part, answer
+                answer += part
+        assert answer.startswith(b"HTTP/1.1 422")
+        assert f"Content-Type: {type_}".encode() in answer
+
+
 def test_a_site_that_takes_too_long_is_a_504_with_the_same_page(machine):
     with a_site_that_answers(machine, b"", threading.Event()):
         answer = machine.browser().ask("/")

@@ -10,6 +10,7 @@ DELETED = (
     "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 INDEXING = "tests/protocols/test_interleaved_indexing.py"
+PICTURES = "tests/protocols/posts/test_changes_of_pictures.py"
 REINDEX = (
     f"{INDEXING}::test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_found",
     f"{INDEXING}::test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found",
@@ -115,6 +116,20 @@ MUTANTS = [
         "        reconcile(look(notices), look, write)\n",
         "        write(look(notices))\n",
         ("tests/protocols/posts/test_interleaved_notices.py",),
+    ),
+    Mutant(
+        "pictures of a post: nobody looks again whether another change came between",
+        "timeline/posts/pictures.py",
+        "    reconcile(found, lambda written: _look(store, written), write)\n",
+        "    write(found)\n",
+        (f"{PICTURES}::test_no_change_undoes_another_one",),
+    ),
+    Mutant(
+        f"descriptions of pictures: {JOB_FIRST}",
+        "timeline/posts/pictures.py",
+        '    job.store.hset(key, {f"{ALT}{digest}"',
+        '    job.done()\n    job.store.hset(key, {f"{ALT}{digest}"',
+        (f"{PICTURES}::test_a_worker_finishes_the_changes_of_killed_processes",),
     ),
     Mutant(
         f"restored posts: {JOINS}",

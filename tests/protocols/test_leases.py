@@ -46,7 +46,7 @@ from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, Picture
-from timeline.posts.pictures import remove_by_staff
+from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import Posts, delete_by_staff
 
@@ -173,6 +173,14 @@ def picture_deleted(store, raw):
     return lambda: remove_by_staff(store, pid, red.digest, BOB, WHY, blocks=True)
 
 
+def picture_described(store, raw):
+    red = decoded_picture()
+    Pictures(store).add(CAROL, red)
+    new = NewPost("Look", media=Media((Picture(red.digest),)))
+    pid = Posts(store).publish(CAROL, new, "picture").pid
+    return lambda: describe(store, CAROL, pid, {red.digest: "Red"})
+
+
 def profile_picture_removed(store, raw):
     red = decoded_once(picture_file(), Shape.PROFILE)
     Pictures(store).add(CAROL, red)
@@ -211,6 +219,7 @@ WRITES = {
     "the end of a role": demoted,
     "the site's words": lambda s, raw: lambda: SiteWords(s).change({"name": "Ours", "tagline": ""}),
     "a picture that staff deletes": picture_deleted,
+    "a description of a picture": picture_described,
     "a profile's picture that staff removes": profile_picture_removed,
     "a report": lambda s, raw: lambda: Reports(s).make(ALICE, NewReport(BOB, 1, "spam", body="post 1")),
     "a decision about a report": decided,

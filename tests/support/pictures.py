@@ -16,6 +16,14 @@ def picture_file(colour: str = "red", size: tuple[int, int] = (900, 600), kind: 
     return file.getvalue()
 
 
+@cache
+def moving_file() -> bytes:
+    """An animation, as a GIF."""
+    file, frames = io.BytesIO(), [Image.new("RGB", (900, 600), colour) for colour in ("red", "blue", "lime")]
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=100, loop=0)
+    return file.getvalue()
+
+
 decoded_once = cache(decoded)  # a process takes most of a second, and many tests upload the same
 
 

@@ -1,5 +1,6 @@
 """The personal download: a user's data as a file of JSON lines. docs/export.md describes it; a test checks that."""
 
+import base64
 import json
 import time
 from array import array
@@ -14,6 +15,7 @@ from typing import IO
 
 from django.conf import settings
 
+from accounts.media.upkeep import DIGEST, WEBP
 from accounts.users.entities import User
 from retwis_site.features import AddressOf, Line, LineField, features
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_TEXT, TEXT, TIME, TIME_OR_NULL, seconds
@@ -26,7 +28,7 @@ from timeline.account_data.restoring import Named, OldPost, named, restored
 from timeline.posts.entities import LONGEST_POST
 from timeline.posts.reading.records import Version
 from timeline.posts.repository import MOST_TEXTS
-from timeline.posts.site_lines import LANGUAGE, TEXTS
+from timeline.posts.site_lines import LANGUAGE, MEDIA, TEXTS, media_in
 from timeline.relations.relation import Relation, Scores
 
 # ---- Written
@@ -79,7 +81,7 @@ FIELDS = {
     "account": {
         "username": NAME,
         **dict.fromkeys(("name", "bio", "language"), TEXT),
-        **dict.fromkeys(("colour", "picture", "header"), OPTIONAL_TEXT),
+        **dict.fromkeys(("colour", "picture", "header", "needs_alt"), OPTIONAL_TEXT),
     },
     "following": {"username": NAME},
     "follower": {},
@@ -91,7 +93,9 @@ FIELDS = {
         "reply_to": OPTIONAL_ID,
         "quote": OPTIONAL_ID,
         "texts": TEXTS,
+        **MEDIA,
     },
+    "picture": {"digest": DIGEST, "webp": WEBP},
     "pin": {"id": ID},
 }
 UNSEEN = "posts with a text that nobody can see"
@@ -110,6 +114,7 @@ class Download:
     relations: dict[str, list[Line]] = field(default_factory=lambda: {relation.kind: [] for relation in restored()})
     pinned: int | None = None  # the id of a post
     left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
+    _pictures: dict[str, int] = field(default_factory=dict)  # by digest, where the line about a picture begins
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
 
     def __len__(self) -> int:
@@ -126,7 +131,15 @@ class Download:
         line = parsed(0, self.file.readline())
         texts = tuple(Version(seconds(one, "time"), one["text"]) for one in line.get("texts", ()))
         reply_to, quote = _named(line, "reply_to"), _named(line, "quote")
-        return OldPost(line["id"], seconds(line, "time"), _body(line), reply_to, quote, texts, line.get("language", ""))
+        said = reply_to, quote, texts, line.get("language", ""), media_in(line)
+        return OldPost(line["id"], seconds(line, "time"), _body(line), *said)
+
+    def picture(self, digest: str) -> bytes | None:
+        """The file of a picture; None when it is not there."""
+        if digest not in self._pictures:
+            return None
+        self.file.seek(self._pictures[digest])
+        return base64.b64decode(parsed(0, self.file.readline())["webp"])
 
     def add(self, line: Line, place: int) -> None:
         """Take a verified line, which begins at a byte of the file."""
@@ -136,6 +149,8 @@ class Download:
             self.relations[line["type"]].append(line)
         elif line["type"] == "pin":
             self.pinned = line["id"]
+        elif line["type"] == "picture":
+            self._pictures[line["digest"]] = place
         elif line["type"] == "post":
             reason = _left_out(line)
             if reason:
@@ -156,7 +171,7 @@ def _body(post: Line) -> str:
 
 def _left_out(post: Line) -> str:
     texts = post.get("texts", ())
-    if not is_visible(_body(post)):
+    if not is_visible(_body(post)) and not post.get("pictures"):
         return UNSEEN
     if any(len(text) > LONGEST_POST for text in (post["text"], *(one["text"] for one in texts))):
         return TOO_LONG

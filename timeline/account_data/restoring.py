@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
+from accounts.media.repository import Mark, Pictures
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import StoreError
 from retwis_site.features import Line
@@ -30,10 +31,10 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
 from timeline.posts.delivery import Delivery
-from timeline.posts.entities import Links
+from timeline.posts.entities import NO_MEDIA, Links, Media
 from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.records import Version, link_fields
+from timeline.posts.reading.records import Version, link_fields, media_field
 from timeline.posts.repository import MOST_ABOVE, Posts
 from timeline.posts.settling import Settling, leave_to_the_index, mark_deleted
 from timeline.relations.edges import Edges
@@ -69,6 +70,7 @@ class OldPost(NamedTuple):
     quote: Named | None = None
     texts: tuple[Version, ...] = ()  # of an edited post; the newest last
     language: str = ""  # a code
+    media: Media = NO_MEDIA  # named as in the file, until they are brought back
 
 
 class Target(NamedTuple):
@@ -258,6 +260,10 @@ def _digest(when: int, body: str) -> bytes:
     return blake2b(f"{when}:{body}".encode(), digest_size=8).digest()
 
 
+def _as_it_is(post: OldPost) -> OldPost:
+    return post
+
+
 class Restoring:
     """Adds posts to an account: `begin`, `write` with each chunk, the oldest posts first, then `finish`."""
 
@@ -289,10 +295,12 @@ class Restoring:
             for post in posts:
                 self._present[_digest(post.time, post.body)].append(post.pid)
 
-    def write(self, posts: Sequence[OldPost]) -> int:
-        """Write the posts that the author does not have, at most 500. Returns how many were written. Some 20 round
-        trips; more when ids are taken. Raises StoreError when the store was too slow."""
-        missing = [post for post in posts if not self._takes_present(post)]
+    def write(self, posts: Sequence[OldPost], brought: Callable[[OldPost], OldPost | None] = _as_it_is) -> int:
+        """Write the posts that the author does not have, at most 500. Returns how many were written. `brought`: a post
+        with its pictures as they are here; None for one that is left out. Some 20 round trips, and one more for each
+        post with pictures; more when ids are taken. Raises StoreError when the store was too slow."""
+        absent = [post for post in posts if not self._takes_present(post)]
+        missing = [post for one in absent if (post := brought(one)) is not None]
         if not missing:
             return 0
         self.conversation.find(missing)
@@ -307,6 +315,7 @@ class Restoring:
         self._write_hashes(leased, missing, claimed)
         if not self._list(leased, {pid: post.body for pid, post in claimed.items()}):
             raise StoreError("the account was deleted meanwhile; name another one")
+        Pictures(leased).shown(self._uid, {digest for post in missing for digest in post.media.digests})
         Outbox(leased).all_done([*self._post_jobs, *self._lists_jobs[:-1]])
         self._post_jobs.clear()
         del self._lists_jobs[:-1]
@@ -379,8 +388,11 @@ class Restoring:
 
     def _write_hashes(self, leased: Store, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
         """Write the posts, the oldest first: a later one may reply to it. The earlier texts of a post go before its
-        body: a hash with a body is whole. One round trip; two where posts have earlier texts."""
+        body: a hash with a body is whole. Pictures are marked first. One round trip; one more where posts have earlier
+        texts, and for each post with pictures."""
         pids = {id(post): pid for pid, post in claimed.items()}
+        for post in posts:
+            Pictures(leased).keep(Mark("post", self._uid, pids[id(post)]), post.media.digests)
         pipe = leased.pipeline()
         for post in posts:
             if post.texts:
@@ -394,7 +406,8 @@ class Restoring:
                 fields["edited"] = str(post.texts[-1].since)
             if post.language:
                 fields["language"] = post.language
-            pipe.hset(keys.post(pid), fields | link_fields(self.conversation.links(pid, post)))
+            fields |= media_field(post.media) | link_fields(self.conversation.links(pid, post))
+            pipe.hset(keys.post(pid), fields)
         pipe.execute()
 
     def _list(self, leased: Store, bodies: Mapping[int, str]) -> bool:

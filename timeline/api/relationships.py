@@ -223,8 +223,9 @@ def report(call: Call) -> object:
     pids = [parse_id(text) or 0 for text in dict.fromkeys(sent.texts("status_ids"))][:MOST_POSTS]
     posts = [one_post_or_hidden(call.viewer, person.username, pid)[0] for pid in pids]
     category, (reason, rule) = sent.text("category") or "other", _reason(call)
-    things: list[tuple[int | None, str]] = [(post.pid, post.body) for post in posts]
-    made = [_made(me.uid, NewReport(uid, pid, reason, comment, rule, body)) for pid, body in things or [(None, "")]]
+    new = NewReport(uid, None, reason, comment, rule)
+    things = [new._replace(pid=post.pid, body=post.body, media=post.media) for post in posts]
+    made = [_made(me.uid, one) for one in things or [new]]
     return ReportMade(
         id=str(made[0]),
         action_taken=False,

@@ -28,9 +28,10 @@ from timeline.conversation.repository import (
 )
 from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import Media, NewPost, NoSuchPost, Post, TooManyEdits, is_language
+from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import EditForm, PostForm
+from timeline.posts.forms import EditForm, PostForm, alt_of
+from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.one_post import find_post, find_post_or_hidden
 from timeline.posts.reading.post_reader import nothing_more
@@ -61,12 +62,11 @@ def _refuse_what_is_not_here(sent: Sent) -> None:
 
 def _refuse_other_pictures(sent: Sent, media: Media) -> None:
     """An edit keeps the pictures. Apps send them again, as they are. Raises Invalid when they ask for other ones."""
-    alts = {picture.digest: picture.alt for picture in media.pictures}
-    described = {one.get("id", ""): one.get("description") for one in sent.objects("media_attributes")}
-    others = "media_ids" in sent and {*sent.texts("media_ids")} != alts.keys()
-    otherwise = any(alts.get(digest, alt) != alt for digest, alt in described.items() if alt is not None)
-    uncovered = bool(alts) and "sensitive" in sent and sent.flag("sensitive") != media.sensitive
-    if others or otherwise or uncovered:
+    digests = {picture.digest for picture in media.pictures}
+    others = "media_ids" in sent and {*sent.texts("media_ids")} != digests
+    described = {one.get("id", "") for one in sent.objects("media_attributes")}
+    uncovered = bool(digests) and "sensitive" in sent and sent.flag("sensitive") != media.sensitive
+    if others or not described <= digests or uncovered:
         raise Invalid("The pictures of a post stay as they are. Nothing was changed")
 
 
@@ -84,11 +84,13 @@ def _valid(form: Any) -> Any:
 
 
 def _new_post(sent: Sent, token: str, uid: int) -> tuple[NewPost, str]:
-    """What is to be published, and its one-time token. Two round trips with pictures, else none. Raises Invalid."""
+    """What is to be published, and its one-time token. Two round trips with pictures, else none; one more for a picture
+    without a description. Raises Invalid, DescriptionMissing."""
     _refuse_what_is_not_here(sent)
     named = {"reply_to": sent.text("in_reply_to_id"), "quote": sent.text("quoted_status_id")}
     named["sensitive"] = "1" if sent.flag("sensitive") else None
     pictures = pictures_of(uid, sent.texts("media_ids"))
+    require_descriptions(connect(), uid, pictures)
     form = _valid(PostForm({"body": _text(sent), "token": token, **named}, pictures=pictures))
     return replace(form.new_post, language=_language(sent)), form.cleaned_data["token"]
 
@@ -137,15 +139,20 @@ def show_some(call: Call) -> object:
 
 
 def edit(call: Call) -> object:
-    """Raises NoSuchPost, also for another author's."""
+    """Of a picture only the description changes. Raises NoSuchPost, also for another author's; DescriptionMissing."""
     me, sent, pid = call.viewer.require_user(), call.sent, call.id
     _refuse_what_is_not_here(sent)
     post = Threads(connect()).one(call.viewer, pid, nothing_more)
     _refuse_other_pictures(sent, post.media)
-    form = _valid(EditForm({"body": _text(sent)}, post))
+    said = [
+        Picture(one["id"], alt=alt_of(one["description"]))
+        for one in sent.objects("media_attributes")
+        if {"id", "description"} <= one.keys()
+    ]
+    form = _valid(EditForm({"body": _text(sent)}, post, said))
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
-        Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"])
+        Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures)
     except TooManyEdits as refused:
         raise Invalid(str(refused.message)) from refused
     if code := _language(sent):

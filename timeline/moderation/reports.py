@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin
-from accounts.media.repository import Mark, Pictures
+from accounts.media.profiles import Kind as ProfilePicture
+from accounts.media.repository import Mark, Pictures, infos
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
@@ -27,10 +28,11 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_numbers
+from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, queue_add, queue_remove
-from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, PostDeleted
+from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted
+from timeline.posts.pictures import with_stored
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
 
@@ -76,7 +78,7 @@ class NewReport(NamedTuple):
     note: str = ""
     rule: str = ""  # the text of the rule
     body: str = ""  # the text of the post as the reporter has seen it
-    media: Media = NO_MEDIA  # its pictures
+    media: Media = NO_MEDIA  # its pictures; of a person, the report itself finds those of the profile
 
     @property
     def thing(self) -> str:
@@ -145,11 +147,11 @@ class Reports:
 
     def make(self, who: int, new: NewReport) -> int | None:
         """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
-        one stays. Nine round trips; one more for a post with pictures, which stay until the report is decided. Raises
-        AccountDeleted when one of the two accounts is deleted meanwhile."""
+        one stays. Nine round trips; one more for a person, two more with pictures. Raises AccountDeleted when one
+        of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = self._outbox.add(job_of(rid))
-        Pictures(job.store).keep(Mark("report", new.whom, rid), new.media.digests)
+        new = new._replace(media=_kept(job.store, rid, new))
         job.store.hset(keys.report(rid), fields_of(who, new))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             job.store.unlink(keys.report(rid))
@@ -225,6 +227,22 @@ class Reports:
         while not self._store.hsetnx(keys.report(rid), "whom", str(whom)):
             rid += 1
         return rid
+
+
+def _kept(store: Store, rid: int, new: NewReport) -> Media:
+    """The pictures of the post, or the profile picture and the header of the person, as they are: they stay until the
+    report is decided. Those that a worker removes just now are left out. Two round trips, none without pictures; one
+    more for a person."""
+    pictures = new.media.pictures
+    if new.pid is None:
+        shown = store.hmget(keys.user(new.whom), [*ProfilePicture])
+        pictures = tuple(Picture(digest) for digest in shown if digest and is_digest(digest))
+    mark, digests = Mark("report", new.whom, rid), [one.digest for one in pictures]
+    Pictures(store).keep(mark, digests)
+    known = infos(store, digests)  # read after the marks
+    Pictures(store).unmark(mark, [digest for digest, info in known.items() if info is None])
+    found = [with_stored(one, info) for one in pictures if (info := known[one.digest]) is not None]
+    return new.media._replace(pictures=tuple(found))
 
 
 def job_of(rid: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from accounts.community.log import read_act
-from accounts.media.repository import Pictures
+from accounts.media.repository import Mark, Pictures
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
@@ -17,6 +17,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_f
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
+from timeline.posts.site_lines import MEDIA, media_in, media_of
 
 
 def _is_decision(value: object) -> bool:
@@ -34,6 +35,7 @@ FIELDS = {
     "note": TEXT,
     "body": TEXT,
     "decision": DECISION,
+    **MEDIA,
 }
 
 
@@ -76,20 +78,24 @@ def _line(report: Report) -> Line:
     line |= {"rule": about.rule, "note": about.note, "body": about.body}
     decision = report.decision.line() if report.decision is not None else None
     may = {"by": report.who, "post": about.pid, "decision": decision}
-    return line | {name: value for name, value in may.items() if value is not None}
+    return line | {name: value for name, value in may.items() if value is not None} | media_of(about.media)
 
 
 def _write(writes: Writes, lines: Sequence[Line]) -> None:
     """Open and decided reports."""
     for line in lines:
         rid, who, decision = line["id"], line.get("by"), line.get("decision")
-        about = NewReport(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"])
+        about = NewReport(
+            *(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"]), media_in(line)
+        )
         writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
         writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
         if who is not None:
             writes.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})
         if not decision:
             writes.zadd(keys.reports(), {str(rid): rid})
+            for digest in about.media.digests:
+                writes.zadd(keys.media_users(digest), {str(Mark("report", about.whom, rid)): rid // 1_000_000})
 
 
 REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user",))

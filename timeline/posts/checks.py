@@ -29,7 +29,8 @@ from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
 from timeline.posts.delivery import Delivery
-from timeline.posts.reading.records import BASIC, media_field, media_from
+from timeline.posts.pictures import take_out
+from timeline.posts.reading.records import BASIC, media_from
 from timeline.posts.repository import Posts
 from timeline.posts.settling import (
     DELETED_STAYS,
@@ -221,11 +222,8 @@ class PictureChecks(Searcher):
         """A picture without its file leaves the post."""
         if is_there:
             self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
-            return
-        key = keys.post(pid)
-        media = media_from(key, self._store.hget(key, "media"))
-        left = media._replace(pictures=tuple(one for one in media.pictures if one.digest != digest))
-        self._store.hset(key, media_field(left) or {"media": ""})
+        else:
+            take_out(self._store, pid, digest)
 
 
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.

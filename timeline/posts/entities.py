@@ -59,6 +59,7 @@ class Picture(NamedTuple):
     alt: str = ""  # what it shows, for people who do not see it
     blurhash: str = ""  # its colours, for an app that waits for it
     focus: str = ""  # `x,y`, each from -1 to 1: what apps keep when they cut a part off; empty: the middle
+    moving: str = ""  # what the name of its animation adds to the digest; empty of one that stands still
 
     @property
     def small(self) -> str:

@@ -9,7 +9,7 @@ from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
-from timeline.posts.pictures import ask_picture_use, finish_removal
+from timeline.posts.pictures import ask_picture_use, finish_pictures, finish_removal
 from timeline.posts.repository import (
     finish_deletion,
     finish_edit,
@@ -43,6 +43,7 @@ FEATURE = Feature(
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
         "staff_deletion": finish_staff_deletion,
         "staff_picture": finish_removal,
+        "pictures": finish_pictures,
         "del": finish_deletion,
         "edit": finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),
@@ -63,7 +64,10 @@ FEATURE = Feature(
     picture_uses={"post": ask_picture_use},
     uploads=("publish",),
     form_fields={
-        "edit": (FormField("body", "textarea", _("Your post")),),
+        "edit": (
+            FormField("body", "textarea", _("Your post")),
+            *(FormField(name, "hidden") for name in ("media", "alt")),
+        ),
         "publish": (
             FormField("body", "textarea", _("Your post")),
             FormField("token", "hidden"),

@@ -4,7 +4,7 @@ import base64
 import binascii
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -91,9 +91,12 @@ class EditForm(forms.Form):
     longest = LONGEST_POST
     body = _body(_("Your post"))
 
-    def __init__(self, typed: Mapping[str, Any] | None, post: Post) -> None:
+    def __init__(self, typed: Mapping[str, Any] | None, post: Post, said: Iterable[Picture] = ()) -> None:
+        """`said`: pictures with other descriptions; those that the post does not have are left out."""
         super().__init__(typed, initial={"body": post.body})
-        self.fields["body"].required = not post.media.pictures
+        alts = {one.digest: one.alt for one in said}
+        self.pictures = tuple(one._replace(alt=alts.get(one.digest, one.alt)) for one in post.media.pictures)
+        self.fields["body"].required = not self.pictures
 
 
 class PostForm(forms.Form):

@@ -1,20 +1,31 @@
-"""The pictures of posts in Redis: whether a post shows one, and one that staff removes from a post."""
+"""The pictures of posts in Redis: whether a post shows one, one that staff removes, and what an edit says of them.
 
-from collections.abc import Mapping
+The field `media` of a published post follows from itself and from the fields `alt:<digest>` and `removed:<digest>`. An
+edit and a moderator write these, one for each picture, and then make `media` match (`reconcile`). So of two changes at
+once none undoes the other.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
+
+from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
-from accounts.media.repository import Info, Pictures
+from accounts.media.decoding import PictureRefused
+from accounts.media.repository import ANIMATED, Info, Pictures
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import stored_id
+from retwis_site.store.ids import nonce, stored_id
 from retwis_site.store.replies import Result
 from timeline.posts.entities import Media, NoSuchPost, Picture
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import media_field, media_from
+from timeline.posts.reading.records import ALT, CHANGES, REMOVED, media_field, media_from
 
 
 def with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
@@ -24,7 +35,8 @@ def with_sizes(media: Media, known: Mapping[str, Info]) -> Media:
 
 def with_stored(one: Picture, known: Info) -> Picture:
     """A picture of a post with what is stored of it."""
-    return one._replace(width=known.width, height=known.height, blurhash=known.blurhash)
+    moving = ANIMATED if ANIMATED in known.sizes else ""
+    return one._replace(width=known.width, height=known.height, blurhash=known.blurhash, moving=moving)
 
 
 def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
@@ -47,6 +59,113 @@ def ask_picture_use(pipe: Pipe, digest: str, uid: int, pid: int) -> Result[Use]:
     return Result(read)
 
 
+# ---- A member may ask the site to take no picture without a description: the field `needs_alt` of the user's hash.
+
+
+class DescriptionMissing(PictureRefused):
+    """The author wants each picture to have a description."""
+
+    message = _("Describe each picture: your settings require it.")
+
+
+def require_descriptions(store: Store, uid: int, pictures: Iterable[Picture]) -> None:
+    """Raises DescriptionMissing when a picture has none and its author requires it. One round trip; none when all have
+    one."""
+    if not all(one.alt for one in pictures) and store.hget(keys.user(uid), "needs_alt"):
+        raise DescriptionMissing
+
+
+# ---- What follows from the changes of pictures.
+
+
+class _Seen(NamedTuple):
+    """The pictures of a post."""
+
+    stored: str | None  # the field `media`
+    right: str | None  # as it should be; None of a post that is deleted or gone
+    late: tuple[str, ...] = ()  # fields about pictures that are no longer shown, which go
+    author: int = 0  # of a deleted post
+
+
+def _look(store: Store, pids: Iterable[int]) -> dict[int, _Seen]:
+    """One round trip."""
+    stored = answers(store, lambda pipe, pid: pipe.hgetall(keys.post(pid)), [*pids])
+    return {pid: _seen(pid, fields) for pid, fields in stored.items()}
+
+
+def _seen(pid: int, fields: Mapping[str, str]) -> _Seen:
+    stored = fields.get("media")
+    if "user_id" not in fields or "deleted" in fields:
+        late = tuple(name for name in fields if name.startswith(CHANGES))
+        return _Seen(stored, None, late, stored_id(keys.post(pid), fields.get("user_id")) or 0)
+    late = tuple(name for name in fields if name.startswith(ALT) and name.replace(ALT, REMOVED, 1) in fields)
+    media = media_from(keys.post(pid), stored)
+    left = tuple(
+        one._replace(alt=fields.get(f"{ALT}{one.digest}", one.alt))
+        for one in media.pictures
+        if f"{REMOVED}{one.digest}" not in fields
+    )
+    right = stored if left == media.pictures else media_field(media._replace(pictures=left)).get("media", "")
+    return _Seen(stored, right, late)
+
+
+def settle_pictures(store: Store, pid: int) -> None:
+    """Make the field `media` of a post match what was done with its pictures. One round trip; two more for each
+    time that it changes, and one of a deleted post."""
+
+    def write(found: Mapping[int, _Seen]) -> dict[int, _Seen]:
+        pipe = store.pipeline()
+        for pid, now in found.items():
+            if now.right is not None:
+                pipe.hset(keys.post(pid), {"media": now.right})
+            elif now.author:  # the deletion may come too late to see which pictures it has
+                Pictures(store).release(now.author, media_from(keys.post(pid), now.stored).digests)
+            for field in (*now.late, *(["media"] if now.right is None else [])):
+                pipe.hdel(keys.post(pid), field)
+        pipe.execute()
+        return {pid: _Seen(now.right, now.right, author=now.author) for pid, now in found.items()}
+
+    found = {pid: now for pid, now in _look(store, [pid]).items() if (now.stored, now.late) != (now.right, ())}
+    reconcile(found, lambda written: _look(store, written), write)
+    forget(pid)
+
+
+def take_out(store: Store, pid: int, digest: str) -> None:
+    """Let a post no longer show a picture. Commit: the HSET of `removed:`. Five round trips."""
+    key = keys.post(pid)
+    if digest in media_from(key, store.hget(key, "media")).digests:
+        store.hset(key, {f"{REMOVED}{digest}": str(int(time.time()))})
+    settle_pictures(store, pid)
+
+
+def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
+    """Give pictures of a post of user `uid` other descriptions, by digest; those of other pictures are left out.
+    Returns False when nothing is to be changed. Five round trips; one without a change, none without descriptions.
+    Raises NoSuchPost, also for another author's and a deleted one. Commit: the HSET of all descriptions."""
+    if not alts:
+        return False
+    key = keys.post(pid)
+    author, deleted, media = store.hmget(key, ["user_id", "deleted", "media"])
+    if author != str(uid) or deleted is not None:
+        raise NoSuchPost(pid)
+    before = {one.digest: one.alt for one in media_from(key, media).pictures}
+    changed = {digest: alt for digest, alt in alts.items() if before.get(digest, alt) != alt}
+    if not changed:
+        return False
+    job = Outbox(store).add(f"pictures:{pid}:{nonce()}")
+    job.store.hset(key, {f"{ALT}{digest}": alt for digest, alt in changed.items()})
+    with suppress(LeaseEnded):
+        settle_pictures(job.store, pid)
+        job.done()
+    return True
+
+
+def finish_pictures(store: Store, claim: Claim) -> None:
+    """The job `pictures:<pid>:<nonce>`."""
+    settle_pictures(store, job_id(claim.name, 1))
+    claim.outbox.done(claim.name)
+
+
 # ---- A picture that staff removes from a post. The job has the line of the log too: a worker can do all of it again.
 
 
@@ -55,7 +174,7 @@ BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
 
 def remove_by_staff(store: Store, pid: int, digest: str, by: int, reason: str, blocks: bool) -> None:
     """Remove one picture from anybody's post; with `blocks`, nobody may upload it again, or one that looks nearly the
-    same. Seven round trips. Raises NoSuchPost, also for a picture that the post does not have."""
+    same. Ten round trips. Raises NoSuchPost, also for a picture that the post does not have."""
     key = keys.post(pid)
     author, media = store.hmget(key, ["user_id", "media"])
     uid = stored_id(key, author)
@@ -75,7 +194,7 @@ def finish_removal(store: Store, claim: Claim) -> None:
 
 
 def _remove(store: Store, job: str) -> None:
-    """The commit is the HSET of the other pictures. The hash of a picture to be blocked is read before it is gone."""
+    """The commit is that of `take_out`. The hash of a picture to be blocked is read before it is gone."""
     pid = job_id(job, 1)
     _, _, digest, blocked, line = job.split(":", 4)
     act = read_act("outbox", line)
@@ -83,11 +202,6 @@ def _remove(store: Store, job: str) -> None:
         return
     if blocked:
         Pictures(store).block(digest)
-    key = keys.post(pid)
-    media = media_from(key, store.hget(key, "media"))
-    if digest in media.digests:
-        left = media._replace(pictures=tuple(one for one in media.pictures if one.digest != digest))
-        store.hset(key, media_field(left) or {"media": ""})
-        forget(pid)
+    take_out(store, pid, digest)
     Pictures(store).release(act.whom, [digest])
     Log(store).write(act)

@@ -27,6 +27,7 @@ from timeline.posts.entities import (
     Links,
     NewPost,
     NoSuchPost,
+    Picture,
     PostDeleted,
     Published,
     TargetBlocked,
@@ -36,7 +37,7 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.links import tags_in
-from timeline.posts.pictures import with_sizes
+from timeline.posts.pictures import describe, require_descriptions, with_sizes
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import (
     LINKS,
@@ -253,6 +254,13 @@ class Posts:
         return Published(pid, body or "") if score.value is not None else None
 
     # ---- edit
+
+    def change(self, uid: int, pid: int, body: str, pictures: Collection[Picture]) -> bool:
+        """Give a post of user `uid` a new text, and its pictures new descriptions. Returns False when nothing is to be
+        changed. Round trips and errors of `require_descriptions`, `edit` and `describe`."""
+        require_descriptions(self._store, uid, pictures)
+        is_edited = self.edit(uid, pid, body)
+        return describe(self._store, uid, pid, {one.digest: one.alt for one in pictures}) or is_edited
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
         """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more

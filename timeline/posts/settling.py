@@ -31,7 +31,7 @@ from timeline.notices import Kind, Notice, Welcome, ask_welcome, queue_notice, q
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links
 from timeline.posts.links import in_index, names_in, tags_in
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.records import LINKS, Version, ask_versions, links_from, media_from
+from timeline.posts.reading.records import CHANGES, LINKS, Version, ask_versions, links_from, media_from
 from timeline.posts.reading.visibility import muted_texts
 from timeline.relations.muted_words import MutedWord, Where, ask_muted_words
 from timeline.relations.relation import Counts, PostCount, ask_person, queue_counted
@@ -382,8 +382,10 @@ class Settling:
             elif now.body:
                 pipe.hset(keys.post(pid), {"body": ""})
             if now.media:
-                Pictures(self._store).release(now.author, media_from(keys.post(pid), now.media).digests)
-                pipe.hdel(keys.post(pid), "media")
+                digests = media_from(keys.post(pid), now.media).digests
+                Pictures(self._store).release(now.author, digests)
+                for field in ("media", *(f"{change}{digest}" for change in CHANGES for digest in digests)):
+                    pipe.hdel(keys.post(pid), field)
             if now.texts:
                 pipe.unlink(keys.edits(pid))
         pipe.execute()

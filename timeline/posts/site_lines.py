@@ -67,7 +67,7 @@ def _are_pictures(value: object) -> bool:
     """Whether these are the pictures of a post, as `media_from` takes them."""
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         return False
-    named = [[one.get(name) for name in Picture._fields] for one in value]
+    named = [[*(Picture("")._asdict() | one).values()][: len(Picture._fields)] for one in value]
     return media_from("", json.dumps({"pictures": named})) != NO_MEDIA
 
 
@@ -123,6 +123,14 @@ def media_of(media: Media) -> Line:
     return {"pictures": [one._asdict() for one in media.pictures], **({"sensitive": True} if media.sensitive else {})}
 
 
+def media_in(line: Line) -> Media:
+    """The pictures of a line, as `media_of` says them."""
+    pictures = tuple(
+        Picture(**{name: one[name] for name in Picture._fields if name in one}) for one in line.get("pictures", ())
+    )
+    return Media(pictures, line.get("sensitive", False))
+
+
 def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
     """Homes and the global timeline are caches: their next read finds the posts."""
     for line in lines:
@@ -133,11 +141,11 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
         if texts:
             writes.hset(keys.edits(pid), texts)
             fields["edited"], fields["body"] = list(texts.items())[-1]
-        pictures = tuple(Picture(**{name: one[name] for name in Picture._fields}) for one in line.get("pictures", ()))
-        fields |= media_field(Media(pictures, line.get("sensitive", False)))
-        for one in pictures:
+        media = media_in(line)
+        fields |= media_field(media)
+        for digest in media.digests:
             mark = str(Mark("post", line["user"], pid))
-            writes.zadd(keys.media_users(one.digest), {mark: seconds(line, "time")})
+            writes.zadd(keys.media_users(digest), {mark: seconds(line, "time")})
         _write(writes, line, NAMED, fields)
         queue_spellings(writes.pipe, fields["body"])
         writes.zadd(keys.updates(line["user"]), {str(pid): pid})

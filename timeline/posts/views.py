@@ -45,8 +45,8 @@ from timeline.posts.forms import (
     pictures_in,
 )
 from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
-from timeline.posts.html.pictures import picture_page, pictures_of
-from timeline.posts.pictures import with_stored
+from timeline.posts.html.pictures import described, picture_page
+from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import NOTHING_READ_MUTES_ASIDE, PostReader
 from timeline.posts.repository import Posts
@@ -71,7 +71,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
 @change
 def publish(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these. Those of
-    `Pictures.upload` for each picture, and one more where some were uploaded before."""
+    `Pictures.upload` for each picture, and one more each where some were uploaded before or have no description."""
     form = PostForm(request.POST)
     written_by = parse_id(request.POST.get("as", ""))
     try:
@@ -86,6 +86,10 @@ def publish(request: RetwisRequest) -> HttpResponse:
     form = PostForm(request.POST, pictures=pictures)
     if not form.is_valid():
         return _with_errors(request, form)
+    try:
+        require_descriptions(connect(), me.uid, pictures)
+    except DescriptionMissing as why:
+        return _with_pictures(request, pictures, [str(why)])
     RateLimits(connect()).count(POSTS, str(me.uid))
     post = form.new_post
     try:
@@ -98,6 +102,8 @@ def publish(request: RetwisRequest) -> HttpResponse:
     if published.body == post.body:
         response = HttpResponseRedirect(_after(request, me, post, published.pid))
         messages.success(request, _("Posted."), extra_tags="posted")
+        if not all(one.alt or one.digest in request.POST.getlist("media") for one in pictures):  # no form has said it
+            messages.info(request, _("A picture has no description. Edit the post to add one."))
         forget_draft(request, response, me.uid, post.reply_to, post.quote)
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
@@ -224,7 +230,7 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
 @for_forms
 @login_required
 def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
-    """Round trips of a change: those of `Posts.edit`, one for the post and one for the rate limit. Raises NoSuchPost,
+    """Round trips of a change: those of `Posts.change`, one for the post and one for the rate limit. Raises NoSuchPost,
     PostDeleted."""
     post = one_post(request.viewer, username, pid)
     if post.author.uid != me.uid:
@@ -235,16 +241,16 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if post.links.repost_of is not None:
         raise NoSuchPost(pid)
     address = reverse("post", args=[post.author.username, pid])
-    form = EditForm(typed(request), post)
+    form = EditForm(typed(request), post, pictures_in(request.POST))
     if form.is_valid():
         RateLimits(connect()).count(POSTS, str(me.uid))
         try:
-            if Posts(connect()).edit(me.uid, pid, form.cleaned_data["body"]):
+            if Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures):
                 messages.success(request, _("Saved."), extra_tags="posted")
             return HttpResponseRedirect(address)
-        except TooManyEdits as refused:
-            form.add_error("body", str(refused.message))
-    pictures = pictures_of(post.author.username, pid, post.media, request.LANGUAGE_CODE)
+        except (TooManyEdits, DescriptionMissing) as refused:
+            form.add_error("body" if isinstance(refused, TooManyEdits) else None, str(refused.message))
+    pictures = described(form.pictures, request.LANGUAGE_CODE)
     context = {"form": form, "uid": me.uid, "pid": pid, "address": address, "pictures": pictures}
     return form_page(request, "timeline/posts/edit.html", context)
 

@@ -23,7 +23,7 @@ def _opened(content: bytes) -> Image.Image:
 
 def _made(content: bytes, shape: Shape = Shape.POST) -> tuple[dict, dict[str, bytes]]:
     """What the decoder says, and its files, as it makes them in its process."""
-    about, files = decoder.main({"sizes": shape.value, "crops": shape.crops}, content)
+    about, files = decoder.main(shape.wanted, content)
     return about, dict(zip([name for name, _ in about["files"]], files, strict=True))
 
 

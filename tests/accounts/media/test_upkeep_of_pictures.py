@@ -84,7 +84,7 @@ def test_the_download_has_the_pictures_and_their_descriptions(post, store, alice
     lines = [line for chunk in _lines(store, alice.user, lambda *names: f"/{names[-1]}") for line in chunk]
     [shown] = [line for line in lines if line["type"] == "post"]
     picture = decoded_picture()
-    about = {"width": 900, "height": 600, "alt": "Red", "blurhash": picture.blurhash, "focus": ""}
+    about = {"width": 900, "height": 600, "alt": "Red", "blurhash": picture.blurhash, "focus": "", "moving": ""}
     assert shown["pictures"] == [{"digest": picture.digest, **about}]
     assert shown["sensitive"] is True
     files = {line["digest"]: base64.b64decode(line["webp"]) for line in lines if line["type"] == "picture"}

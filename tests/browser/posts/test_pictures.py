@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import composer, post, said
-from tests.support.pictures import picture_file
+from tests.support.pictures import moving_file, picture_file
 
 RED = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
 TALL = {"name": "tall.jpg", "mimeType": "image/jpeg", "buffer": picture_file("blue", (500, 900), "JPEG")}
@@ -12,6 +12,10 @@ TALL = {"name": "tall.jpg", "mimeType": "image/jpeg", "buffer": picture_file("bl
 
 def described(page, number):
     return page.get_by_role("textbox", name=f"Description of picture {number}")
+
+
+def reminders(page):
+    return page.get_by_text("Without a description, people").locator("visible=true")
 
 
 def size(image):
@@ -24,7 +28,12 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     page.get_by_role("link", name="Pictures").click()
     page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
     expect(described(page, 1)).to_be_focused()
+    expect(reminders(page)).to_have_count(2)
     described(page, 1).fill("Something red")
+    expect(reminders(page)).to_have_count(1)
+    page.evaluate("document.activeElement.blur()")
+    page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")  # a form without pictures folds up
+    expect(page.get_by_role("button", name="Post", exact=True)).to_be_visible()
     expect(composer(page)).to_have_value("My colours")
     page.get_by_role("button", name="Remove").nth(1).click()
     expect(described(page, 2)).to_have_count(0)
@@ -46,6 +55,25 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     assert page.get_by_role("img", name="Something red").evaluate("img => img.naturalWidth") == 900
 
 
+def test_an_animation_moves_where_motion_is_allowed_and_keeps_its_place(page):
+    composer(page).fill("It moves")
+    page.get_by_role("link", name="Pictures").click()
+    moves = {"name": "moves.gif", "mimeType": "image/gif", "buffer": moving_file()}
+    page.get_by_label("Up to four pictures").set_input_files(moves)
+    described(page, 1).fill("Three colours")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    sizes = set()
+    for motion, end in (("no-preference", "-animated.webp"), ("reduce", "-600.webp")):
+        page.emulate_media(reduced_motion=motion)
+        page.reload()
+        shown = post(page, "It moves").get_by_role("img", name="Three colours")
+        expect(shown).to_have_js_property("complete", True)
+        assert shown.evaluate("img => img.currentSrc").endswith(end)
+        sizes.add(size(shown))
+    assert len(sizes) == 1
+
+
 def test_what_is_no_picture_is_said_beside_the_form(page, console):
     console.expects(422, "/post/")
     composer(page).fill("Not a picture")
@@ -56,11 +84,11 @@ def test_what_is_no_picture_is_said_beside_the_form(page, console):
 
 
 def test_files_that_are_too_large_leave_the_form(page, console):
-    console.expects(413, "/post/")
+    console.expects(422, "/post/")
     composer(page).fill("Without them")
     page.get_by_role("link", name="Pictures").click()
     page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": bytes(25 * 1024 * 1024)})
-    expect(page.get_by_role("alert")).to_contain_text("too large together")
+    expect(page.get_by_role("alert")).to_contain_text("Pictures may have 24 MB together")
     page.get_by_role("button", name="Post", exact=True).click()
     said(page, "Posted.")
     expect(post(page, "Without them")).to_be_visible()

@@ -177,4 +177,4 @@ def test_the_whole_file_has_users(full_site, tmp_path):
     """The tests above would pass for an empty file."""
     content = export(tmp_path / "site.jsonl")
     assert len(of_type(content, "user")) == 4
-    assert len(parsed(content)) == 55
+    assert len(parsed(content)) == 56

@@ -26,6 +26,7 @@ def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
             "site",
             *["user"] * 4,
             "colour",
+            "needs_alt",
             *["picture_file"] * 2,
             "picture",
             "blocked_picture",
@@ -168,7 +169,7 @@ def test_a_pipe_gets_the_file_and_nothing_else(full_site, tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "stdout", out)
     call_command("export", "-")
     lines = parsed(out.buffer.getvalue())
-    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 55)
+    assert (lines[0]["type"], lines[-1]["type"], len(lines)) == ("site", "end", 56)
 
 
 def test_only_its_owner_can_read_the_file_and_is_told_about_the_passwords(full_site, tmp_path, capsys):

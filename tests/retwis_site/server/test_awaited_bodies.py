@@ -71,14 +71,12 @@ def test_another_error_is_not_swallowed(error):
         asyncio.run(AwaitedBodies().read(broken(error("broken")), LIMIT))
 
 
-def test_bytes_beyond_the_limit_are_dropped(monkeypatch):
-    monkeypatch.setattr(rsgi, "MOST_UNREAD", 50)
-
+def test_bytes_beyond_the_limit_are_dropped():
     async def run():
         body = await AwaitedBodies().read(complete(b"a" * 90, b"b" * 40, b"c" * 10), LIMIT)
         assert body == Body(b"a" * 90 + b"b" * 10)
         endless = Client(*[b"a" * 90] * 3)
-        assert await AwaitedBodies().read(endless, LIMIT) == Body(b"a" * 100)
+        assert await AwaitedBodies().read(endless, LIMIT, unread=50) == Body(b"a" * 100)
 
     asyncio.run(run())
 

@@ -67,6 +67,28 @@ def test_a_too_large_form_is_read_and_comes_back(site):
     assert "\nTyped</textarea>" in answer
 
 
+def test_100_mb_of_pictures_are_read_and_dropped_and_the_text_comes_back(site):
+    megabyte, part = bytes(1024 * 1024), b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n'
+    start = part % (b"body", b"") + b"Typed\r\n" + part % (b"picture", b'; filename="x.png"')
+    head = post(b"/post/", len(start) + 100 * len(megabyte), b"Connection: close\r\n")
+    before = memory_of(site)
+    with connect(site) as connection:
+        connection.sendall(head.replace(FORM, b"Content-Type: multipart/form-data; boundary=x\r\n") + start)
+        for _ in range(100):
+            connection.sendall(megabyte)
+        answer = read_all(connection)
+    assert answer.startswith("HTTP/1.1 422 ")
+    assert "Pictures may have 24 MB together." in answer
+    assert "\nTyped</textarea>" in answer
+    assert memory_of(site) - before < 16 * 1024 * 1024
+
+
+def memory_of(site):
+    """The largest number of bytes that the worker has had in memory."""
+    [pid] = site.web_workers()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
+
+
 def test_an_incomplete_form_is_refused(site, raw):
     with connect(site) as connection:
         connection.sendall(post(b"/post/", 1000) + b"body=half")

@@ -110,16 +110,19 @@ class Machine:
             one = re.compile(r"    # Each header of the client.*\n    location / \{\n(?:        .*\n)*    \}\n")
             text, replaced = one.subn(lambda _: self.text("nginx-uwsgi.conf"), text)
             assert replaced == 1
+            text = text.replace("proxy_cache_path", "uwsgi_cache_path")
         if top:
             static = f"location /static/ {{\n        root {self.folder}/var/lib/retwis;"
             at_top = f"location {top}/static/ {{\n        alias {self.folder}/var/lib/retwis/static/;"
             tls, _, end = text.rpartition("    location / {")
             assert static in tls
-            tls = tls.replace(static, at_top).replace(" /static/down.html", f" {top}/static/down.html")
+            tls = tls.replace(static, at_top).replace("location ~ ^/static", f"location ~ ^{top}/static")
             end = end.replace("location ~ ^/", f"location ~ ^{top}/").replace(
                 "location /media/", f"location {top}/media/"
             )
             text = f"{tls}    location {top}/ {{{end}"
+            text = re.sub(r" /static/(down|too_large)\.", rf" {top}/static/\1.", text)
+            text = text.replace("~^/api/", f"~^{top}/api/")
         self.path("site.conf").write_text(text)
         user = "user root;" if os.geteuid() == 0 else ""
         self.path("nginx.conf").write_text(NGINX.format(folder=self.folder, user=user))

@@ -110,6 +110,7 @@ def test_it_has_all_data_of_the_user(browser, alice, site):
             "colour": "red",
             "picture": "",
             "header": "",
+            "needs_alt": "",
             "registered": "2023-11-14T22:13:20Z",
             "address": "http://testserver/@Alice/",
         },

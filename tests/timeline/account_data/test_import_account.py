@@ -62,10 +62,11 @@ def posts_of(raw, uid):
 
 def test_a_new_account_gets_the_posts_with_their_dates_and_a_password(raw, download, typed, browser, capsys):
     typed(f"{PASSWORD}\n")
-    import_account(download(TWO, name="Alice L.", bio="I fell.", language="de", colour="red"))
+    about = {"language": "de", "colour": "red", "needs_alt": "2023-11-14T22:13:20Z"}
+    import_account(download(TWO, name="Alice L.", bio="I fell.", **about))
     assert posts_of(raw, 1) == [(1, "1700000001", "sooner"), (2, "1700000002", "later")]
-    profile = raw.hmget("user:1", "username", "name", "bio", "language", "colour")
-    assert profile == ["Alice", "Alice L.", "I fell.", "de", "red"]
+    profile = raw.hmget("user:1", "username", "name", "bio", "language", "colour", "needs_alt")
+    assert profile == ["Alice", "Alice L.", "I fell.", "de", "red", "1700000000"]
     assert raw.zscore("users_by_name", "alice l.:1") == 0
     assert browser().post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
     assert raw.zcard("outbox") == 0
@@ -165,8 +166,8 @@ def test_the_profile_of_an_account_that_exists_stays(raw, alice, download):
     import_account(download([], name="Alice L.", bio="I fell.", language="de", colour="red"), "--into-existing")
     assert raw.hmget("user:1", "name", "bio", "language", "colour") == ["Ann", "I fell.", "ar", "teal"]
     raw.hdel("user:1", "colour")
-    import_account(download([], colour="mauve"), "--into-existing")  # its owner has changed the file
-    assert not raw.hexists("user:1", "colour")
+    import_account(download([], colour="mauve", needs_alt="now"), "--into-existing")  # its owner has changed the file
+    assert raw.hmget("user:1", "colour", "needs_alt") == [None, None]
 
 
 def test_a_name_that_is_taken_or_missing_is_refused(raw, alice, download):

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.media import repository
 from accounts.media.repository import Pictures
 from retwis_site.jobs.worker import drain
+from tests.support.apps import App
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
@@ -138,8 +139,12 @@ def test_a_large_form_is_read_at_the_address_for_pictures_alone(browser, alice, 
     assert client.post("/settings/language/", {"language": "de", "picture": noise}).status_code == 413
     settings.LARGEST_UPLOAD = 1024 * 1024
     answer = client.post("/post/", {"body": "Long", "picture": io.BytesIO(bytes(2 * 1024 * 1024))})
-    assert answer.status_code == 413
+    assert answer.status_code == 422
     assert "Long" in answer.content.decode()
+    assert "Pictures may have 1 MB together." in answer.content.decode()
+    file = SimpleUploadedFile("x.png", bytes(2 * 1024 * 1024), "image/png")
+    answer = App(alice).client.post("/api/v2/media", {"file": file})
+    assert (answer.status_code, answer.json()["error"][:32]) == (422, "Pictures may have 1 MB together.")
 
 
 def test_an_edit_keeps_the_pictures_and_may_leave_no_text(browser, alice, store, red, raw):

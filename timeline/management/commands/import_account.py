@@ -17,10 +17,12 @@ from accounts.users.repository import Users
 from retwis_site.features import Line
 from retwis_site.maintenance.site_files import BadFile
 from retwis_site.management.base import StoreCommand
+from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
+from timeline.account_data.pictures import RestoredPictures
 from timeline.account_data.restoring import RestoredRelations, Restoring, restored
 from timeline.relations.relations import Follows
 
@@ -28,7 +30,7 @@ from timeline.relations.relations import Follows
 class Command(StoreCommand):
     refusals = (BadFile,)
     help = (
-        "Bring back a personal download: the posts, the profile, the follows, likes and other relations. The account "
+        "Bring back a personal download: the posts, the profile, pictures, follows, likes and more. The account "
         "is made; its password is read from a prompt, or as one line from standard input. The site may be in use. To "
         "repeat a killed run: --into-existing"
     )
@@ -73,7 +75,9 @@ class Command(StoreCommand):
         relations.to_words(download.relations)
         restoring = Restoring(store, user.uid)
         restoring.begin()
-        written = sum(restoring.write(posts) for posts in self.progress("Importing", download))
+        pictures = RestoredPictures(store, user.uid, download.picture)
+        pictures.to_profile(download.account)
+        written = sum(restoring.write(posts, pictures.of_post) for posts in self.progress("Importing", download))
         restoring.finish()
         conversation = restoring.conversation
         tags = relations.to_tags(download.relations)
@@ -88,6 +92,7 @@ class Command(StoreCommand):
             "posts quote nothing any more: what they quote is not here.": conversation.plain_quotes,
             f"lines ({kinds}) are of posts that are not here.": missing,
             "followed tags are used by nobody here.": tags,
+            **pictures.left_out,
             **{f"{reason} were left out.": number for reason, number in download.left_out.items()},
         }
         for sentence, number in left_out.items():
@@ -108,15 +113,18 @@ def _owner(store: Store, name: str) -> User | None:
 
 
 def _complete_profile(store: Store, user: User, account: Line) -> None:
-    """Set the display name, the bio, the language and the colour where the account has none."""
+    """Set the display name, the bio, the language, the colour and what is said of pictures where the account has
+    none."""
     name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
-    bio, language = store.hmget(keys.user(user.uid), ["bio", "language"])
+    bio, language, needs_alt = store.hmget(keys.user(user.uid), ["bio", "language", "needs_alt"])
     if not user.name or not bio:
         NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]))
     if not language and account["language"] in dict(settings.LANGUAGES):
         Users(store).choose_language(user.uid, account["language"])
     if not user.colour and account.get("colour") in COLOURS:
         Users(store).choose_colour(user.uid, account["colour"])
+    if not needs_alt and (since := unix(account.get("needs_alt", ""))) is not None:
+        Users(store).require_descriptions(user.uid, since)
 
 
 def _follow(store: Store, user: User, names: list[str]) -> int:

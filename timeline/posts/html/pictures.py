@@ -28,6 +28,8 @@ def pictures_of(username: str, pid: int, media: Media, language: str) -> Html:
         PICTURE.fill(
             language,
             has_alt=bool(one.alt),
+            moves=bool(one.moving),
+            moving=f"{one.digest}{one.moving}",
             at=at(username),
             pid=pid,
             number=number,
@@ -42,10 +44,20 @@ def pictures_of(username: str, pid: int, media: Media, language: str) -> Html:
 
 
 def chosen(pictures: Sequence[Picture], language: str) -> Html:
-    """Those that a form has by now, each with a field for its description."""
+    """Those that the form of a new post has by now, each with a field for its description."""
+    return _with_fields(pictures, language, is_new=True)
+
+
+def described(pictures: Sequence[Picture], language: str) -> Html:
+    """The same for the form of a post that is changed: its pictures stay."""
+    return _with_fields(pictures, language, is_new=False)
+
+
+def _with_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) -> Html:
     return joined(
         CHOSEN.fill(
             language,
+            is_new=is_new,
             digest=one.digest,
             file=one.small,
             width=one.width,
@@ -101,6 +113,8 @@ def picture_page(request: HttpRequest, by: Rendering, post: Post, number: int) -
         pid=post.pid,
         shown_name=post.author.shown_name,
         has_alt=bool(one.alt),
+        moves=bool(one.moving),
+        moving=f"{one.digest}{one.moving}",
         has_before=number > 1,
         has_next=number < len(post.media.pictures),
         before=number - 1,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sys import intern
 from typing import NamedTuple
 
+from accounts.media.repository import ANIMATED
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
@@ -67,6 +68,7 @@ LINKS = ("reply_to", "root", "reply_to_user", "above", "quote", "repost_of", "me
 COUNTS = ("likes", "reposts", "replies", "quotes")  # as in `Counts`
 BASIC = ("user_id", "time", "body", "deleted")  # what every post has
 FIELDS = (*BASIC, *LINKS, "edited", "language", *COUNTS, "media")
+CHANGES = ALT, REMOVED = "alt:", "removed:"  # with a digest behind them: `timeline/posts/pictures.py`
 
 # pid -> uid of the author, for the posts that were read last: 2 MB. With it, a page asks for posts and authors at once.
 _authors_by_pid: Hints[int] = Hints(1 << 17)
@@ -232,14 +234,23 @@ def _is_picture(one: Picture) -> bool:
     """Whether a picture is as the type says: it was read from JSON."""
     digest, width, height, *texts = one
     are_right = type(width) is type(height) is int and all(isinstance(text, str) for text in (digest, *texts))
-    return are_right and is_digest(digest) is not None and min(width, height) > 0 and is_focus(one.focus)
+    says_right = is_focus(one.focus) and one.moving in {"", ANIMATED} if are_right else False
+    return says_right and is_digest(digest) is not None and min(width, height) > 0
+
+
+def _without_end(one: Picture) -> tuple[object, ...]:
+    """Without what is empty at its end, after the description."""
+    said = 4
+    for place in range(4, len(one)):
+        said = place + 1 if one[place] else said
+    return one[:said]
 
 
 def media_field(media: Media) -> dict[str, str]:
     """The field of a post that holds these pictures, as `media_from` reads it; none without pictures."""
     if not media.pictures:
         return {}
-    pictures = [one if one.focus else one[:5] if one.blurhash else one[:4] for one in media.pictures]
+    pictures = [_without_end(one) for one in media.pictures]
     said: dict[str, object] = {"pictures": pictures, **({"sensitive": True} if media.sensitive else {})}
     return {"media": json.dumps(said, ensure_ascii=False, separators=(",", ":"))}
 

@@ -1,0 +1,113 @@
+"""`import_account FILE` brings back the pictures of posts and of the profile, decoded anew, within the quota."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+
+from accounts.media import repository
+from accounts.media.decoding import Shape
+from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.repository import Pictures
+from retwis_site.jobs.worker import drain
+from retwis_site.store.local_cache import Memory
+from tests.support.maintenance.doctor_report import doctor
+from tests.support.people import PASSWORD
+from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.seam import killed_before_round_trip
+from timeline.account_data.download import export
+from timeline.posts.entities import Media, NewPost, Picture
+from timeline.posts.repository import Posts
+
+FACE = decoded_once(picture_file("green"), Shape.PROFILE)
+
+
+@pytest.fixture(autouse=True)
+def _quickly(monkeypatch):
+    monkeypatch.setattr(repository, "decoded", decoded_once)
+    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def file(store, alice, raw, tmp_path, typed):
+    """alice's download: two posts with pictures, one of them without a text, and a profile picture."""
+    for one in map(decoded_picture, ("red", "blue")):
+        Pictures(store).add(1, one)
+    Pictures(store).add(1, FACE)
+    ProfilePictures(store).choose(1, Kind.PICTURE, FACE.digest)
+    red, blue = (Picture(decoded_picture(one).digest, alt=one, focus="0.5,0") for one in ("red", "blue"))
+    Posts(store).publish(1, NewPost("Look", media=Media((red, blue), sensitive=True)), "t1")
+    Posts(store).publish(1, NewPost("", media=Media((red,))), "t2")
+    path = tmp_path / "download.jsonl"
+    with export(store, alice.user, lambda view, *args: f"http://testserver/{view}/") as content:
+        path.write_bytes(content.read())
+    raw.flushall()
+    Memory.clear_all()
+    typed(f"{PASSWORD}\n")
+    return path
+
+
+def shown(raw, pid):
+    media = json.loads(raw.hget(f"post:{pid}", "media"))
+    return [(one[3], *one[5:]) for one in media["pictures"]], media.get("sensitive", False)
+
+
+def a_day_passes(raw, store):
+    for key in raw.keys("media_users:*"):
+        for member in raw.zrange(key, 0, -1):
+            raw.zadd(key, {member: 1})
+    make_due(raw)
+    drain(store, "worker")
+
+
+def test_posts_and_the_profile_have_their_pictures_again(file, raw, store, browser, capsys):
+    call_command("import_account", str(file))
+    assert "left out" not in capsys.readouterr().out
+    first, second = (int(pid) for pid in raw.zrange("updates:1", 0, -1))
+    assert shown(raw, first) == ([("red", "0.5,0"), ("blue", "0.5,0")], True)
+    assert (shown(raw, second), raw.hget(f"post:{second}", "body")) == (([("red", "0.5,0")], False), "")
+    a_day_passes(raw, store)
+    assert raw.zcard("media_sizes") == raw.zcard("media_of:1") == 3
+    page = browser().get("/@Alice/").content.decode()
+    for digest in (raw.hget("user:1", "picture"), *raw.zrange("media_sizes", 0, -1)):
+        assert digest in page
+        assert raw.exists(f"media:{digest}")
+    assert noted(raw) == []
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_second_run_changes_nothing(file, raw):
+    call_command("import_account", str(file))
+    before = {key: raw.dump(key) for key in raw.keys("media*") if not key.startswith("media_users:")}
+    call_command("import_account", str(file), "--into-existing")
+    assert raw.zcard("updates:1") == 2
+    assert {key: raw.dump(key) for key in raw.keys("media*") if not key.startswith("media_users:")} == before
+
+
+def test_what_is_over_the_quota_damaged_or_not_in_the_file_is_left_out(file, raw, settings, capsys):
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    kept = [line for line in lines if line.get("digest") != decoded_picture("blue").digest]
+    [red] = [line for line in kept if line.get("digest") == decoded_picture("red").digest]
+    red["webp"] = "AAAA"
+    kept[-1]["lines"] = len(kept)
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    settings.MEDIA_QUOTA = 10
+    call_command("import_account", str(file))
+    said = capsys.readouterr().out
+    assert "3 pictures were left out: they are not in the file, cannot be read, or find no room." in said
+    assert "1 posts were left out: they had pictures alone, which were left out." in said
+    [pid] = raw.zrange("updates:1", 0, -1)
+    assert raw.hmget(f"post:{pid}", "body", "media") == ["Look", None]
+    assert raw.hget("user:1", "picture") is None
+
+
+@pytest.mark.parametrize("step", range(8, 70, 6))
+def test_after_a_kill_no_post_shows_a_picture_that_is_not_there(file, raw, store, step, capsys):
+    killed_before_round_trip(step, lambda: call_command("import_account", str(file)))
+    make_due(raw)
+    drain(store, "worker")
+    a_day_passes(raw, store)
+    for pid in raw.zrange("updates:1", 0, -1):
+        for one in json.loads(raw.hget(f"post:{pid}", "media"))["pictures"]:
+            assert raw.exists(f"media:{one[0]}")
