@@ -81,12 +81,15 @@ def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, 
     for sent in (
         {"media_ids": []},
         {"media_ids": ["0" * 40]},
-        {"media_attributes": [{"id": red, "description": "Blue"}]},
+        {"media_attributes": [{"id": "0" * 40, "description": "Blue"}]},
         {"sensitive": True},
     ):
         answer = app.client.put(at, {"status": "Other", **sent}, content_type="application/json")
         assert (answer.status_code, "stay as they are" in answer.json()["error"]) == (422, True), sent
     assert raw.hget("post:1", "body") == "Look 2"
+    described = {"status": "Look 3", "media_attributes": [{"id": red, "description": "Blue"}]}
+    answer = app.client.put(at, described, content_type="application/json")
+    assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Blue")
 
 
 def test_only_posts_with_pictures_are_listed_as_media(store, alice):
