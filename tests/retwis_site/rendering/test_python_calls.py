@@ -8,13 +8,14 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import RequestFactory
 
+from tests.support.apps import token_of
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_posts import write_posts
 from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
 
-HOME, PROFILE, OWN_PROFILE, EVERYONE = 615, 665, 650, 600
+HOME, PROFILE, OWN_PROFILE, EVERYONE, HOME_OF_APP = 600, 645, 630, 585, 740
 
 
 @pytest.fixture
@@ -25,7 +26,14 @@ def warm_calls(store, raw, alice, bob, monkeypatch):
     raw.zadd("following:1", {"2": 1})  # long ago: two people are compared each time while a follow is a minute old
     write_posts(raw, 2, range(1, 30))
     cookies = f"{settings.AUTH_COOKIE}={alice.secret}; {settings.CSRF_COOKIE_NAME}={'a' * 32}"
-    factory = RequestFactory(headers={"host": "localhost", "accept-language": "en", "cookie": cookies})
+    # A page counts the cookies alone, and an answer to an app its token.
+    headers = {
+        "host": "localhost",
+        "accept-language": "en",
+        "cookie": cookies,
+        "authorization": f"Bearer {token_of(alice)}",
+    }
+    factory = RequestFactory(headers=headers)
     site = WSGIHandler()
 
     def answer(path):
@@ -42,7 +50,14 @@ def warm_calls(store, raw, alice, bob, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("path", "most"), [("/", HOME), ("/@bob/", PROFILE), ("/@alice/", OWN_PROFILE), ("/timeline/", EVERYONE)]
+    ("path", "most"),
+    [
+        ("/", HOME),
+        ("/@bob/", PROFILE),
+        ("/@alice/", OWN_PROFILE),
+        ("/timeline/", EVERYONE),
+        ("/api/v1/timelines/home", HOME_OF_APP),
+    ],
 )
 def test_a_warm_page_takes_few_python_calls(raw, warm_calls, path, most):
     if path == "/@alice/":
