@@ -1,7 +1,7 @@
 """What staff does besides roles and sanctions, each with its line in the log: answers to applications, the site's own
 words, pictures of profiles that are removed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -148,11 +148,36 @@ def finish_site(store: Store, claim: Claim) -> None:
     claim.outbox.done(claim.name)
 
 
-# ---- The picture or the header of a profile is removed, and nothing else. The job has the line of the log too, so a
-# worker can do all of it again.
+# ---- Staff removes a picture from what shows it, and nothing else. The job has the line of the log too, so a worker
+# can do all of it again.
 
 
 BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
+
+
+def begin_removal(
+    store: Store, place: str, digest: str, act: Act, blocks: bool, run: Callable[[Store, str], object]
+) -> None:
+    """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and `run` it with its name. With `blocks`, nobody may
+    upload the picture again, or one that looks nearly the same."""
+    job = Outbox(store).add(f"{place}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
+    with suppress(LeaseEnded):
+        run(job.store, job.name)
+        job.done()
+
+
+def carry_out_removal(store: Store, removal: str, take_out: Callable[[str], object]) -> None:
+    """`removal`: what the job's name has behind the place. The commit is that of `take_out`, which gets the digest. The
+    hash of a picture to be blocked is read before it is gone."""
+    digest, blocked, line = removal.split(":", 2)
+    act = read_act("outbox", line)
+    if act is None:
+        return
+    if blocked:
+        Pictures(store).block(digest)
+    take_out(digest)
+    Pictures(store).release(act.whom, [digest])
+    Log(store).write(act)
 
 
 class PictureNotShown(Refused):
@@ -160,15 +185,12 @@ class PictureNotShown(Refused):
 
 
 def remove_picture(store: Store, uid: int, kind: Kind, digest: str, by: int, reason: str, blocks: bool) -> None:
-    """Remove a picture from a profile; with `blocks`, nobody may upload it again, or one that looks nearly the same.
-    Seven round trips. Raises PictureNotShown."""
+    """Remove the picture or the header of a profile; `blocks` as for `begin_removal`. Seven round trips. Raises
+    PictureNotShown."""
     if not digest or store.hget(keys.user(uid), kind) != digest:
         raise PictureNotShown
     act = Act(what=f"{kind}:removed", by=by, whom=uid, reason=reason)
-    job = Outbox(store).add(f"staff_profile:{uid}:{kind}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
-    with suppress(LeaseEnded):
-        _remove_picture(job.store, job.name)
-        job.done()
+    begin_removal(store, f"staff_profile:{uid}:{kind}", digest, act, blocks, _remove_picture)
 
 
 def finish_picture(store: Store, claim: Claim) -> None:
@@ -178,16 +200,13 @@ def finish_picture(store: Store, claim: Claim) -> None:
 
 
 def _remove_picture(store: Store, job: str) -> None:
-    """The commit is the HDEL. The hash of a picture to be blocked is read before it is gone."""
+    """The commit is the HDEL."""
     uid = job_id(job, 1)
-    _job, _uid, kind, digest, blocked, line = job.split(":", 5)
-    act = read_act("outbox", line)
-    if act is None:
-        return
-    if blocked:
-        Pictures(store).block(digest)
-    if store.hget(keys.user(uid), kind) == digest:
-        Users(store).take_back(uid, [kind])
-        forget(uid)
-    Pictures(store).release(uid, [digest])
-    Log(store).write(act)
+    _job, _uid, kind, removal = job.split(":", 3)
+
+    def take_out(digest: str) -> None:
+        if store.hget(keys.user(uid), kind) == digest:
+            Users(store).take_back(uid, [kind])
+            forget(uid)
+
+    carry_out_removal(store, removal, take_out)

@@ -273,7 +273,9 @@ def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
     then the store knows nothing of them: the form has the key, signed for this session."""
     if "key" not in request.POST:
-        return _after_password(request, me, "accounts/second_factor/add_totp.html", _show_key)
+        title = _("Set up an authenticator app")
+        says = _("Any app for codes works, and so do most password managers. First type your password.")
+        return _after_password(request, me, title, says, _show_key)
     RateLimits(connect()).count(CHANGES, str(me.uid))
     secret = _key_in(request)
     if secret is None:
@@ -357,7 +359,9 @@ def remove_totp(request: RetwisRequest, me: User) -> HttpResponse:
 def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     """Add a passkey. The password brings the challenge for the browser, and the browser's answer makes the passkey."""
     if "passkey" not in request.POST:
-        return _after_password(request, me, "accounts/second_factor/add_passkey.html", _ask_for_new_passkey)
+        title = _("Add a passkey")
+        says = _("First type your password. Then your browser asks where to keep the passkey.")
+        return _after_password(request, me, title, says, _ask_for_new_passkey)
     RateLimits(connect()).count(CHANGES, str(me.uid))
     form = NewPasskeyForm(typed(request))
     if not form.is_valid():
@@ -404,13 +408,15 @@ def remove_passkey(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 def _after_password(
-    request: RetwisRequest, me: User, template: str, go_on: Callable[[RetwisRequest, User], HttpResponse]
+    request: RetwisRequest, me: User, title: str, says: str, go_on: Callable[[RetwisRequest, User], HttpResponse]
 ) -> HttpResponse:
     """Asks for the current password, and goes on with the right one."""
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
     if form.is_bound:
         RateLimits(connect()).count(CHANGES, str(me.uid))
-    return go_on(request, me) if form.is_valid() else form_page(request, template, {"form": form})
+    if form.is_valid():
+        return go_on(request, me)
+    return form_page(request, "accounts/second_factor/add.html", {"form": form, "title": title, "says": says})
 
 
 def _added(request: RetwisRequest, me: User, event: str, said: str) -> HttpResponse:

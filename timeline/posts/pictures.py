@@ -8,11 +8,13 @@ once none undoes the other.
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.log import Act, Log, read_act
+from accounts.community.acts import begin_removal, carry_out_removal
+from accounts.community.log import Act
 from accounts.media.decoding import PictureRefused
 from accounts.media.repository import ANIMATED, Info, Pictures
 from retwis_site.exceptions import LeaseEnded
@@ -166,25 +168,19 @@ def finish_pictures(store: Store, claim: Claim) -> None:
     claim.outbox.done(claim.name)
 
 
-# ---- A picture that staff removes from a post. The job has the line of the log too: a worker can do all of it again.
-
-
-BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
+# ---- A picture that staff removes from a post.
 
 
 def remove_by_staff(store: Store, pid: int, digest: str, by: int, reason: str, blocks: bool) -> None:
-    """Remove one picture from anybody's post; with `blocks`, nobody may upload it again, or one that looks nearly the
-    same. Ten round trips. Raises NoSuchPost, also for a picture that the post does not have."""
+    """Remove one picture from anybody's post; `blocks` as for `begin_removal`. Ten round trips. Raises NoSuchPost, also
+    for a picture that the post does not have."""
     key = keys.post(pid)
     author, media = store.hmget(key, ["user_id", "media"])
     uid = stored_id(key, author)
     if uid is None or digest not in media_from(key, media).digests:
         raise NoSuchPost(pid)
     act = Act(what="picture:deleted", by=by, whom=uid, post=pid, reason=reason)
-    job = Outbox(store).add(f"staff_picture:{pid}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
-    with suppress(LeaseEnded):
-        _remove(job.store, job.name)
-        job.done()
+    begin_removal(store, f"staff_picture:{pid}", digest, act, blocks, _remove)
 
 
 def finish_removal(store: Store, claim: Claim) -> None:
@@ -194,14 +190,6 @@ def finish_removal(store: Store, claim: Claim) -> None:
 
 
 def _remove(store: Store, job: str) -> None:
-    """The commit is that of `take_out`. The hash of a picture to be blocked is read before it is gone."""
     pid = job_id(job, 1)
-    _, _, digest, blocked, line = job.split(":", 4)
-    act = read_act("outbox", line)
-    if act is None:
-        return
-    if blocked:
-        Pictures(store).block(digest)
-    take_out(store, pid, digest)
-    Pictures(store).release(act.whom, [digest])
-    Log(store).write(act)
+    _job, _pid, removal = job.split(":", 2)
+    carry_out_removal(store, removal, partial(take_out, store, pid))
