@@ -46,9 +46,9 @@ class PictureForm(forms.Form):
     remove_picture = forms.BooleanField(required=False, label=_("Remove the picture"))
 
     def upload(self, me: User, files: Mapping[str, Any]) -> None:
-        """Store the files of a form that was sent. One that is refused becomes an error of the form. Also with other
-        errors: then `uploaded_picture` has it when the form is sent again. Round trips of `Pictures.upload` for each;
-        one for each that was uploaded before. Raises TooOften."""
+        """Store the files of a form that was sent. A refused file becomes an error of the form. Files are stored when
+        the form has other errors, too: then `uploaded_picture` has them when it is sent again. Round trips of
+        `Pictures.upload` for each; one for each that was uploaded before. Raises TooOften."""
         self.uploaded = dict[Kind, str]()
         for kind in self.kinds:
             try:

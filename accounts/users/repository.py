@@ -204,7 +204,7 @@ def new_secret() -> str:
 
 def new_secret_of(uid: int) -> str:
     """128 random bits in hex, and then the uid: a process that does not know the secret yet asks at once for the right
-    user. The uid is only a guess, as whoever sends the secret may have changed it."""
+    user. The uid is only a guess: the sender of the secret may have changed it."""
     return f"{new_secret()}{uid}"
 
 

@@ -10,7 +10,7 @@ DELETED = (
 
 MUTANTS = [
     Mutant(
-        "code: whoever has read it may use it",
+        "code: it serves anyone who has read it",
         REPOSITORY,
         "        if code.value is None or not self._store.unlink(keys.code(digest)):\n            return None\n",
         """        if code.value is None:
