@@ -216,10 +216,10 @@ def queue_of(environ: Mapping[str, Any]) -> FairQueue | None:
     """The queue in which a request waits; None for a request that takes little work. `environ`: of WSGI."""
     method, path = environ["REQUEST_METHOD"].upper(), environ["PATH_INFO"]
     queue = _queues().get((method, path))
-    length = parse_number(environ.get("CONTENT_LENGTH") or "") or 0
-    if queue is None and A_TEXT < length <= settings.LARGEST_UPLOAD and is_upload(environ):
-        return UPLOADS
-    return queue
+    if queue is not None or not environ.get("CONTENT_LENGTH"):
+        return queue
+    length = parse_number(environ["CONTENT_LENGTH"]) or 0
+    return UPLOADS if A_TEXT < length <= settings.LARGEST_UPLOAD and is_upload(environ) else None
 
 
 def is_upload(environ: Mapping[str, Any]) -> bool:

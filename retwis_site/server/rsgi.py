@@ -164,7 +164,7 @@ def _answer(environ: WSGIEnvironment) -> Response:
     start: list[tuple[int, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> Any:
-        start.append((int(status[:3]), [(name.lower(), value.strip()) for name, value in headers]))
+        start.append((int(status[:3]), headers))
 
     begin: StartResponse = start_response
     content = site(environ, begin)

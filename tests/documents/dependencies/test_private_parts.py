@@ -43,6 +43,7 @@ ATTRIBUTES = {
     "_fields": "Python's named tuples",
     "_messages": "Django's, of a request",
     "_replace": "Python's named tuples",
+    "_resource_closers": "Django's, of an answer",
     "_parser": "redis",
     "_reader": "redis",
     "_sock": "redis",

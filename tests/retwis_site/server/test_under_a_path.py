@@ -156,10 +156,10 @@ def test_what_is_no_path_is_refused(value):
         ("", "/socialite/", ("", "/socialite/")),
     ],
 )
-def test_the_path_is_found_in_the_address(settings, serving, script_name, path, placed):
+def test_the_path_is_found_in_the_address(monkeypatch, serving, script_name, path, placed):
     from retwis_site.wsgi import find_place
 
-    settings.SCRIPT_NAME = TOP
+    monkeypatch.setattr("retwis_site.wsgi.PLACE", TOP)
     environ = {"SCRIPT_NAME": script_name, "PATH_INFO": path}
     find_place(environ)
     assert (environ["SCRIPT_NAME"], environ["PATH_INFO"]) == placed
