@@ -125,6 +125,8 @@ def ask_people(pipe: Pipe, uids: Iterable[int]) -> Result[dict[int, User]]:
     `Viewer.user` instead.
     """
     uids = dict.fromkeys(uids)
+    if not uids:
+        return Result(dict)
     cached = _people.some(uids)
     asked = {uid: pipe.hmget(keys.user(uid), PERSON) for uid in uids if uid not in cached}
 

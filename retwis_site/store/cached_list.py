@@ -28,8 +28,9 @@ from typing import NamedTuple
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, stored_numbers
+from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Question, Reply
 
 # All of these count entries.
 KEPT = 1000  # a list is cut to this length
@@ -53,6 +54,17 @@ class Head(NamedTuple):
 
     entries: Sequence[str]
     expires_in: int | None  # seconds; negative for a list that never expires or is not there; None: not asked
+
+
+def entries_for(before: int | None, shards: int = 1) -> int:
+    """The place of the last entry that a page below the cursor `before` reads: of the whole list, if there is one."""
+    return FIRST_READ // shards if before is None else -1
+
+
+def head_of(kind: OfId, before: int | None) -> Question[Head]:
+    """For a list of a user that expires: the entries that a page needs."""
+    last = entries_for(before)
+    return Question(("LRANGE", kind, 0, last), ("TTL", kind), read=lambda uid, replies: Head(*replies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +189,12 @@ class TimelineList:
         self._expires_after = expires_after
         self._shards = shards
 
-    def ask_page(self, pipe: Pipe, before: int | None) -> Result[Head]:
-        """Ask for the entries that a page needs: the head for the first page, the whole list for one below a cursor.
-        Two commands; one for a list that never expires."""
-        entries = pipe.lrange(self._key, 0, -1 if before is not None else FIRST_READ // self._shards)
-        if self._expires_after is None:
-            return Result(lambda: Head(entries.value, None))
-        expires_in = pipe.ttl(self._key)
-        return Result(lambda: Head(entries.value, expires_in.value))
+    def ask_entries(self, pipe: Pipe, before: int | None) -> Reply[list[str]]:
+        """Ask for the entries that a page needs, of a list that never expires. One command."""
+        return pipe.lrange(self._key, 0, entries_for(before, self._shards))
 
     def page(self, head: Head, before: int | None, read_sources: Callable[[], ListContent]) -> ListContent:
-        """The content, from the answer to `ask_page`. A list that is not complete is rebuilt from its sources.
+        """The content, from the answer to `head_of` or `ask_entries`. A list that is not complete is rebuilt.
 
         At most one round trip a day, to renew the expiry; a rebuild costs those of `_rebuild`.
         """

@@ -5,6 +5,7 @@ A page queues up to 60 commands, so a handle is one small object.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from retwis_site.store import kinds
@@ -78,6 +79,16 @@ class Question(Generic[T]):
         """The commands for one user."""
         prefix = kinds.PREFIX
         return [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in self._parts]
+
+
+def together(*questions: Question[Any], read: Callable[..., T]) -> Question[T]:
+    """Several questions about the same user as one. `read` gets the value of each, in this order."""
+    ends = accumulate(len(one.commands) for one in questions)
+    parts = [(one.read, slice(end - len(one.commands), end)) for one, end in zip(questions, ends, strict=True)]
+    return Question(
+        *(command for one in questions for command in one.commands),
+        read=lambda uid, replies: read(*[read_one(uid, replies[part]) for read_one, part in parts]),
+    )
 
 
 def scored(reply: Sequence[str]) -> list[tuple[str, float]]:

@@ -26,7 +26,7 @@ from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.notifications.repository import Decided, Group, Item, Notifications, grouped
 from timeline.people.lists import ask_listed
 from timeline.posts.repository import Posts
-from timeline.timelines.home import Homes, ask_seen
+from timeline.timelines.home import SEEN, Homes
 
 # ---- Ids and types
 
@@ -363,7 +363,7 @@ class Marker(TypedDict):
 
 
 def _ask_markers(pipe: Pipe, me: int) -> Reading[tuple[int | None, int, list[Row]]]:
-    return (yield from trip(ask_seen(pipe, me), ask_noticed(pipe, me), ask_rows(pipe, me)))
+    return (yield from trip(pipe.ask(SEEN, me), ask_noticed(pipe, me), ask_rows(pipe, me)))
 
 
 def markers(call: Call) -> object:

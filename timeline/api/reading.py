@@ -8,21 +8,20 @@ from accounts.facts.facts import FIELDS as FACTS
 from accounts.facts.facts import facts_of
 from accounts.users.entities import User
 from accounts.users.repository import ask_people, ask_user
-from retwis_site.http.apps import Json
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import Handle, Reading, rest, trip
-from retwis_site.store.replies import Question, Reply, Result
+from retwis_site.store.replies import Question, Reply, Result, together
 from timeline.api.calls import Call
 from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
 from timeline.posts.reading.records import cached_records
-from timeline.relations.relations import FOLLOW_COUNTS, FollowCounts, ask_muted_threads, follow_counts
-from timeline.timelines.profile import ask_pinned
+from timeline.relations.relations import FOLLOW_COUNTS, MUTED_THREADS, FollowCounts, follow_counts
+from timeline.timelines.profile import PINNED
 
 # ---- Profiles. A process keeps them for seconds, as it keeps people.
 
@@ -73,6 +72,8 @@ class Profiles:
     def ask(self, pipe: Pipe, uids: Iterable[int]) -> None:
         """Ask for those that are not cached. Seven commands each."""
         others = [uid for uid in dict.fromkeys(uids) if uid not in self._asked and uid not in self._found]
+        if not others:
+            return
         self._found |= _profiles.some(others)
         self._asked |= {uid: pipe.ask(_PROFILE, uid) for uid in others if uid not in self._found}
 
@@ -153,7 +154,9 @@ def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Acc
 # ---- Statuses
 
 
-NOTHING_OF_VIEWER = Result(frozenset[str]), Result[int | None](lambda: None)
+_OfViewer = tuple[frozenset[str], int | None]  # the threads that the viewer has muted, and the pinned post
+_OF_VIEWER: Question[_OfViewer] = together(MUTED_THREADS, PINNED, read=lambda muted, pinned: (muted, pinned))
+NOTHING_OF_VIEWER = Result[_OfViewer](lambda: (frozenset(), None))
 
 # By uid of the viewer, whom the last answer named. The next one asks for their profiles in its first round trip. 1 MB.
 _named_last: Memory[int, tuple[int, ...]] = Memory(size=2000, seconds=3600)
@@ -170,7 +173,7 @@ class Statuses:
         self._store = connect()
         self._viewer = call.viewer
         self._profiles = Profiles()
-        self._of_viewer: tuple[Handle[frozenset[str]], Handle[int | None]] | None = None
+        self._of_viewer: Handle[_OfViewer] | None = None
         self._viewer.besides = self._ask_besides
 
     def _ask_besides(self, pipe: Pipe, me: int | None) -> None:
@@ -179,7 +182,7 @@ class Statuses:
         self._of_viewer = NOTHING_OF_VIEWER
         if me is None:
             return
-        self._of_viewer = ask_muted_threads(pipe, me), ask_pinned(pipe, me)
+        self._of_viewer = pipe.ask(_OF_VIEWER, me)
         named = _named_last.get(me)
         if named is None or me in named:
             self._profiles.ask_fresh(pipe, me)  # people see at once what they did
@@ -194,14 +197,14 @@ class Statuses:
         shown = self._shown(posts)
         return [status_of(post, shown) for post in posts]
 
-    def written(self, posts: Sequence[Post]) -> Json:
+    def written(self, posts: Sequence[Post]) -> bytes:
         """As `of`, for a page of statuses."""
         return written_statuses(posts, self._shown(posts))
 
     def _shown(self, posts: Sequence[Post]) -> Shown:
         if self._of_viewer is None:
             self._viewer.ask(lambda pipe, me: trip())
-        muted, pinned = self._of_viewer or NOTHING_OF_VIEWER
+        muted, pinned = (self._of_viewer or NOTHING_OF_VIEWER).value
         pipe, me = self._store.pipeline(), self._viewer.uid
         authors: dict[int, User] = {}
         mentioned: set[int] = set()
@@ -219,4 +222,4 @@ class Statuses:
         profiles = rest(pipe, self._profiles.reading(pipe, authors.values()))
         if me is not None:
             _named_last.put(me, tuple(authors))
-        return Shown(self.origin, people.value, profiles, muted.value, pinned.value)
+        return Shown(self.origin, people.value, profiles, muted, pinned)

@@ -28,14 +28,14 @@ from timeline.posts.reading.post_reader import (
 from timeline.posts.reading.records import Record, post_deleted
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
+    LATEST_FOLLOWED,
+    MUTED_THREADS,
     Bookmarks,
     FollowCounts,
     FollowedPeople,
     LatestFollowed,
     Likes,
     MutedThreads,
-    ask_latest_followed,
-    ask_muted_threads,
 )
 from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
@@ -207,9 +207,9 @@ class Threads:
                 PostOrPlace(pipe, me, them, pid),
                 pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
                 pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
-                FOLLOWS_NOBODY if me is None else ask_latest_followed(pipe, me),
+                FOLLOWS_NOBODY if me is None else pipe.ask(LATEST_FOLLOWED, me),
                 ask_latest_acted(pipe, me),
-                NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+                NOTHING_MUTED if me is None else pipe.ask(MUTED_THREADS, me),
                 ask_numbers(pipe, them),
             ),
         )

@@ -54,15 +54,15 @@ from timeline.relations.relations import (
     BOOKMARK,
     HIDES_NOTHING,
     LIKE,
+    MUTED_THREADS,
     REPOST,
     Hiding,
     ask_followed,
     ask_hiding,
-    ask_muted_threads,
 )
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
-from timeline.timelines.profile import ask_pinned
+from timeline.timelines.profile import PINNED
 
 # ---- The buttons of a card. Each is a view of its own; all lead back to the post.
 
@@ -197,8 +197,8 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         username,
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
-            ask_pinned(pipe, them),
-            NOTHING_MUTED if me is None else ask_muted_threads(pipe, me),
+            pipe.ask(PINNED, them),
+            NOTHING_MUTED if me is None else pipe.ask(MUTED_THREADS, me),
             _ask_hiding(pipe, me, them),
         ),
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Question, Reply, Result
 from timeline.relations.edges import Edges
 from timeline.relations.relation import DROPS_HOME, TAG, Edge, Relation
 
@@ -45,10 +45,8 @@ class HomeTags:
         self._edges.unset(Edge(me, tag))
 
 
-def ask_home_tags(pipe: Pipe, me: int) -> Result[frozenset[str]]:
-    """The folded tags whose posts the home of `me` has: of those chosen last, at most MOST_AT_HOME. One command."""
-    tags = pipe.zrevrange(keys.home_tags(me), 0, MOST_AT_HOME - 1)
-    return Result(lambda: frozenset(tags.value))
+# The folded tags whose posts the home of a user has: of those chosen last, at most MOST_AT_HOME. One command.
+HOME_TAGS = Question(("ZREVRANGE", keys.home_tags, 0, MOST_AT_HOME - 1), read=lambda me, replies: frozenset(replies[0]))
 
 
 def ask_has_at_home(pipe: Pipe, me: int, tag: str) -> Result[bool]:

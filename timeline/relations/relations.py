@@ -248,19 +248,9 @@ def _latest_followed(me: int, replies: Sequence[list[str]]) -> LatestFollowed:
     return LatestFollowed(frozenset(members), len(members) < LATEST)
 
 
-_LATEST_FOLLOWED = Question(("ZREVRANGE", keys.following, 0, LATEST - 1), read=_latest_followed)
-
-
-def ask_latest_followed(
-    pipe: Pipe, me: int, others: Collection[int] = ()
-) -> Reply[LatestFollowed] | Result[LatestFollowed]:
-    """A page can ask this before it knows whose posts it has, and for most users it is all that the page must know.
-    `others`: whom the last visit has asked about, since the user follows more. One command, two with `others`."""
-    latest = pipe.ask(_LATEST_FOLLOWED, me)
-    if not others:
-        return latest
-    followed = ask_followed(pipe, me, others)
-    return Result(lambda: latest.value._replace(asked=frozenset(others), among_asked=frozenset(followed.value)))
+# A page can ask this before it knows whose posts it has, and for most users it is all that the page must know. One
+# command.
+LATEST_FOLLOWED = Question(("ZREVRANGE", keys.following, 0, LATEST - 1), read=_latest_followed)
 
 
 class FollowedPeople:
@@ -397,10 +387,10 @@ class MutedThreads:
         self._edges.unset(Edge(me, str(root)))
 
 
-def ask_muted_threads(pipe: Pipe, me: int) -> Result[frozenset[str]]:
-    """The first posts (ids as text) of the threads that `me` has muted last, THREADS_READ of them. One command."""
-    muted = pipe.zrevrange(keys.muted_threads(me), 0, THREADS_READ - 1)
-    return Result(lambda: frozenset(muted.value))
+# The first posts (ids as text) of the threads that a user has muted last, THREADS_READ of them. One command.
+MUTED_THREADS = Question(
+    ("ZREVRANGE", keys.muted_threads, 0, THREADS_READ - 1), read=lambda me, replies: frozenset(replies[0])
+)
 
 
 def ask_hidden(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]]:

@@ -24,7 +24,7 @@ from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.post_reader import AskAboutAuthors, LatestActed, PostReader, ask_latest_acted
 from timeline.relations.edges import Edges
-from timeline.relations.home_tags import HOME_TAG, ask_has_at_home, ask_home_tags
+from timeline.relations.home_tags import HOME_TAG, HOME_TAGS, ask_has_at_home
 from timeline.relations.relation import Edge, ask_number
 from timeline.relations.relations import ask_follows_tag
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
@@ -193,7 +193,7 @@ class TagPages:
         user, (folded, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
-                ask_home_tags(pipe, me),
+                pipe.ask(HOME_TAGS, me),
                 ask_latest_acted(pipe, me),
             )
         )

@@ -16,7 +16,7 @@ from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.checks import at_work_on
 from timeline.posts.post_ids import RECENT
 from timeline.posts.repository import Posts
-from timeline.relations.home_tags import ask_home_tags
+from timeline.relations.home_tags import HOME_TAGS
 from timeline.timelines.everyone import EveryoneList
 from timeline.timelines.home import source_keys
 
@@ -52,7 +52,7 @@ class TimelineChecks:
         if not content.complete:  # the next read rebuilds it
             return False
         pipe = self._store.pipeline()
-        followed, tags = pipe.zrange(keys.following(uid), 0, -1), ask_home_tags(pipe, uid)
+        followed, tags = pipe.zrange(keys.following(uid), 0, -1), pipe.ask(HOME_TAGS, uid)
         pipe.execute()
         lowest = str(content.complete_down_to)
         sources = source_keys(uid, followed.value, tags.value)

@@ -42,8 +42,8 @@ class EveryoneList:
 
     def ask_page(self, pipe: Pipe, before: int | None) -> Result[list[Head]]:
         """The entries that a page needs, list by list. One command for each list."""
-        asked = [timeline.ask_page(pipe, before) for timeline in self.lists]
-        return Result(lambda: [head.value for head in asked])
+        asked = [timeline.ask_entries(pipe, before) for timeline in self.lists]
+        return Result(lambda: [Head(entries.value, None) for entries in asked])
 
     def page(self, heads: Sequence[Head], before: int | None) -> ListContent:
         """The content of all lists as one, from the answer to `ask_page`. A list that is not complete is rebuilt."""

@@ -10,28 +10,44 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store import keys, snowflake
-from retwis_site.store.cached_list import FIRST_TRUSTED, KEPT, Head, ListContent, Slice, TimelineList, merge
+from retwis_site.store.cached_list import (
+    FIRST_TRUSTED,
+    KEPT,
+    Head,
+    ListContent,
+    Slice,
+    TimelineList,
+    head_of,
+    merge,
+)
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Question, Reply, Result, together
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.post_reader import (
+    LATEST_ACTED,
+    NOTHING_FORESEEN,
     AskAboutAuthors,
     Foreseen,
     LatestActed,
     Needed,
     PostReader,
     ask_foreseen,
-    ask_latest_acted,
     nothing_more,
 )
 from timeline.posts.reading.records import cached_author
 from timeline.posts.reading.visibility import PostsOfFollowed
-from timeline.relations.home_tags import ask_home_tags
+from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
-from timeline.relations.relations import NO_FOLLOWED_READ, LatestFollowed, ask_follow_counts, ask_latest_followed
+from timeline.relations.relations import (
+    FOLLOW_COUNTS,
+    LATEST_FOLLOWED,
+    NO_FOLLOWED_READ,
+    LatestFollowed,
+    ask_followed,
+)
 from timeline.timelines.entities import HomePage
 from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Part, Shown
 
@@ -58,31 +74,21 @@ class Homes:
         three to six to rebuild. Raises NotSignedIn.
         """
         part = Part(before, size=POSTS_A_PAGE)
-        owner, (asked, counts, shown) = viewer.ask_as_user(
-            lambda pipe, me: trip(
-                self._ask(pipe, me, part), ask_follow_counts(pipe, me), pipe.hget(keys.user(me), "seen")
-            )
+        owner, (asked, (counts, seen)) = viewer.ask_as_user(
+            lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(_COUNTS_AND_SEEN, me))
         )
-        me, seen = owner.uid, _seen(owner.uid, shown)
         content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest:
-            self._write_seen(me, newest, seen)
+            self._write_seen(owner.uid, newest, seen)
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
     def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
         Round trips as for `page`; at most two more where the list ends below the part. Raises NotSignedIn."""
-        owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(self._ask(pipe, me, part)))
+        owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(_ask(pipe, me, part.before)))
         return self._read(viewer, owner, asked, part, about_authors)[-1]
-
-    def _ask(self, pipe: Pipe, me: int, part: Part) -> "Result[_Asked]":
-        before = part.before
-        needed = _needed(me, before)
-        head, chosen = self.list_of(me).ask_page(pipe, before), _ask_chosen(pipe, me, needed.followed)
-        acted, foreseen = ask_latest_acted(pipe, me, Where.HOME), ask_foreseen(pipe, me, needed)
-        return Result(lambda: _Asked(head.value, chosen.value, acted.value, foreseen.value))
 
     def _read(
         self, viewer: Viewer, owner: User, asked: "_Asked", part: Part, about_authors: AskAboutAuthors
@@ -111,7 +117,7 @@ class Homes:
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
             page = _below_the_head(sources, filled, part, reader.read)
         if before is None:
-            _last_needed.put(me, reader.needed._replace(followed=(*rule.followed.others,)))
+            _keep_needed(me, reader.needed, rule.followed.others)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -122,7 +128,7 @@ class Homes:
         Only the newest POSTS_A_PAGE ids are looked at; those below may be dead or hidden. A dropped list, as after a
         follow, is rebuilt here: until then, nothing is pushed into it.
         """
-        owner, [head] = viewer.ask_as_user(lambda pipe, me: trip(self.list_of(me).ask_page(pipe, None)))
+        owner, [head] = viewer.ask_as_user(lambda pipe, me: trip(pipe.ask(_HEAD, me)))
         content = self.list_of(owner.uid).page(head, None, HomeSources(self._store, owner.uid).newest)
         if snowflake.is_ahead(after):  # the page was made while the clock was ahead: what was pushed since then?
             above = [*map(int, filter(str.isdecimal, takewhile(str(after).__ne__, head.entries)))]
@@ -134,7 +140,7 @@ class Homes:
     def _seen_by(self, owner: User, pids: Sequence[int]) -> int:
         """How many posts of others their home would show. One round trip, and those of `PostReader.read`."""
         pipe = self._store.pipeline()
-        chosen, acted = _ask_chosen(pipe, owner.uid), ask_latest_acted(pipe, owner.uid, Where.HOME)
+        chosen, acted = pipe.ask(_CHOSEN, owner.uid), pipe.ask(LATEST_ACTED[Where.HOME], owner.uid)
         pipe.execute()
         rules = [PostsOfFollowed(owner.uid, *chosen.value)]
         posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
@@ -160,9 +166,11 @@ class Homes:
 _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
 
 
-def _needed(me: int, before: int | None) -> Needed:
-    """What the page most likely needs."""
-    return Needed() if before is not None else _last_needed.get(me) or Needed()
+def _keep_needed(me: int, needed: Needed, followed: Collection[int]) -> None:
+    if followed:
+        needed = needed._replace(followed=tuple(followed))
+    if _last_needed.get(me) != needed:
+        _last_needed.put(me, needed)
 
 
 def _seen(me: int, text: str | None) -> int | None:
@@ -171,10 +179,8 @@ def _seen(me: int, text: str | None) -> int | None:
     return None if seen is not None and snowflake.is_ahead(seen) else seen
 
 
-def ask_seen(pipe: Pipe, me: int) -> Result[int | None]:
-    """The highest id that the home has shown, as `HomePage.seen`. One command."""
-    stored = pipe.hget(keys.user(me), "seen")
-    return Result(lambda: _seen(me, stored.value))
+# The highest id that the home of a user has shown, as `HomePage.seen`. One command.
+SEEN = Question(("HGET", keys.user, "seen"), read=lambda me, replies: _seen(me, replies[0]))
 
 
 def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
@@ -199,15 +205,6 @@ def _below_the_list(sources: "HomeSources", posts: list[Post], part: Part, read:
     return Page(page, pids[-1] if pids and has_more else None)
 
 
-class _Asked(NamedTuple):
-    """What the first round trip says of a home."""
-
-    head: Head
-    chosen: "Chosen"
-    acted: LatestActed
-    foreseen: Foreseen
-
-
 class Chosen(NamedTuple):
     """Whose posts a home has, as far as a request has read them, and with which tags."""
 
@@ -218,10 +215,38 @@ class Chosen(NamedTuple):
 NOTHING_READ = Chosen(NO_FOLLOWED_READ, frozenset())
 
 
-def _ask_chosen(pipe: Pipe, me: int, others: Collection[int] = ()) -> Result[Chosen]:
-    """`others`: as for `ask_latest_followed`."""
-    followed, tags = ask_latest_followed(pipe, me, others), ask_home_tags(pipe, me)
-    return Result(lambda: Chosen(followed.value, tags.value))
+class _Asked(NamedTuple):
+    """What the first round trip says of a home."""
+
+    head: Head
+    chosen: Chosen
+    acted: LatestActed
+    foreseen: Foreseen = NOTHING_FORESEEN
+
+
+_CHOSEN = together(LATEST_FOLLOWED, HOME_TAGS, read=Chosen)
+_HEAD, _LIST = head_of(keys.home, None), head_of(keys.home, LARGEST_ID)
+_FIRST_PART, _LATER_PART = [
+    together(entries, _CHOSEN, LATEST_ACTED[Where.HOME], read=_Asked) for entries in (_HEAD, _LIST)
+]
+_COUNTS_AND_SEEN = together(FOLLOW_COUNTS, SEEN, read=lambda counts, seen: (counts, seen))
+
+
+def _ask(pipe: Pipe, me: int, before: int | None) -> Reply[_Asked] | Result[_Asked]:
+    """Ask for a part of a home, and for what the last visit to the first part has needed besides."""
+    asked = pipe.ask(_FIRST_PART if before is None else _LATER_PART, me)
+    needed = _last_needed.get(me) if before is None else None
+    if needed is None or not any(needed):
+        return asked
+    foreseen, others = ask_foreseen(pipe, me, needed), needed.followed
+    among = ask_followed(pipe, me, others) if others else Result(set[int])
+
+    def read() -> _Asked:
+        known = asked.value.chosen.followed._replace(asked=frozenset(others), among_asked=frozenset(among.value))
+        chosen = asked.value.chosen._replace(followed=known)
+        return asked.value._replace(chosen=chosen, foreseen=foreseen.value)
+
+    return Result(read)
 
 
 class HomeSources:
@@ -263,7 +288,7 @@ class HomeSources:
         read = [] if self.chosen is NOTHING_READ else source_keys(self.me, [*followed.members], tags_read)
         known = dict.fromkeys(read, limit)
         pipe = self._store.pipeline()
-        members, tags = pipe.zrange(keys.following(self.me), 0, -1), ask_home_tags(pipe, self.me)
+        members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         slices = _ask_slices(pipe, known, length_of(len(known) or 1))
         pipe.execute()
         self.chosen = Chosen(LatestFollowed(frozenset(members.value), are_all=True), tags.value)
@@ -277,7 +302,7 @@ class HomeSources:
         """The lowest ids of all sources that may be of a part, lowest first: at least as many as it has posts, unless
         there are fewer. Two round trips."""
         pipe = self._store.pipeline()
-        members, tags = pipe.zrange(keys.following(self.me), 0, -1), ask_home_tags(pipe, self.me)
+        members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         pipe.execute()
         length, sources = part.size + SPARE, source_keys(self.me, members.value, tags.value)
         asked = {key: part.ask_ids(pipe, key, length) for key in sources}

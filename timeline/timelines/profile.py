@@ -81,10 +81,8 @@ class Pins:
             self._store.hdel(keys.user(uid), "pinned")
 
 
-def ask_pinned(pipe: Pipe, uid: int) -> Result[int | None]:
-    """The id of the post that a user has pinned; None for none. One command."""
-    pinned = pipe.hget(keys.user(uid), "pinned")
-    return Result(lambda: stored_id(keys.user(uid), pinned.value))
+# The id of the post that a user has pinned; None for none. One command.
+PINNED = Question(("HGET", keys.user, "pinned"), read=lambda uid, replies: stored_id(keys.user(uid), replies[0]))
 
 
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
@@ -241,7 +239,7 @@ class Profiles:
         """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
         person, blocks, pid, acted = viewer.ask(
             lambda pipe, me: trip(
-                ask_user(pipe, uid), ask_blocks(pipe, me, uid), ask_pinned(pipe, uid), ask_latest_acted(pipe, me)
+                ask_user(pipe, uid), ask_blocks(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me)
             )
         )
         if person is None:

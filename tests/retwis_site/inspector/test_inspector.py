@@ -37,7 +37,7 @@ def test_the_line_says_commands_round_trips_and_milliseconds(browser, alice):
 def test_each_key_is_a_link_and_each_command_names_its_method_and_complexity(browser, alice):
     page = browser(alice).get("/").content.decode()
     command = '<code>LRANGE <a href="/inspect/posts:1">posts:1</a> 0 100</code>'
-    assert f"<li>{command}<code>Homes._ask</code><code>O(S+N)</code></li>" in page
+    assert f"<li>{command}<code>home._ask</code><code>O(S+N)</code></li>" in page
 
 
 def test_a_key_is_quoted_in_its_address(browser, alice):

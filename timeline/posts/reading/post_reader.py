@@ -159,7 +159,8 @@ def _latest_acted(where: Where, me: int, replies: Sequence[list[str]]) -> Latest
     return LatestActed(liked, reposted, bookmarked, since, oldest_repost, latest_hidden(me, hidden, where))
 
 
-_LATEST_ACTED = {
+# Eight commands. For the places where muted words count, as for `muted_texts`.
+LATEST_ACTED = {
     where: Question(
         *(("ZREVRANGE", relation.truth, 0, LATEST - 1, "WITHSCORES") for relation in ACTED_ON),
         *LATEST_HIDDEN,
@@ -173,7 +174,7 @@ def ask_latest_acted(
     pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
 ) -> Reply[LatestActed] | Result[LatestActed]:
     """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
-    return Result(lambda: NOTHING_READ) if me is None else pipe.ask(_LATEST_ACTED[where], me)
+    return Result(lambda: NOTHING_READ) if me is None else pipe.ask(LATEST_ACTED[where], me)
 
 
 _HIDDEN = Question(
@@ -357,15 +358,17 @@ class PostReader:
         room = self.at_most - len(self.shown)
         reposted_by: dict[int, dict[User, None]] = {}
         for entry in listed:
-            repost_of = entry.links.repost_of
-            post = entry if repost_of is None else seen.get(repost_of)
-            if post is None or post.links.repost_of is not None or post.pid in self.shown:
+            post, pid, repost_of = entry, entry.pid, entry.links.repost_of
+            if repost_of is not None:
+                original = seen.get(repost_of)
+                if original is None or original.links.repost_of is not None:
+                    continue
+                post, pid = original, original.pid
+            if pid in self.shown or (pid not in found and len(found) == room):
                 continue
-            if post.pid not in found and len(found) == room:
-                continue
-            found.setdefault(post.pid, (post, entry))
-            if post is not entry:
-                reposted_by.setdefault(post.pid, {})[entry.author] = None
+            found.setdefault(pid, (post, entry))
+            if repost_of is not None:
+                reposted_by.setdefault(pid, {})[entry.author] = None
         self.shown.update(found)
         quoted = [post.context.quoted.pid for post, _ in found.values() if post.context.quoted is not None]
         acted = self.acted.on([*found, *quoted]) | asked  # what was asked for each post knows more
@@ -468,12 +471,11 @@ class _Parts:
             self._reader.ask_rules(pipe, uids | known)
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
-        quoted = {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
         if self._reader.about_authors is not nothing_more:
-            authors = {post.author.uid for some in (self._whole, quoted) for post in some.values()}
+            authors = {post.author.uid for some in (self._whole, self._quoted()) for post in some.values()}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
             self._reader.about_authors(pipe, authors)
-        self._asked_acted = self._ask_acted(pipe, self._whole | quoted, asked)
+        self._asked_acted = self._ask_acted(pipe, asked)
 
     def _ask_posts(self, pipe: Pipe, pids: Sequence[int]) -> None:
         foreseen = self._reader.foreseen.stored
@@ -482,14 +484,17 @@ class _Parts:
             pids = [pid for pid in pids if pid not in foreseen]
         self._asked_posts = ask_stored(pipe, pids) if pids else None
 
-    def _ask_acted(
-        self, pipe: Pipe, known: Mapping[int, Post], others: Iterable[int]
-    ) -> Result[dict[int, Acted]] | None:
-        """None when nothing must be asked."""
+    def _quoted(self) -> dict[int, Post]:
+        """What the posts that are cached whole quote."""
+        return {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
+
+    def _ask_acted(self, pipe: Pipe, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
+        """None when nothing must be asked. `others`: posts that are not cached whole."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None or self._reader.acted.are_all:
             return None
+        known = self._whole | self._quoted()
         self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None

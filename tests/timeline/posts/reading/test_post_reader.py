@@ -10,7 +10,7 @@ from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
-from timeline.relations.relations import LATEST, NO_FOLLOWED_READ, LatestFollowed, ask_latest_followed
+from timeline.relations.relations import LATEST, LATEST_FOLLOWED, NO_FOLLOWED_READ, LatestFollowed
 
 ALL = LatestFollowed(frozenset({"2"}), are_all=True)
 
@@ -111,7 +111,7 @@ def test_each_rule_of_a_page_leaves_out_posts(store, posts):
 def test_a_user_who_follows_few_needs_no_further_command(store, posts, raw, round_trips):
     raw.zadd("following:1", {"2": 5})
     pipe = store.pipeline()
-    latest = ask_latest_followed(pipe, 1)
+    latest = pipe.ask(LATEST_FOLLOWED, 1)
     pipe.execute()
     assert latest.value == ALL
     recorded = round_trips(lambda: read(store, User(1, "Alice"), [PostsOfFollowed(1, latest.value)]))
@@ -121,7 +121,7 @@ def test_a_user_who_follows_few_needs_no_further_command(store, posts, raw, roun
 def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, posts, raw, round_trips):
     raw.zadd("following:1", {"2": 1, "3": 10**9, **{str(100 + number): 5 for number in range(LATEST)}})
     pipe = store.pipeline()
-    latest = ask_latest_followed(pipe, 1)
+    latest = pipe.ask(LATEST_FOLLOWED, 1)
     pipe.execute()
     assert "3" in latest.value.members
     assert "2" not in latest.value.members
