@@ -262,8 +262,6 @@ def _lines_of(level: str, handler: str = "console") -> dict[str, Any]:
 _FORMATTERS: dict[str, dict[str, str]] = {
     "line": {
         "()": f"{_LINES}.BoundedLine",
-        "format": "{asctime} {levelname} {name}{of_request}: {message}",
-        "style": "{",
     },
     "json": {"()": f"{_LINES}.JsonLine"},
 }

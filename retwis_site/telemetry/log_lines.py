@@ -50,12 +50,13 @@ class BoundedLine(logging.Formatter):
     """A line with what a client sent: long pieces are cut, and control characters are escaped. So is each line of a
     traceback, since its last one may have a text of the client."""
 
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        return f"{_second(int(record.created))},{int(record.msecs):03d}"
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        record.message = bounded(record.message)
-        return super().formatMessage(record)
+    def format(self, record: logging.LogRecord) -> str:
+        """`2026-11-27 09:30:00,123 INFO retwis.access [id of the request]: message`. Python's own finds the parts of a
+        line in another text, in twice the time; each request has a line."""
+        when, request = f"{_second(int(record.created))},{int(record.msecs):03d}", getattr(record, "of_request", "")
+        line = f"{when} {record.levelname} {record.name}{request}: {bounded(record.getMessage())}"
+        traceback = [self.formatException(record.exc_info)] if record.exc_info else []
+        return "\n".join([line, *traceback])
 
     def formatException(  # noqa: N802
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

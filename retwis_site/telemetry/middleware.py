@@ -148,7 +148,7 @@ class _Counted:
 def _observers() -> tuple[Observer, ...]:
     """Who is told of each request. They are called in this order, in the thread that answers, while
     `current_request_id` is that of the request. So each must be quick, and raise nothing."""
-    slow = [_log_slow] if settings.SLOW_REQUEST_MS else []
+    slow = [partial(_log_slow, settings.SLOW_REQUEST_MS)] if settings.SLOW_REQUEST_MS else []
     return (*_web_metrics(), _log_access, *slow)
 
 
@@ -183,9 +183,9 @@ def _log_access(seen: Observation) -> None:
     _access.handle(record)
 
 
-def _log_slow(seen: Observation) -> None:
-    """A line for a slow request, with what it has sent to the store."""
-    if seen.seconds * 1000 < settings.SLOW_REQUEST_MS:
+def _log_slow(least: int, seen: Observation) -> None:
+    """A line for a request of `least` milliseconds or more, with what it has sent to the store."""
+    if seen.seconds * 1000 < least:
         return
     all_trips = seen.recorded.round_trips
     slowest = sorted(range(len(all_trips)), key=lambda place: -all_trips[place].seconds)[:MOST_ROUND_TRIPS]

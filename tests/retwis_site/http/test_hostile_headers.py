@@ -157,13 +157,14 @@ def test_a_path_of_64_kb_is_a_short_line_in_the_log(lines, client):
 
 
 def test_a_line_is_bounded_and_its_end_is_kept():
-    formatter = BoundedLine("%(message)s")
-    record = logging.makeLogRecord({"msg": "GET %s: too often", "args": ("/" + "a" * 300_000,)})
-    assert formatter.format(record) == f"GET /{'a' * 199}...: too often".replace("...: too", "... too")
-    record = logging.makeLogRecord({"msg": "a b " * 100_000})
-    assert len(formatter.format(record)) == LONGEST_LINE + len("...")
-    record = logging.makeLogRecord({"msg": "one\ntwo\u2028three\x1b[31m"})
-    assert formatter.format(record) == r"one\ntwo\u2028three\x1b[31m"
+    def formatted(text, *arguments):
+        record = logging.makeLogRecord({"name": "retwis", "levelname": "INFO", "msg": text, "args": arguments})
+        return BoundedLine().format(record).partition(" INFO retwis: ")[2]
+
+    long = formatted("GET %s: too often", "/" + "a" * 300_000)
+    assert long == f"GET /{'a' * 199}...: too often".replace("...: too", "... too")
+    assert len(formatted("a b " * 100_000)) == LONGEST_LINE + len("...")
+    assert formatted("one\ntwo\u2028three\x1b[31m") == r"one\ntwo\u2028three\x1b[31m"
 
 
 def test_each_line_of_a_traceback_is_bounded():
@@ -171,8 +172,8 @@ def test_each_line_of_a_traceback_is_bounded():
         raise ValueError("x" * 300_000)
     except ValueError:
         record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
-    first, *traceback = BoundedLine("%(message)s").format(record).splitlines()
-    assert first == "failed"
+    first, *traceback = BoundedLine().format(record).splitlines()
+    assert first.endswith(": failed")
     assert traceback[-1].startswith("ValueError: xxx")
     assert max(map(len, traceback)) < 500
 
