@@ -58,23 +58,19 @@ def refusal(status: int, error: str, details: Mapping[str, object] | None = None
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-class Json(bytes):
-    """A value that is written already. As bytes: one emoji would make a whole page of text four times as long."""
-
-
-def written(found: object) -> Json:
-    """Compact JSON, in UTF-8."""
-    return Json(_encode(found).encode())
+def written(found: object) -> bytes:
+    """Compact JSON, in UTF-8. As bytes: one emoji would make a whole page of text four times as long."""
+    return _encode(found).encode()
 
 
 def json_response(found: object, status: int = 200) -> HttpResponse:
-    """Compact JSON, in UTF-8."""
-    return HttpResponse(found if isinstance(found, Json) else written(found), JSON, status)
+    """Compact JSON, in UTF-8. `found`: in bytes, it is written already."""
+    return HttpResponse(found if isinstance(found, bytes) else written(found), JSON, status)
 
 
-def list_of(items: Iterable[Json]) -> Json:
+def list_of(items: Iterable[bytes]) -> bytes:
     """Items that are written already, as a list."""
-    return Json(b"[%b]" % b",".join(items))
+    return b"[%b]" % b",".join(items)
 
 
 def preflight() -> HttpResponse:
@@ -180,8 +176,13 @@ class Sent:
         return found
 
 
+NOTHING_SENT = Sent({}, MultiValueDict())
+
+
 def sent_by(request: HttpRequest) -> Sent:
     """Reads the query and the body. Raises Unreadable."""
+    if not request.META.get("QUERY_STRING") and not request.META.get("CONTENT_LENGTH"):
+        return NOTHING_SENT
     return _read(request, {name: list(values) for name, values in request.GET.lists()})
 
 

@@ -6,6 +6,7 @@ One view takes all of them (`views.py`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -111,11 +112,16 @@ def part_of(
     return part, name(part[0]) if part else None, name(part[-1]) if len(items) > len(part) else None
 
 
+@lru_cache(maxsize=100)  # few addresses have lists
+def _quoted(address: str) -> str:
+    return iri_to_uri(address)
+
+
 def links_of(request: HttpRequest, page: Listed) -> str:
     """The header `Link`: `next` first, which clients with one slot take. Other parameters are kept. Empty for an empty
     page."""
     kept = [(name, value) for name, values in request.GET.lists() if name not in CURSORS for value in values]
-    base = iri_to_uri(f"{origin_of(request)}{request.path}?{urlencode(kept)}{'&' if kept else ''}")
+    base = f"{_quoted(f'{origin_of(request)}{request.path}')}?{urlencode(kept)}{'&' if kept else ''}"
     links = []
     if page.has_more and page.oldest is not None:
         links.append(f'<{base}max_id={quote(str(page.oldest))}>; rel="next"')

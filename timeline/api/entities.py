@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.facts.facts import Fact
 from accounts.users.entities import User
 from accounts.users.html import SIZES, header_address, media_address, picture_address
-from retwis_site.http.apps import Json, list_of, written
+from retwis_site.http.apps import list_of, written
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Acted, Media, Picture, Post
@@ -349,12 +349,12 @@ class Shown(NamedTuple):
 
 # By the id of a post or of its repost, and what the viewer has done with it: the status as it was written last, and
 # what that was made of. An entry has some 2 KB, so all have 6 MB.
-_written: Memory[tuple[int, Acted], tuple[object, Json]] = Memory(size=3000, seconds=3600)
+_written: Memory[tuple[int, Acted], tuple[object, bytes]] = Memory(size=3000, seconds=3600)
 
 
-def written_statuses(posts: Sequence[Post], shown: Shown) -> Json:
-    """The list of `status_of` each. To most viewers a post looks the same and is the same object, as the profiles of
-    its people are, so what was written last serves again."""
+def written_statuses(posts: Sequence[Post], shown: Shown) -> bytes:
+    """In JSON, the list of `status_of` each. To most viewers a post looks the same and is the same object, as the
+    profiles of its people are, so what was written last serves again."""
     profiles, items = shown.profiles, []
     says_more = bool(shown.muted_threads) or shown.pinned is not None
     keys = [(post.context.listed or post.pid, post.context.acted) for post in posts]

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import ResponseHeaders
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
@@ -92,6 +93,9 @@ def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
 # ---- The view
 
 
+_OF_EVERY_ANSWER = ResponseHeaders({"Vary": "Authorization", "Cache-Control": "private, no-store"})
+
+
 @open_to_frozen  # below, the endpoint says whether it is
 @csrf_exempt  # no cookie counts here
 def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
@@ -110,8 +114,7 @@ def api(request: RetwisRequest, rest: str = "") -> HttpResponse:
     if calls is not None:
         answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"] = str(CALLS.allowed), str(calls.left)
         answer["X-RateLimit-Reset"] = datetime.fromtimestamp(calls.ends, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    answer["Vary"] = "Authorization"
-    answer["Cache-Control"] = "private, no-store"
+    answer.headers._store.update(_OF_EVERY_ANSWER._store)
     return answer
 
 
