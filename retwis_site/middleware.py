@@ -162,22 +162,27 @@ class SiteMiddleware(ObservedRequests):
     def _page(self, request: HttpRequest) -> HttpResponse:
         """The view's answer, with the cookies of Django's parts and what caches must know."""
         attached: Any = request
+        if is_of_app(request):  # no cookie counts there
+            return self._answered(request)
         self._csrf.process_request(request)
         messages = attached._messages = self._message_storage(request)
+        response = self._answered(request)
+        if messages.used or messages.added_new:
+            self._messages.process_response(request, response)
+        viewer = getattr(request, "viewer", None)  # a body that is refused has none
+        if viewer is not None and viewer.asked:
+            _depends_on_viewer(response, viewer.signed_in)
+        self._csrf.process_response(request, response)
+        return response
+
+    def _answered(self, request: HttpRequest) -> HttpResponse:
+        """The view's answer, or what is answered instead of it."""
         try:
             refusal = refusal_of_body(request)
             response = self._queued(request) if refusal is None else unread_form(request, refusal)
         except Exception as error:
             response = response_for_exception(request, error)
-        if response.status_code == 405:
-            response = not_a_page(request, response["Allow"])
-        if messages.used or messages.added_new:
-            self._messages.process_response(request, response)
-        viewer = getattr(request, "viewer", None)  # a body that is refused has none
-        if viewer is not None and viewer.asked and not is_of_app(request):
-            _depends_on_viewer(response, viewer.signed_in)
-        self._csrf.process_response(request, response)
-        return response
+        return response if response.status_code != 405 else not_a_page(request, response["Allow"])
 
     def _queued(self, request: HttpRequest) -> HttpResponse:
         """A request of `Feature.slow_views` waits until it may begin. `serve` has already waited. The body has arrived,
@@ -235,7 +240,7 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
         with translation.override(language_of(request)):
             return _refused(request, 400, _("Bad request"), _("The site could not understand this request."))
     for name, value in request.META.items():
-        if name.startswith("HTTP_") and len(value) > LONGEST_HEADER:
+        if value.__class__ is str and len(value) > LONGEST_HEADER and name.startswith("HTTP_"):
             with translation.override(language_of(request)):
                 text = _("Your browser sent a header that is too long. Delete the cookies of this site and try again.")
                 return _refused(request, 431, _("Too large"), text)

@@ -132,7 +132,7 @@ class Rendering:
         user = self.viewer.user
         return user.uid if isinstance(user, User) else None
 
-    @property
+    @cached_property
     def can_act(self) -> bool:
         """Whether the viewer may post, follow and like."""
         return self.me is not None and not self.viewer.is_frozen

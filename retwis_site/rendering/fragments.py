@@ -112,7 +112,7 @@ class Sendable:
         self._pieces = pieces
         self._places = places
 
-    def fill(self, **given: Any) -> bytes:
+    def fill(self, given: Mapping[str, Any]) -> bytes:
         """The HTML, with a value for each open slot. Bytes are finished HTML, from here."""
         filled = self._pieces.copy()
         for place, name in self._places:
@@ -234,7 +234,7 @@ class Fragment:
         shaped = self._shaped(language, given)
         if given.keys() != self.names.to_fill:
             raise self._unlike(given)
-        return shaped.as_sent.fill(**given)
+        return shaped.as_sent.fill(given)
 
     def fill_empty(self, language: str, **shape: Hashable) -> Html:
         """The HTML of this fragment in a shape, with nothing in its slots."""
