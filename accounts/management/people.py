@@ -9,9 +9,9 @@ from accounts.community.log import LONGEST_REASON
 from accounts.community.records import Record, Records
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
+from retwis_site.http.form_fields import is_visible
 from retwis_site.management.base import read_password
 from retwis_site.store.client import Store
-from retwis_site.visible_text import is_visible
 
 
 def address_of(view: str, *arguments: object) -> str:

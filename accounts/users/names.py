@@ -16,12 +16,12 @@ import regex
 from accounts.users.entities import User
 from accounts.users.repository import Users, forget
 from retwis_site.exceptions import LeaseEnded
+from retwis_site.http.form_fields import is_visible
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id
-from retwis_site.visible_text import is_visible
 
 LONGEST_DISPLAY_NAME = 50  # characters
 LONGEST_BIO = 160

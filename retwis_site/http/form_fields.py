@@ -1,15 +1,31 @@
-"""The fields of a form that a feature declares, and those that several forms share."""
+"""The fields of a form that a feature declares, those that several forms share, and which texts count as empty."""
 
 from dataclasses import dataclass
 from typing import Any
 
+import regex
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.utils.functional import Promise
 from django.utils.translation import gettext_noop, ngettext_lazy
 
-from retwis_site.visible_text import is_visible
+# ---- A text that nobody can see counts as empty, in every form and every command.
+
+
+# Not seen: controls, formats, spaces, unassigned and private characters; what Unicode ignores where no font has it,
+# such as variation selectors and Hangul fillers; the empty Braille pattern. Seen: a mark alone, which browsers
+# draw on a dotted circle, and emoji that are newer than these tables. retwis.js has the same pattern.
+SEEN = r"(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]"
+_seen = regex.compile(SEEN).search
+
+
+def is_visible(text: str) -> bool:
+    """Whether a reader sees anything of a text."""
+    return _seen(text) is not None
+
+
+# ---- What a feature declares.
 
 
 @dataclass(frozen=True)

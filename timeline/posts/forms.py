@@ -17,9 +17,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.http import cookies
-from retwis_site.http.form_fields import TextField
+from retwis_site.http.form_fields import TextField, is_visible
 from retwis_site.store.ids import is_digest, parse_id
-from retwis_site.visible_text import is_visible
 from timeline.posts.entities import (
     LONGEST_ALT,
     LONGEST_POST,

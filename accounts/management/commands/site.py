@@ -7,10 +7,10 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.community.acts import SiteWords
 from accounts.community.views import SiteForm, checked
+from retwis_site.http.form_fields import is_visible
 from retwis_site.identity import FIELDS, FRESH_FOR, stored_site
 from retwis_site.management.base import StoreCommand, announcer
 from retwis_site.store.client import Store
-from retwis_site.visible_text import is_visible
 
 
 class Command(StoreCommand):

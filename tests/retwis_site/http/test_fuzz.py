@@ -16,7 +16,7 @@ from hypothesis import settings as profiles
 from hypothesis import strategies as st
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.visible_text import is_visible
+from retwis_site.http.form_fields import is_visible
 from tests.support.http import hostile_requests, hostile_values
 from tests.support.http.answers import Page
 from tests.support.http.fuzzed_site import FuzzedSite

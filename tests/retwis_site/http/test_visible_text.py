@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from retwis_site.visible_text import SEEN, is_visible
+from retwis_site.http.form_fields import SEEN, is_visible
 from tests.support.texts.characters import EVERY
 from tests.support.texts.unseen import UNSEEN
 
