@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -153,9 +153,12 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     return answer
 
 
+_covers = lru_cache(maxsize=500)(covers)  # apps ask for few sets of scopes
+
+
 def _check(viewer: Viewer, endpoint: Endpoint, user: User) -> None:
     """Called in the round trip that checks the token, before anything is written. Raises OutOfScope, AccountFrozen."""
-    if endpoint.scope and not covers(viewer.checked.scopes, endpoint.scope):
+    if endpoint.scope and not _covers(viewer.checked.scopes, endpoint.scope):
         raise OutOfScope
     if endpoint.method != "GET" and not endpoint.open_to_frozen and user.state is State.FROZEN:
         raise AccountFrozen
