@@ -37,7 +37,7 @@ def address_in(environ: Mapping[str, Any]) -> str:
     """
     header = environ.get("HTTP_X_FORWARDED_FOR", "") if settings.TRUSTED_PROXIES else ""
     if not header.strip():
-        return _network_in(str(environ.get("REMOTE_ADDR", "")))
+        return _network_of_socket(str(environ.get("REMOTE_ADDR", "")))
     address = _network_in(header.rsplit(",", settings.TRUSTED_PROXIES)[-settings.TRUSTED_PROXIES :][0])
     if not address:
         _warn_once()
@@ -48,6 +48,9 @@ def _network_in(entry: str) -> str:
     """`network_of` the address in an entry; empty for an entry without one."""
     found = _ENTRY.fullmatch(entry)
     return network_of(found[found.lastindex or 0]) if found else ""
+
+
+_network_of_socket = lru_cache(maxsize=4096)(_network_in)
 
 
 @lru_cache(maxsize=4096)

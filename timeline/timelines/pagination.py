@@ -46,6 +46,8 @@ class Part(NamedTuple):
     def of(self, ids: Sequence[int]) -> list[int]:
         """Those of these ids, newest first, of which the part may be, in the order in which they are looked at."""
         below = self.before
+        if below is None and not self.above:
+            return [*ids]
         some = [pid for pid in ids if (below is None or pid < below) and pid > self.above]
         return some[::-1] if self.upwards else some
 
