@@ -19,7 +19,7 @@ from tests.support.protocols.interleaving import Schedule
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete_account, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_part, killed_before_round_trip
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
 from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
@@ -105,6 +105,21 @@ def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
             break
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
+
+
+def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(store, raw):
+    for step in itertools.count(0, stride()):
+        for part in itertools.count(step + 1):
+            make_small_site(raw)
+            _, second = make_thread(store)
+            with before_round_trip(step, removal(store, CAROL, second)) as happened:
+                killed = killed_before_part(part, answer(store, BOB, second))
+            finish_jobs(store, raw)
+            assert_conversations_agree(raw, (step, part))
+            if not killed:
+                break
+        if not happened:
+            break
 
 
 def finish_again(store, pid):
