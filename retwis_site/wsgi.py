@@ -12,6 +12,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 import django
 from django.core.exceptions import ImproperlyConfigured
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.signals import request_started
 from django.http import HttpRequest
 from django.urls import ResolverMatch, set_script_prefix
 from django.utils.http import parse_header_parameters
@@ -61,7 +62,7 @@ LONGEST_FOUND = 100  # characters
 class Site(WSGIHandler):
     """Django's handler, for a site at one place, with one list of addresses and no database. Django's own tells each
     thread for each request where the site is and which list it has, looks through that list, and asks whether the view
-    needs a transaction and whether it is asynchronous: a tenth of the time of a page."""
+    needs a transaction."""
 
     _middleware_chain: Callable[[HttpRequest], Any]
 
@@ -77,7 +78,9 @@ class Site(WSGIHandler):
         environ["CONTENT_TYPE"] = kind and _without_charset(kind)
         if PLACE:
             set_script_prefix(PLACE)
+        request_started.send(sender=Site, environ=environ)
         answer = self.get_response(WSGIRequest(environ))
+        answer._handler_class = Site
         cookies = [("Set-Cookie", one.OutputString()) for one in answer.cookies.values()]
         start_response(f"{answer.status_code} {answer.reason_phrase}", [*answer.items(), *cookies])
         if not answer.streaming:

@@ -41,6 +41,7 @@ ATTRIBUTES = {
     "_getframe": "CPython's `sys`",
     "_asdict": "Python's named tuples",
     "_fields": "Python's named tuples",
+    "_handler_class": "Django's, of an answer",
     "_messages": "Django's, of a request",
     "_replace": "Python's named tuples",
     "_resource_closers": "Django's, of an answer",

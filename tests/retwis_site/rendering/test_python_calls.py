@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from django.conf import settings
-from django.core.signals import request_finished
+from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import RequestFactory
 
@@ -28,7 +28,8 @@ def warm_calls(store, raw, alice, bob, monkeypatch):
     (own,) = [one for one in log.handlers if isinstance(one.formatter, BoundedLine)]
     monkeypatch.setattr(log, "handlers", [own])
     monkeypatch.setattr(own, "stream", io.StringIO())
-    request_finished.disconnect(close_old_connections)  # the client of Django's tests has connected it
+    for signal in (request_started, request_finished):  # the client of Django's tests has connected it
+        signal.disconnect(close_old_connections)
     Follows(store).follow(1, 2)
     raw.zadd("following:1", {"2": 1})  # long ago: two people are compared each time while a follow is a minute old
     write_posts(raw, 2, range(1, 30))
