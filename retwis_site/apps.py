@@ -22,5 +22,5 @@ class RetwisSiteConfig(AppConfig):
         request_started.disconnect(reset_queries)
         # The site has no cache either: CACHES holds the connections to the store, which stay open.
         request_finished.disconnect(close_caches)
-        # Each request sets its addresses before it asks for them.
+        # The site has one list of addresses, which no request changes.
         request_finished.disconnect(reset_urlconf)

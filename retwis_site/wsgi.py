@@ -31,6 +31,7 @@ with ending_in_one_line():
     from retwis_site.rendering.fragments import Fragment
     from retwis_site.store import keys
     from retwis_site.store.client import connect
+    from retwis_site.telemetry.log_lines import SECRETS
 
     require_right_settings()
 
@@ -68,7 +69,7 @@ class Site(WSGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: dict[str, ResolverMatch] = {}  # by path; most requests are for few. Some 600 KB
+        self._found: dict[str, ResolverMatch] = {}  # by path; most requests are for few. At most 900 KB
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """A page is returned as a list of one part, which servers send at once. For HEAD the list is empty: gunicorn
@@ -110,10 +111,10 @@ class Site(WSGIHandler):
             found.tried = None  # all patterns before it
             if len(self._found) >= MOST_FOUND:
                 self._found.clear()
-            if len(request.path_info) <= LONGEST_FOUND:
+            if len(request.path_info) <= LONGEST_FOUND and not SECRETS & found.kwargs.keys():
                 self._found[request.path_info] = found
         request.resolver_match = found
-        return found.func, found.args, found.kwargs  # a ResolverMatch is unpacked in four calls
+        return found.func, found.args, {**found.kwargs}  # a ResolverMatch is unpacked in four calls
 
     def make_view_atomic(self, view: Callable[..., Any]) -> Callable[..., Any]:
         return view

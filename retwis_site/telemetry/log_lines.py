@@ -51,12 +51,13 @@ class BoundedLine(logging.Formatter):
     traceback, since its last one may have a text of the client."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """`2026-11-27 09:30:00,123 INFO retwis.access [id of the request]: message`. Python's own finds the parts of a
-        line in another text, in twice the time; each request has a line."""
+        """`2026-11-27 09:30:00,123 INFO retwis.access [id of the request]: message`. Python's own fills a template, in
+        twice the time, and each request has a line."""
         when, request = f"{_second(int(record.created))},{int(record.msecs):03d}", getattr(record, "of_request", "")
         line = f"{when} {record.levelname} {record.name}{request}: {bounded(record.getMessage())}"
         traceback = [self.formatException(record.exc_info)] if record.exc_info else []
-        return "\n".join([line, *traceback])
+        stack = map(bounded, record.stack_info.split("\n")) if record.stack_info else ()
+        return "\n".join([line, *traceback, *stack])
 
     def formatException(  # noqa: N802
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

@@ -1,10 +1,12 @@
-"""The WSGI application: the answer to HEAD has no body, and at the start a line says who finishes jobs."""
+"""The WSGI application: the answer to HEAD has no body, few addresses are kept with what they lead to, and at the start
+a line says who finishes jobs."""
 
 import io
 import logging
 import time
 
 import pytest
+from django.http import HttpRequest
 
 
 @pytest.mark.usefixtures("raw", "serving")
@@ -40,3 +42,36 @@ def test_the_start_says_whether_a_worker_runs(raw, serving, caplog, seen, level,
     say_who_delivers()
     [record] = caplog.records
     assert (record.levelno, record.getMessage().startswith(line)) == (level, True)
+
+
+@pytest.fixture
+def resolved(serving):
+    """`resolved(path)`: the view, its arguments and their names, as the handler finds them."""
+    from retwis_site.wsgi import application
+
+    def resolve(path):
+        request = HttpRequest()
+        request.path_info = path
+        return application.resolve_request(request)
+
+    application._found.clear()
+    yield resolve
+    application._found.clear()
+
+
+def test_what_a_middleware_changes_in_the_names_of_an_address_ends_with_its_request(resolved):
+    view, _, names = resolved("/@alice/")
+    names["username"] = "bob"
+    assert resolved("/@alice/") == (view, (), {"username": "alice"})
+
+
+def test_only_few_short_addresses_without_secrets_are_kept(resolved):
+    from retwis_site.wsgi import MOST_FOUND, application
+
+    resolved("/reset/a-secret/")
+    resolved(f"/tags/{'a' * 100}/")
+    assert application._found == {}
+    for number in range(1, 2 * MOST_FOUND):
+        resolved(f"/@alice/{number}/")
+        assert len(application._found) <= MOST_FOUND
+    assert resolved("/@alice/1/")[2] == {"username": "alice", "pid": 1}

@@ -61,7 +61,7 @@ class Call:
         return Window(sent.id("max_id"), sent.id("since_id"), sent.id("min_id"), sent.number("limit", default, most))
 
 
-Answer = Callable[[Call], object]  # what is written as JSON, or a whole HttpResponse
+Answer = Callable[[Call], object]  # what is written as JSON, or is written already (bytes), or a whole HttpResponse
 
 
 class Endpoint(NamedTuple):
@@ -112,9 +112,12 @@ def part_of(
     return part, name(part[0]) if part else None, name(part[-1]) if len(items) > len(part) else None
 
 
-@lru_cache(maxsize=100)  # few addresses have lists
+LONGEST_KEPT = 200  # characters of an address that is kept; clients choose them
+_kept = lru_cache(maxsize=100)(iri_to_uri)  # few addresses have lists
+
+
 def _quoted(address: str) -> str:
-    return iri_to_uri(address)
+    return str(_kept(address) if len(address) <= LONGEST_KEPT else iri_to_uri(address))
 
 
 def links_of(request: HttpRequest, page: Listed) -> str:

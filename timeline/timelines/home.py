@@ -1,7 +1,7 @@
 """Home timelines: the posts of a user, of the people they follow, and with the tags they have chosen, from a cached
 list."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import NamedTuple
@@ -117,7 +117,8 @@ class Homes:
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
             page = _below_the_head(sources, filled, part, reader.read)
         if before is None:
-            _keep_needed(me, reader.needed, rule.followed.others)
+            followed = rule.followed.others
+            _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -164,13 +165,6 @@ class Homes:
 # By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
 # Some 2 MB.
 _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
-
-
-def _keep_needed(me: int, needed: Needed, followed: Collection[int]) -> None:
-    if followed:
-        needed = needed._replace(followed=tuple(followed))
-    if _last_needed.get(me) != needed:
-        _last_needed.put(me, needed)
 
 
 def _seen(me: int, text: str | None) -> int | None:

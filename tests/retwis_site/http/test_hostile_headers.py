@@ -172,10 +172,12 @@ def test_each_line_of_a_traceback_is_bounded():
         raise ValueError("x" * 300_000)
     except ValueError:
         record = logging.makeLogRecord({"msg": "failed", "exc_info": sys.exc_info()})
-    first, *traceback = BoundedLine().format(record).splitlines()
+    record.stack_info = f"Stack:\n{'y' * 300_000}"
+    first, *traceback, stack, innermost = BoundedLine().format(record).splitlines()
     assert first.endswith(": failed")
     assert traceback[-1].startswith("ValueError: xxx")
-    assert max(map(len, traceback)) < 500
+    assert (stack, innermost[:3]) == ("Stack:", "yyy")
+    assert max(map(len, [*traceback, innermost])) < 500
 
 
 def test_every_handler_of_the_log_writes_bounded_lines():

@@ -10,6 +10,7 @@ from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer, write_posts, write_tag
+from timeline.api import calls
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
@@ -78,6 +79,15 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=44&min_id=40&limit=2")) == [42, 41]
     assert len(app.json("GET", "/api/v1/timelines/public?limit=80")) == 40
     assert app.ask("GET", "/api/v1/timelines/home?min_id=x").status_code == 422
+
+
+@pytest.mark.usefixtures("posts")
+def test_an_address_of_any_length_has_links_and_only_a_short_one_is_kept(alice):
+    calls._kept.cache_clear()
+    for slashes, kept in (("", 1), ("/" * 10_000, 1), ("/" * 10, 2)):
+        answer = App(alice).ask("GET", f"/api/v1/timelines/public{slashes}")
+        assert linked(answer, "next").startswith(f"/api/v1/timelines/public{slashes}?max_id=")
+        assert calls._kept.cache_info().currsize == kept
 
 
 def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, alice, bob, round_trips):

@@ -159,7 +159,7 @@ def _latest_acted(where: Where, me: int, replies: Sequence[list[str]]) -> Latest
     return LatestActed(liked, reposted, bookmarked, since, oldest_repost, latest_hidden(me, hidden, where))
 
 
-# Eight commands. For the places where muted words count, as for `muted_texts`.
+# One for each place where muted words count (`muted_texts`). Eight commands.
 LATEST_ACTED = {
     where: Question(
         *(("ZREVRANGE", relation.truth, 0, LATEST - 1, "WITHSCORES") for relation in ACTED_ON),
