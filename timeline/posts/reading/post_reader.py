@@ -9,7 +9,7 @@ on which they have acted a moment ago: people see at once what they did, on ever
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from operator import is_not
 from typing import NamedTuple
@@ -472,7 +472,7 @@ class _Parts:
         unknown = uids - self._reader.people.keys()
         self._asked_people = ask_people(pipe, unknown) if unknown else None
         if self._reader.about_authors is not nothing_more:
-            authors = {post.author.uid for some in (self._whole, self._quoted()) for post in some.values()}
+            authors = {post.author.uid for post in (*self._whole.values(), *self._quoted.values())}
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
             self._reader.about_authors(pipe, authors)
         self._asked_acted = self._ask_acted(pipe, asked)
@@ -484,18 +484,20 @@ class _Parts:
             pids = [pid for pid in pids if pid not in foreseen]
         self._asked_posts = ask_stored(pipe, pids) if pids else None
 
+    @cached_property
     def _quoted(self) -> dict[int, Post]:
         """What the posts that are cached whole quote."""
         return {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
 
-    def _ask_acted(self, pipe: Pipe, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
+    def _ask_acted(self, pipe: Pipe, others: Collection[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked. `others`: posts that are not cached whole."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None or self._reader.acted.are_all:
             return None
-        known = self._whole | self._quoted()
-        self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
+        known = self._whole | self._quoted
+        named, posts = ({**known, **dict.fromkeys(others)}, self._cached | known) if others else (known, known)
+        self._unknown = self._reader.acted.unknown(named, posts)
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None
 
