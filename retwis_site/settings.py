@@ -260,9 +260,7 @@ def _lines_of(level: str, handler: str = "console") -> dict[str, Any]:
 
 
 _FORMATTERS: dict[str, dict[str, str]] = {
-    "line": {
-        "()": f"{_LINES}.BoundedLine",
-    },
+    "line": {"()": f"{_LINES}.BoundedLine"},
     "json": {"()": f"{_LINES}.JsonLine"},
 }
 _console = {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["of_request"]}

@@ -170,11 +170,9 @@ LATEST_ACTED = {
 }
 
 
-def ask_latest_acted(
-    pipe: Pipe, me: int | None, where: Where = Where.EVERYWHERE
-) -> Reply[LatestActed] | Result[LatestActed]:
-    """Eight commands; none for a visitor, None. `where`: as for `muted_texts`."""
-    return Result(lambda: NOTHING_READ) if me is None else pipe.ask(LATEST_ACTED[where], me)
+def ask_latest_acted(pipe: Pipe, me: int | None) -> Reply[LatestActed] | Result[LatestActed]:
+    """For pages other than home. Eight commands; none for a visitor, None."""
+    return Result(lambda: NOTHING_READ) if me is None else pipe.ask(LATEST_ACTED[Where.EVERYWHERE], me)
 
 
 _HIDDEN = Question(
@@ -489,15 +487,14 @@ class _Parts:
         """What the posts that are cached whole quote."""
         return {one.pid: one for post in self._whole.values() if (one := post.context.quoted)}
 
-    def _ask_acted(self, pipe: Pipe, others: Collection[int]) -> Result[dict[int, Acted]] | None:
+    def _ask_acted(self, pipe: Pipe, others: Iterable[int]) -> Result[dict[int, Acted]] | None:
         """None when nothing must be asked. `others`: posts that are not cached whole."""
         self._unknown: Sequence[int] = ()
         me, asked = self._reader.me, self._reader.foreseen.asked
         if me is None or self._reader.acted.are_all:
             return None
         known = self._whole | self._quoted
-        named, posts = ({**known, **dict.fromkeys(others)}, self._cached | known) if others else (known, known)
-        self._unknown = self._reader.acted.unknown(named, posts)
+        self._unknown = self._reader.acted.unknown({**known, **dict.fromkeys(others)}, {**self._cached, **known})
         unknown = [pid for pid in self._unknown if pid not in asked] if asked else self._unknown
         return ask_acted(pipe, me, unknown) if unknown else None
 
