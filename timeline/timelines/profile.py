@@ -1,7 +1,7 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from math import inf
@@ -114,7 +114,8 @@ class Shown(NamedTuple):
     """What the first page of a profile was made of."""
 
     pids: tuple[int, ...]  # that were read first
-    posts: tuple[int, ...]  # these, and those that they name
+    others: tuple[int, ...]  # ids of the list that are no posts of the tab, which they stay
+    posts: tuple[int, ...]  # those that were read first, and those that they name
     people: tuple[int, ...]
 
 
@@ -143,35 +144,47 @@ def _ask_foreseen(
     return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), shown.posts, people))
 
 
-def _keep_shown(page: tuple[int, Tab], found: Found, reader: PostReader) -> None:
+def _keep_shown(page: tuple[int, Tab], others: Collection[int], found: Found, reader: PostReader) -> None:
+    """`others`: as in `_of_tab`."""
     pids, last = tuple(found.pids), _shown.get(page)
     if last is None or last.pids != pids:
         posts, people = made_of(found.existing.values())
-        _shown.put(page, Shown(pids, tuple({*pids, *posts}), people))
+        newest = sorted({*others, *_others(page, pids)})[-READ_MORE:]
+        _shown.put(page, Shown(pids, tuple(newest), tuple({*pids, *posts}), people))
     if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
             _acted_unknown.put(reader.me, newest)
 
 
-def _of_tab(tab: Tab, uid: int, pids: list[int]) -> tuple[list[int], int]:
-    """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
-    read at first: one more than a page has tells that there are older ones."""
-    wanted, to_everyone = POSTS_A_PAGE + 1, (None, uid)
+def _of_tab(page: tuple[int, Tab], pids: list[int]) -> tuple[list[int], int, set[int]]:
+    """The ids without those that this process knows as no posts of the tab, how many of them to read at first, and the
+    ids that were left out. One more than a page has tells that there are older ones; of the ids that are not known,
+    some may be left out yet."""
+    shown, wanted = _shown.get(page), POSTS_A_PAGE + 1
+    others = set(shown.others) if shown else set[int]()
+    known = others.union(shown.pids) if shown else others
     left: list[int] = []
-    are_known = True
+    unknown = 0
     for first in range(0, len(pids), wanted):
         if len(left) >= wanted:  # nearly always the first few are enough
-            return left + pids[first:], wanted if are_known else POSTS_A_PAGE + SPARE
+            left += pids[first:]
+            break
         looked_at = pids[first : first + wanted]
-        known = cached_records(looked_at)
-        are_known = are_known and len(known) == len(looked_at)
-        if tab is Tab.POSTS:
-            others = {pid for pid, one in known.items() if one.links.reply_to_user not in to_everyone}
-        else:
-            others = {pid for pid, one in known.items() if one.links.repost_of is not None}
+        new = [pid for pid in looked_at if pid not in known]
+        if new:
+            others |= _others(page, new)
+            unknown += len(new) - len(cached_records(new))
         left += [pid for pid in looked_at if pid not in others] if others else looked_at
-    return left, min(len(left), wanted) if are_known else POSTS_A_PAGE + SPARE
+    return left, wanted + min(unknown, SPARE), others
+
+
+def _others(page: tuple[int, Tab], pids: Iterable[int]) -> set[int]:
+    """Those of these posts that this process knows as no posts of the tab."""
+    (uid, tab), known = page, cached_records(pids).items()
+    if tab is Tab.POSTS:
+        return {pid for pid, one in known if one.links.reply_to_user not in (None, uid)}
+    return {pid for pid, one in known if one.links.repost_of is not None}
 
 
 class OwnPosts(NamedTuple):
@@ -273,7 +286,7 @@ class Profiles:
         rules: list[Rule] = [PostsBy(person.uid), NoReposts()]
         if tab is Tab.POSTS:
             rules = [PostsToEveryone(person.uid, pinned)]
-        pids, at_first = _of_tab(tab, person.uid, pids)
+        pids, at_first, others = _of_tab((person.uid, tab), pids)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
         reader = PostReader(
@@ -281,7 +294,7 @@ class Profiles:
         )
         read = self._read(reader, pids, at_first, pinned, person, to_make)
         if before is None:
-            _keep_shown((person.uid, tab), read.found, reader)
+            _keep_shown((person.uid, tab), others, read.found, reader)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
