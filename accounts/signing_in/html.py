@@ -201,8 +201,8 @@ def news_link(number: int, here: str, how: How, language: str) -> Html:
     return LINK.fill(language, number=news_number(number, language, how), is_here=here == "notifications")
 
 
-# By uid, language, page and `how`: what a frame was made of, and the frame. An entry has 3.2 KB, so all have 1 MB.
-_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=500, seconds=3600)
+# By uid, language, page and `how`: what a frame was made of, and the frame. An entry has 3 KB, so all have 700 KB.
+_frames: Memory[tuple[int | None, str, str, str], tuple[object, Mapping[str, Any]]] = Memory(size=250, seconds=3600)
 
 
 def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
@@ -292,7 +292,7 @@ def done(request: HttpRequest, said: str, view: str, *arguments: object) -> Http
 # ---- What other sites show beside a link to a page.
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=250)
 def image_to_share(origin: str, user: User | None = None) -> str:
     """A whole address: of the picture of this user, or of the sign of the site. `origin`: that of the site."""
     picture = picture_address(user, SIZES[-1]) if user is not None else ""

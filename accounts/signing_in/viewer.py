@@ -80,8 +80,8 @@ VISITOR = Checked(Visitor())
 OfStaff = tuple[Mapping[str, int], bool]  # how much waits for a decision, and whether the viewer has a second factor
 
 _uids_by_name: Hints[str] = Hints(1 << 16)  # 1 MB
-# By secret: who was signed in with it when this process checked it last. An entry has 600 bytes, so all have 600 KB.
-_last_checked: Memory[str, Checked] = Memory(size=1000, seconds=300)
+# By secret: who was signed in with it when this process checked it last. An entry has 600 bytes, so all have 300 KB.
+_last_checked: Memory[str, Checked] = Memory(size=500, seconds=300)
 _staff: Memory[int, bool] = Memory(size=1000, seconds=3600)  # uids that had a role when they were read last
 
 

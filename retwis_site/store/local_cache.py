@@ -17,6 +17,11 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
+def clock() -> float:
+    """The present in monotonic seconds, for what keeps itself when its values are too old."""
+    return time.monotonic()
+
+
 class Memory(Generic[K, V]):
     """A cache of at most `size` entries, each valid for `seconds`; a full cache drops its older half.
 

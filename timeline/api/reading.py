@@ -19,7 +19,7 @@ from timeline.api.calls import Call
 from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
-from timeline.posts.reading.records import cached_records
+from timeline.posts.reading.cached_posts import cached_records
 from timeline.relations.relations import FOLLOW_COUNTS, MUTED_THREADS, FollowCounts, follow_counts
 from timeline.timelines.profile import PINNED
 

@@ -29,7 +29,6 @@ NEWEST_USER = Fragment("timeline/people/_newest_user.html")
 NEWEST_USERS = Fragment("timeline/people/_newest_users.html")
 
 
-@lru_cache(maxsize=1000)
 def join_date(when: int | None, language: str) -> Html:
     """The month of registration; nothing without a date."""
     if when is None:

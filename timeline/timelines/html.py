@@ -233,8 +233,8 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
 
 
 # By uid and language: what a profile tells of its owner to everyone, and what it was made of. An entry has 3 KB, so all
-# have 1.5 MB.
-_abouts: Memory[tuple[int, str], tuple[object, Mapping[str, Any]]] = Memory(size=500, seconds=3600)
+# have 700 KB.
+_abouts: Memory[tuple[int, str], tuple[object, Mapping[str, Any]]] = Memory(size=250, seconds=3600)
 
 
 def _about(owner: User, about: About, numbers: Numbers, language: str) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """A profile: the posts of a user, and how the viewer and the user are related."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from math import inf
@@ -22,7 +22,7 @@ from retwis_site.store.reading import Handle, Reading, begun, rest, trip
 from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
-from timeline.posts.reading.cached_posts import cached, made_of
+from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     AskAboutAuthors,
@@ -35,7 +35,7 @@ from timeline.posts.reading.post_reader import (
     ask_hidden,
     ask_latest_acted,
 )
-from timeline.posts.reading.records import cached_records
+from timeline.posts.reading.records import Record
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule, WithPictures
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer
@@ -95,15 +95,15 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Profile
 
 
-SPARE = 10  # ids that are read besides a page, while it is not known which of them the tab leaves out
+SPARE = 9  # ids that are read besides those of a page, while it is not known which of them the tab leaves out
 FIRST_SHARED = 4  # uids that a comparison returns
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
 SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never differ by so much
 
 NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
-# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 600 KB.
-_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=500, seconds=5)
+# The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 250 KB.
+_compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=250, seconds=5)
 
 
 # ---- What the first page has shown last. The next visit asks at once for what of it is not cached, and always for the
@@ -119,7 +119,7 @@ class Shown(NamedTuple):
     people: tuple[int, ...]
 
 
-_shown: Memory[tuple[int, Tab], Shown] = Memory(size=1000, seconds=3600)  # by uid and tab: 1.5 MB
+_shown: Memory[tuple[int, Tab], Shown] = Memory(size=500, seconds=3600)  # by uid and tab: 300 KB
 # By uid of the viewer: up to which post the latest likes and reposts did not say all that they have done. 1 MB.
 _acted_unknown: Hints[int] = Hints(1 << 16)
 NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)
@@ -149,8 +149,8 @@ def _keep_shown(page: tuple[int, Tab], others: Collection[int], found: Found, re
     pids, last = tuple(found.pids), _shown.get(page)
     if last is None or last.pids != pids:
         posts, people = made_of(found.existing.values())
-        newest = sorted({*others, *_others(page, pids)})[-READ_MORE:]
-        _shown.put(page, Shown(pids, tuple(newest), tuple({*pids, *posts}), people))
+        left_out = sorted({*others, *_others(page, cached_records(pids))})[-READ_MORE:]
+        _shown.put(page, Shown(pids, tuple(left_out), tuple({*pids, *posts}), people))
     if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
@@ -163,28 +163,28 @@ def _of_tab(page: tuple[int, Tab], pids: list[int]) -> tuple[list[int], int, set
     some may be left out yet."""
     shown, wanted = _shown.get(page), POSTS_A_PAGE + 1
     others = set(shown.others) if shown else set[int]()
-    known = others.union(shown.pids) if shown else others
+    known = others.union(shown.pids) if shown else set[int]()
     left: list[int] = []
-    unknown = 0
     for first in range(0, len(pids), wanted):
         if len(left) >= wanted:  # nearly always the first few are enough
             left += pids[first:]
             break
         looked_at = pids[first : first + wanted]
-        new = [pid for pid in looked_at if pid not in known]
-        if new:
-            others |= _others(page, new)
-            unknown += len(new) - len(cached_records(new))
+        if new := [pid for pid in looked_at if pid not in known]:
+            records = cached_records(new)
+            known.update(records)
+            others |= _others(page, records)
         left += [pid for pid in looked_at if pid not in others] if others else looked_at
+    unknown = len({*left[:wanted]} - known)
     return left, wanted + min(unknown, SPARE), others
 
 
-def _others(page: tuple[int, Tab], pids: Iterable[int]) -> set[int]:
-    """Those of these posts that this process knows as no posts of the tab."""
-    (uid, tab), known = page, cached_records(pids).items()
+def _others(page: tuple[int, Tab], known: Mapping[int, Record]) -> set[int]:
+    """Those of these posts that are no posts of the tab."""
+    uid, tab = page
     if tab is Tab.POSTS:
-        return {pid for pid, one in known if one.links.reply_to_user not in (None, uid)}
-    return {pid for pid, one in known if one.links.repost_of is not None}
+        return {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
+    return {pid for pid, one in known.items() if one.links.repost_of is not None}
 
 
 class OwnPosts(NamedTuple):

@@ -269,7 +269,7 @@ def test_no_cache_grows_beyond_its_size(clock):
 
 
 def test_data_that_can_change_is_cached_for_five_seconds_at_most():
-    assert cached_posts._posts.seconds <= 5
+    assert cached_posts.FRESH_FOR <= 5
     assert cached_posts._whole.seconds <= 5
     assert repository._people.seconds <= 5
 

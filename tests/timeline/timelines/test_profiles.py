@@ -12,11 +12,9 @@ from tests.support.http.page_text import CANONICAL, text_of
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
-from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
-from timeline.timelines.pagination import POSTS_A_PAGE
 from timeline.timelines.profile import compare
 
 POST = re.compile(r'id="post-(\d+)"')
@@ -241,19 +239,6 @@ def test_a_profile_full_of_answers_to_others_costs_one_round_trip_more(browser, 
     for pid in range(42, 142):
         write_answer(raw, 1, pid, parent=1)
     assert cost() <= before + 1
-
-
-def test_a_profile_reads_no_post_again_that_its_tab_leaves_out(browser, alice, bob, raw, round_trips):
-    write_posts(raw, 2, [1])
-    for pid in range(2, 60):
-        write_posts(raw, 1, [pid]) if pid % 2 else write_answer(raw, 1, pid, parent=1)
-    client = browser(alice)
-    for _ in range(2):
-        client.get("/@Alice/")
-    records._as_read.clear()  # of very many posts, a process forgets most
-    visit = round_trips(lambda: client.get("/@Alice/"))
-    read = [command[1] for trip in visit.round_trips for command in trip.commands if command[0] == "HGETALL"]
-    assert sorted(read) == sorted(f"post:{pid}" for pid in range(59, 59 - 2 * (POSTS_A_PAGE + 1), -2))
 
 
 def test_a_profile_asks_about_each_post_where_the_latest_likes_do_not_say_all(browser, alice, bob, raw, round_trips):

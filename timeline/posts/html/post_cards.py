@@ -271,8 +271,6 @@ NO_MARKS: Mapping[int, Marks] = {}
 
 # What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
 _cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
-# A post in a card that quotes it, by id and language, and what it was made of. Some 2.8 MB.
-_quotes: Memory[tuple[int, str], tuple[object, Html]] = Memory(size=2000, seconds=3600)
 
 
 def cards(posts: Sequence[Post], by: Rendering) -> bytes:
@@ -382,7 +380,7 @@ def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
     }
 
 
-@lru_cache(maxsize=1000)  # 900 bytes each
+@lru_cache(maxsize=500)  # 600 bytes each
 def _reposted(people: Sequence[User], language: str) -> Html:
     others = len(people) - 2
     return REPOSTED.fill(
@@ -398,16 +396,6 @@ def about_post(author: User, pid: int) -> dict[str, Any]:
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
         return QUOTED.fill_empty(language, seen=False)
-    made_of = (post.author, post.body, post.media, post.context.mentioned, age(post.time, now, language))
-    kept = _quotes.get((post.pid, language))
-    if kept is None or kept[0] != made_of:
-        kept = (made_of, _seen_quote(post, now, language))
-        if not settings.DEBUG:
-            _quotes.put((post.pid, language), kept)
-    return kept[1]
-
-
-def _seen_quote(post: Post, now: int, language: str) -> Html:
     its_age = age(post.time, now, language)
     date, when = moment(post.time, language)
     return QUOTED.fill(

@@ -1,31 +1,79 @@
-"""The posts that a process keeps for seconds: alone, and whole.
+"""The posts that a process keeps: as it has read them last, and whole.
 
+A page takes a post for seconds without reading it; after that it is read, and nearly always it is the same as before.
 A whole post has what its card names: the person that it answers, the post that it quotes, and the mentioned people. It
 looks the same to everyone who hides nobody. It is put together once, and kept until the first of its parts is too old.
 What names people whom staff has hidden is not kept whole.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from accounts.users.entities import User
 from accounts.users.repository import cached_until, made_of_users
-from retwis_site.store.local_cache import Memory
+from retwis_site.store.local_cache import Memory, clock
 from timeline.posts.entities import Links, Post
+from timeline.posts.reading.records import Record, Stored, fields_of, record_from
 
-# An entry has a post of some 350 bytes, so all have 3 MB; 7 MB if every text is as long as can be.
-_posts: Memory[int, Post] = Memory(size=5000, seconds=5)
-# With the people whom a post names and its author. They share their parts with `_posts`: 2 MB.
-_whole: Memory[int, tuple[Post, tuple[int, ...]]] = Memory(size=5000, seconds=5)
+FRESH_FOR = 5  # seconds in which a page takes a post without reading it
+
+
+@dataclass(slots=True, eq=False)
+class _AsRead:
+    """A post as it was read last."""
+
+    hashed: int  # of its hash in the store: a process keeps some thousand, and need not keep the texts of their fields
+    record: Record | None
+    post: Post | None = None  # made of the record and of its author
+    until: float = 0  # monotonic seconds; until then a page takes it
+
+
+_as_read: Memory[int, _AsRead] = Memory(size=6000, seconds=3600)  # by pid: 4 MB
+# With the people whom a post names and its author. They share their parts with `_as_read`: 2 MB.
+_whole: Memory[int, tuple[Post, tuple[int, ...]]] = Memory(size=4000, seconds=FRESH_FOR)
 made_of_users.append(_whole.clear)
 
 
+def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
+    """Posts by id, from their hashes, as `record_from`. A post that was not changed since it was read last is the same
+    object as then."""
+    before, new = _as_read.some(read), {}
+    found: dict[int, Record | None] = {}
+    for pid, stored in read.items():
+        kept, hashed = before.get(pid), hash((*stored,))
+        if kept is None or kept.hashed != hashed:
+            kept = new[pid] = _AsRead(hashed, record_from(pid, *fields_of(stored)))
+        found[pid] = kept.record
+    if new:
+        _as_read.put_all(new)
+    return found
+
+
+def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict[int, Post]:
+    """Posts by id, which were just read. A post is the same object as before while neither it nor its author has
+    changed."""
+    before, until = _as_read.some(records), clock() + FRESH_FOR
+    found: dict[int, Post] = {}
+    for pid, record in records.items():
+        kept, author = before.get(pid), authors[record.uid]
+        if kept is None or kept.record is not record:  # another thread has read a later one, or made room
+            found[pid] = record.by(author)
+            continue
+        if kept.post is None or kept.post.author != author:
+            kept.post = record.by(author)
+        found[pid], kept.until = kept.post, until
+    return found
+
+
+def cached_records(pids: Iterable[int]) -> dict[int, Record]:
+    """Those of these posts that this process has read, as they were then."""
+    return {pid: one.record for pid, one in _as_read.some(pids).items() if one.record is not None}
+
+
 def cached(pids: Iterable[int]) -> dict[int, Post]:
-    """Those of these posts that are cached, without context."""
-    return _posts.some(pids)
-
-
-def keep(posts: Mapping[int, Post]) -> dict[int, Post]:
-    """Cache posts without context. Returns them. A post that has not changed stays the same object."""
-    return _posts.put_all(posts)
+    """Those of these posts that a page takes without reading them, without context."""
+    now, some = clock(), _as_read.some(pids)
+    return {pid: one.post for pid, one in some.items() if one.until >= now and one.post is not None}
 
 
 def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) -> dict[int, Post]:
@@ -43,7 +91,7 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
         if links.repost_of is not None:
             reposts[pid] = links.repost_of
     if quotes:
-        known = _posts.some(quotes.values())
+        known = cached(quotes.values())
         found = {pid: post for pid, post in found.items() if pid not in quotes or quotes[pid] in known}
     if not reposts:
         return found
@@ -55,14 +103,20 @@ def keep_whole(posts: Iterable[Post]) -> None:
     """Cache posts with their context, each if all its parts are cached."""
     for post in posts:
         people = _people_in(post)
-        until = min(_posts.until((post.pid, *named_by(post.links))), cached_until(people))
+        until = min(_fresh_until((post.pid, *named_by(post.links))), cached_until(people))
         if until:
             _whole.put_until(post.pid, (post, people), until)
 
 
+def _fresh_until(pids: Sequence[int]) -> float:
+    """Until when a page takes all of these posts, in monotonic seconds."""
+    some = _as_read.some(pids)
+    return min(some[pid].until if pid in some else 0.0 for pid in pids)
+
+
 def forget(pid: int) -> None:
     """Remove a deleted post from this process's cache."""
-    _posts.forget(pid)
+    _as_read.forget(pid)
     _whole.forget(pid)
 
 

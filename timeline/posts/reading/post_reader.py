@@ -22,7 +22,16 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.reading import Reading, rest
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
-from timeline.posts.reading.cached_posts import cached, cached_whole, keep, keep_whole, named_by, people_of
+from timeline.posts.reading.cached_posts import (
+    cached,
+    cached_records,
+    cached_whole,
+    keep_whole,
+    named_by,
+    people_of,
+    posts_of,
+    records_of,
+)
 from timeline.posts.reading.records import (
     Record,
     Stored,
@@ -30,10 +39,7 @@ from timeline.posts.reading.records import (
     cached_author,
     cached_mentions,
     cached_named,
-    cached_records,
     fields_of,
-    posts_of,
-    records_of,
     tombstone,
 )
 from timeline.posts.reading.visibility import (
@@ -531,7 +537,7 @@ class _Parts:
         found: dict[int, Post] = {}
         if self._records:
             known = {pid: one for pid, one in self._records.items() if one is not None and one.uid in people}
-            found = keep(posts_of(known, people))
+            found = posts_of(known, people)
         for pid, post in self._cached.items():
             author = people.get(post.author.uid)
             if author is not None:

@@ -1,9 +1,7 @@
 """Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from sys import intern
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from accounts.media.repository import ANIMATED
@@ -86,7 +84,7 @@ Stored = Sequence[str]  # the hash of a post: its fields and their values in tur
 def fields_of(stored: Stored) -> list[str | None]:
     """The FIELDS of a post."""
     found = dict(zip(stored[::2], stored[1::2], strict=True))
-    return [found.get(name) for name in FIELDS]
+    return [*map(found.get, FIELDS)]
 
 
 class Record(NamedTuple):
@@ -134,58 +132,6 @@ def record_from(
         if links.mentions:
             _mentions_by_pid.put(pid, links.mentions)
     return Record(pid, author, stored_time(key, when), body or "", links, counts, edited, language, media)
-
-
-@dataclass(slots=True, eq=False)
-class _AsRead:
-    """A post as it was read last."""
-
-    stored: Stored
-    record: Record | None
-    post: Post | None = None  # made of the record and of its author
-
-
-_as_read: Memory[int, _AsRead] = Memory(size=6000, seconds=3600)  # by pid: 6 MB
-
-
-def records_of(read: Mapping[int, Stored]) -> dict[int, Record | None]:
-    """Posts by id, from their hashes, as `record_from`. A post that was not changed since it was read last is the same
-    object as then."""
-    before, new = _as_read.some(read), {}
-    found: dict[int, Record | None] = {}
-    for pid, stored in read.items():
-        kept = before.get(pid)
-        if kept is None or kept.stored != stored:
-            kept = new[pid] = _AsRead(_with_shared_names(stored), record_from(pid, *fields_of(stored)))
-        found[pid] = kept.record
-    if new:
-        _as_read.put_all(new)
-    return found
-
-
-def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict[int, Post]:
-    """Posts by id. A post is the same object as before while neither it nor its author has changed."""
-    before = _as_read.some(records)
-    found: dict[int, Post] = {}
-    for pid, record in records.items():
-        kept, author = before.get(pid), authors[record.uid]
-        post = kept.post if kept is not None and kept.record is record else None
-        if post is None or post.author != author:
-            post = record.by(author)
-            if kept is not None and kept.record is record:
-                kept.post = post
-        found[pid] = post
-    return found
-
-
-def _with_shared_names(stored: Stored) -> Stored:
-    """The same hash, to be kept: all posts share the names of their fields, so each takes 170 bytes less."""
-    return [part for name, value in zip(stored[::2], stored[1::2], strict=True) for part in (intern(name), value)]
-
-
-def cached_records(pids: Iterable[int]) -> dict[int, Record]:
-    """Those of these posts that this process has read, as they were then."""
-    return {pid: one.record for pid, one in _as_read.some(pids).items() if one.record is not None}
 
 
 def tombstone(pid: int, fields: Sequence[str | None]) -> Unavailable | None:
