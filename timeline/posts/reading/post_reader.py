@@ -345,7 +345,10 @@ class PostReader:
     def _cached_whole(self, pids: Sequence[int]) -> dict[int, Post]:
         """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer
         who hides people: what a card may name depends on them."""
-        return {} if self.rules_of_viewer else cached_whole(pids, self.me, self.fresh)
+        if self.rules_of_viewer:
+            return {}
+        read = self.foreseen.stored
+        return cached_whole([pid for pid in pids if pid not in read] if read else pids, self.me, self.fresh)
 
     def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
@@ -439,21 +442,23 @@ class _Parts:
 
     def ask(self, pipe: Pipe, pids: Iterable[int], people: Iterable[int]) -> None:
         """Ask for posts and people, and for those that the posts name, as far as this process knows them."""
-        me, fresh = self._reader.me, self._reader.fresh
+        me, fresh, foreseen = self._reader.me, self._reader.fresh, self._reader.foreseen.stored
         uids, asked, to_read = set(people), set[int](), list[int]()
         for _ in range(STEPS):
             pids = [pid for pid in pids if pid not in asked and pid not in self._cached and pid not in self.stored]
             if not pids:
                 break
             asked.update(pids)
-            of_others = {pid: post for pid, post in cached(pids).items() if post.author.uid != me and pid not in fresh}
+            read = self._note({pid: foreseen[pid] for pid in pids if pid in foreseen}) if foreseen else {}
+            left = [pid for pid in pids if pid not in read] if read else pids
+            of_others = {pid: post for pid, post in cached(left).items() if post.author.uid != me and pid not in fresh}
             self._cached |= of_others
-            others = [pid for pid in dict.fromkeys(pids) if pid not in of_others]
+            others = [pid for pid in dict.fromkeys(left) if pid not in of_others]
             to_read += others
-            read_before = cached_records(others)
+            read_before = cached_records(others) if others else {}
             self._read_before |= read_before
             facts = [(post.author.uid, post.links) for post in of_others.values()]
-            facts += [(record.uid, record.links) for record in read_before.values()]
+            facts += [(one.uid, one.links) for one in (*read.values(), *read_before.values()) if one is not None]
             named: list[int] = []
             for author, links in facts:
                 if links is NO_LINKS:
@@ -466,7 +471,7 @@ class _Parts:
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
             pids = named
-        self._ask_posts(pipe, to_read)
+        self._asked_posts = ask_stored(pipe, to_read) if to_read else None
         uids -= self._uids
         self._uids |= uids
         if self._reader.asking:
@@ -480,13 +485,6 @@ class _Parts:
             authors.update(filter(None, map(cached_author, [*asked, *self.stored])))
             self._reader.about_authors(pipe, authors)
         self._asked_acted = self._ask_acted(pipe, asked)
-
-    def _ask_posts(self, pipe: Pipe, pids: Sequence[int]) -> None:
-        foreseen = self._reader.foreseen.stored
-        if foreseen:
-            self.stored |= {pid: foreseen[pid] for pid in pids if pid in foreseen}
-            pids = [pid for pid in pids if pid not in foreseen]
-        self._asked_posts = ask_stored(pipe, pids) if pids else None
 
     @cached_property
     def _quoted(self) -> dict[int, Post]:
@@ -507,19 +505,26 @@ class _Parts:
     def note_replies(self) -> None:
         """Note what the last round trip says."""
         if self._asked_posts is not None:
-            self.stored |= self._asked_posts.value
-        unread = self.stored.keys() - self._records.keys()
-        if unread or self._unknown:  # on most pages neither
-            new = records_of({pid: self.stored[pid] for pid in unread})
-            self._records |= new
+            new = self._note(self._asked_posts.value)
             self.has_news = self.has_news or any(map(is_not, new.values(), map(self._read_before.get, new)))
-            me, (own, acted, *_) = self._reader.me, self._reader.needed
-            mine = [pid for pid, one in new.items() if one is not None and one.uid == me]
-            self._reader.needed = Needed((*own, *mine), (*acted, *self._unknown))
+        if self._unknown:
+            own, acted, *_ = self._reader.needed
+            self._reader.needed = Needed(own, (*acted, *self._unknown))
         if self._asked_people is not None:
             self.people |= self._asked_people.value
         if self._asked_acted is not None:
             self.acted |= self._asked_acted.value
+
+    def _note(self, stored: Mapping[int, Stored]) -> dict[int, Record | None]:
+        """The records of posts that were read."""
+        found = records_of(stored)
+        self.stored |= stored
+        self._records |= found
+        me, (own, acted, *_) = self._reader.me, self._reader.needed
+        mine = [pid for pid, one in found.items() if one is not None and one.uid == me]
+        if mine:
+            self._reader.needed = Needed((*own, *mine), acted)
+        return found
 
     def not_asked_for(self, pids: Sequence[int]) -> tuple[list[int], list[int]]:
         """The posts and the people that only the last round trip has named."""
