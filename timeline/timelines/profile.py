@@ -115,7 +115,7 @@ class Shown(NamedTuple):
 
     pids: tuple[int, ...]  # that were read first
     others: tuple[int, ...]  # ids of the list that are no posts of the tab, which they stay
-    posts: tuple[int, ...]  # those that were read first, and those that they name
+    named: tuple[int, ...]  # other posts, which the first ones name
     people: tuple[int, ...]
 
 
@@ -133,15 +133,16 @@ def _ask_foreseen(
     shown, (them, _) = _shown.get(page), page
     if shown is None:
         return ask_latest_acted(pipe, me), NOT_FORESEEN
-    known = cached(shown.posts)
-    posts = [pid for pid in shown.posts if pid not in known or known[pid].author.uid == me or pid in fresh]
+    all_posts = (*shown.pids, *shown.named)
+    known = cached(shown.named if me == them else all_posts)
+    posts = [pid for pid in all_posts if pid not in known or known[pid].author.uid == me or pid in fresh]
     if me is None:
         return ask_latest_acted(pipe, None), ask_foreseen(pipe, None, Needed(tuple(posts), people=shown.people))
     up_to, compared = _acted_unknown.get(me) or 0, _compared.get((me, them))
     people = shown.people if compared is None else (*shown.people, *compared[1].known.first)
-    if min(shown.posts, default=inf) > up_to:
+    if min(all_posts, default=inf) > up_to:
         return ask_latest_acted(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), people=people))
-    return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), shown.posts, people))
+    return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
 
 
 def _keep_shown(page: tuple[int, Tab], others: Collection[int], found: Found, reader: PostReader) -> None:
@@ -150,7 +151,7 @@ def _keep_shown(page: tuple[int, Tab], others: Collection[int], found: Found, re
     if last is None or last.pids != pids:
         posts, people = made_of(found.existing.values())
         left_out = sorted({*others, *_others(page, cached_records(pids))})[-READ_MORE:]
-        _shown.put(page, Shown(pids, tuple(left_out), tuple({*pids, *posts}), people))
+        _shown.put(page, Shown(pids, tuple(left_out), tuple(posts.difference(pids)), people))
     if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
