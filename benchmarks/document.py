@@ -12,9 +12,11 @@ import benchmarks.configured  # noqa: F401
 from benchmarks.plan import Plan, Report, Run, table
 from benchmarks.stand import ROOT, WORKERS
 from benchmarks.texts import COPIES
+from benchmarks.wrk import CLIENTS, MANY_CLIENTS
 
 DOCS = ROOT / "docs"
 PAGE, RESULTS = DOCS / "benchmarks.md", DOCS / "benchmarks.json"
+PLAN = Plan(Path())  # of a whole run
 
 
 def share(value: float) -> str:
@@ -80,19 +82,18 @@ PAGES: dict[str, tuple[str, float, float]] = {  # what is measured, with its goa
 def _pages() -> list[Goal]:
     goals = []
     for page, (what, bound, stretch) in PAGES.items():
-        for clients in Plan(Path()).clients:
+        for clients in (CLIENTS, MANY_CLIENTS):
             name = f"rate of {what} / rate of the empty view, {clients} clients"
             goals.append(Goal(f"{page}, {clients}", name, bound, stretch, share, upward=True))
     return [*goals, *(Goal(f"{page}, tail", f"p99 / p50 of {page}, 16 clients", 3, 2, share) for page in PAGES)]
 
 
 def _visits() -> list[Goal]:
-    plan = Plan(Path())
-    home = f"home, {plan.many_users:,} viewers at random"
+    home = f"home, {PLAN.many_users:,} viewers at random"
     arriving = "while 20 posts and 20 follows a second arrive"
-    liked = f"time of the page of a post with {plan.followers:,} likes / with none"
-    visit = f"time of the first visit of a user who follows {plan.follows} people / time of a built home"
-    memory = f"growth of the memory of a web worker after {plan.views:,} page views"
+    liked = f"time of the page of a post with {PLAN.followers:,} likes / with none"
+    visit = f"time of the first visit of a user who follows {PLAN.follows} people / time of a built home"
+    memory = f"growth of the memory of a web worker after {PLAN.views:,} page views"
     return [
         Goal("home at random", f"rate of {home} / rate of the empty view", 0.16, 0.20, share, upward=True),
         Goal("home with arrivals", f"rate of {home}, {arriving} / rate without", 0.85, 0.95, share, upward=True),
@@ -114,7 +115,7 @@ def _pictures() -> list[Goal]:
 
 
 def _search() -> list[Goal]:
-    posts = f"{Plan(Path()).many_posts:,} posts"
+    posts = f"{PLAN.many_posts:,} posts"
     common = f"of a search for two common words in {posts} /"
     rare = f"p50 of a search for a word in {COPIES} of {posts} / p50 of a warm home"
     return [
@@ -215,7 +216,7 @@ def goals(figures: Mapping[str, float]) -> str:
 def document(results: Mapping[str, Result]) -> str:
     """The text of docs/benchmarks.md."""
     figures = {name: value for result in results.values() for name, value in result.figures.items()}
-    method = METHOD.format(workers=WORKERS, **vars(Plan(Path())))
+    method = METHOD.format(workers=WORKERS, **vars(PLAN))
     parts = [
         OPENING.format(parts=", ".join(f"`{name}`" for name in HEADINGS)),
         goals(figures),

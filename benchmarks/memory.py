@@ -10,22 +10,19 @@ import redis
 from django.contrib.auth.hashers import make_password
 
 import benchmarks.configured  # noqa: F401
-from accounts.users.entities import User
-from accounts.users.names import entries as name_entries
 from benchmarks import raw, run
-from benchmarks.pages import build_homes
+from benchmarks.pages import full_homes
 from benchmarks.plan import Plan, Report, table
-from benchmarks.raw import NOW, Command, secret
+from benchmarks.raw import FIRST_ID, Command
 from benchmarks.stand import Place, embedded_store, site, workers
 from benchmarks.visitor import Viewer, people
-from benchmarks.wrk import AT_RANDOM, Visit, target
+from benchmarks.wrk import AT_RANDOM, CLIENTS, Visit, target
 from retwis_site.store import keys
 from tests.support.processes.ports import free_ports
 from tests.support.stores.topologies import Server, running
 
 IDS, EDGES = 1000, 40
 COMPACT = ("hash-max-listpack-value", 1200)  # as docs/redis.md has it
-FIRST_ID = 1_000_000  # ids of seven digits, as INCR gives a site of a million
 WARM_UP = 100  # requests after which a worker counts as started
 PROFILES, TIMELINES = 15, 5  # percent of the page views; all others are homes
 MEGABYTE = 1024 * 1024
@@ -76,19 +73,13 @@ def _homes(count: int) -> Iterator[Command]:
 
 
 def _users(count: int) -> Iterator[Command]:
-    password = make_password("a password")
-    for uid in range(FIRST_ID, FIRST_ID + count):
-        name = f"user_{uid % FIRST_ID}"
-        yield ("HSET", keys.user(uid), "username", name, "password", password, "auth", secret(uid))
-        yield ("HSET", keys.users(), name, uid)
-        yield ("HSET", keys.auths(), secret(uid), uid)
-        yield ("ZADD", keys.users_by_time(), NOW + uid, name)
-        for entry in name_entries(User(uid, name)):
-            yield ("ZADD", keys.users_by_name(), 0, entry)
+    uids = range(FIRST_ID, FIRST_ID + count)
+    yield from raw.people(uids, make_password("a password"))
+    for uid in uids:
+        others = range(uid + 7, uid + 7 * EDGES + 1, 7)
         yield ("ZADD", keys.users_by_followers(), EDGES, uid)
-        for step in range(1, EDGES + 1):
-            yield ("ZADD", keys.following(uid), NOW + step, uid + step * 7)
-            yield ("ZADD", keys.followers(uid), NOW + step, uid + step * 7)
+        yield from raw.one_side(keys.following(uid), others)
+        yield from raw.one_side(keys.followers(uid), others)
 
 
 def _posts(count: int) -> Iterator[Command]:
@@ -119,10 +110,10 @@ def worker(plan: Plan) -> Report:
     """The growth of both workers of a site that has just started, whose homes are built."""
     with embedded_store(plan.folder) as place:
         place.seed(plan.many_users, plan.many_users_posts, plan.follows)
-        users = list(people(place.client).values())
-        with site(place, plan.folder / "build.log") as port:
-            build_homes(port, users)
-        start, end, requests = _served(plan, place, plan.folder / "memory.log", users)
+        users = people(place.client)
+        with site(place) as port:
+            full_homes(port, users, len(users) // 2)
+        start, end, requests = _served(plan, place, users)
     grown = [after - before for before, after in zip(start, end, strict=True)]
     rows = [
         [f"worker {number}", *(f"{size / MEGABYTE:.1f}" for size in sizes)]
@@ -138,16 +129,16 @@ others (`Private_*` in `/proc/<pid>/smaps_rollup`).
     return Report(text, {"worker memory": max(grown)})
 
 
-def _served(plan: Plan, place: Place, log: Path, users: Sequence[Viewer]) -> tuple[list[int], list[int], int]:
+def _served(plan: Plan, place: Place, users: Sequence[Viewer]) -> tuple[list[int], list[int], int]:
     """The private bytes of each worker before and after all page views, and the number of views."""
-    with site(place, log) as port:
-        pids = workers(log)
+    with site(place) as port:
+        pids = workers(place.log)
         views = target(port, visits(users), plan.folder / "views.lua", AT_RANDOM)
-        views.first(plan.clients[0], WARM_UP)
+        views.first(CLIENTS, WARM_UP)
         start = [private(pid) for pid in pids]
-        result = views.first(plan.clients[0], plan.views)
+        result = views.first(CLIENTS, plan.views)
         end = [private(pid) for pid in pids]
-        if workers(log) != pids or result.refused or result.broken:
+        if workers(place.log) != pids or result.refused or result.broken:
             raise RuntimeError(f"{result.refused} page views were refused and {result.broken} broken, or a worker died")
     return start, end, result.requests
 
@@ -155,11 +146,11 @@ def _served(plan: Plan, place: Place, log: Path, users: Sequence[Viewer]) -> tup
 def visits(users: Sequence[Viewer]) -> list[Visit]:
     """A home of each user, and in proportion profiles and global timelines."""
     rng = random.Random(4)
-    homes = [("/", user.header) for user in users]
+    homes = [user.visit("/") for user in users]
     some = rng.choices(users, k=len(users) * PROFILES // (100 - PROFILES - TIMELINES))
-    profiles = [(f"/@{rng.choice(users).name}/", user.header) for user in some]
+    profiles = [user.visit(rng.choice(users).profile) for user in some]
     some = rng.choices(users, k=len(users) * TIMELINES // (100 - PROFILES - TIMELINES))
-    return [*homes, *profiles, *(("/timeline/", user.header) for user in some)]
+    return [*homes, *profiles, *(user.visit("/timeline/") for user in some)]
 
 
 PARTS = {"entries": entries, "worker": worker}

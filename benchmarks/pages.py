@@ -1,162 +1,122 @@
-"""Pages, each with the visits of several users and what it must show; and the rows of the tables about them."""
+"""Pages, each with the visits of several users and what it must show; and races between them, with their tables."""
 
 import contextlib
 import random
-import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import redis
 
-from benchmarks.visitor import (
-    POSTS_A_PAGE,
-    Viewer,
-    Visitor,
-    WrongAnswer,
-    bearer_of,
-    check,
-    check_timeline,
-    people,
-)
-from benchmarks.wrk import Race, Target, target
+from benchmarks.plan import Plan, table
+from benchmarks.visitor import Answer, Viewer, Visitor, WrongAnswer, app_visit, people
+from benchmarks.wrk import CLIENTS, IN_TURN, Race, Target, Visit, race, target
 from retwis_site.store import keys
+from retwis_site.store.chunks import batches
 
-CONNECTIONS = 4  # that build homes
+POSTS_A_PAGE = 20
+CONNECTIONS = 4  # that load pages at once
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page, the visits of several users to it, and what it must show."""
+    """A page of a site, the visits of several users to it, and what it must show."""
 
     name: str
-    visits: Sequence[tuple[str, Viewer | None]]
+    port: int
+    visits: Sequence[Visit]
     posts: int = POSTS_A_PAGE
-    names: tuple[str, ...] = ()
+    order: Mapping[str, str] = field(default_factory=lambda: IN_TURN)
 
-    def target(self, port: int, folder: Path) -> Target:
-        visits = [(path, viewer.header if viewer else "") for path, viewer in self.visits]
-        return target(port, visits, folder / f"{re.sub('[^a-z]+', '-', self.name)}-{port}.lua")
+    def target(self, folder: Path) -> Target:
+        return target(self.port, self.visits, folder / f"{self.port} {self.name}.lua", self.order)
 
-    def check(self, port: int) -> float:
-        """The mean size of the page in bytes, over all visits. Raises WrongAnswer when one visit gets another page."""
-        return statistics.mean(check(port, path, viewer, self.posts, self.names) for path, viewer in self.visits)
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """A timeline for apps, and the visits of several users to it, each with the header of their app."""
-
-    name: str
-    visits: Sequence[tuple[str, str]]
-
-    def target(self, port: int, folder: Path) -> Target:
-        return target(port, self.visits, folder / f"app-{port}.lua")
-
-    def check(self, port: int) -> float:
-        """The mean size in bytes. Raises WrongAnswer when one visit gets another answer."""
-        return statistics.mean(check_timeline(port, path, bearer, POSTS_A_PAGE) for path, bearer in self.visits)
+    def check(self) -> float:
+        """The mean size in bytes, over all visits. Raises WrongAnswer when one visit gets another page."""
+        answers = load(self.port, self.visits)
+        for visit, answer in zip(self.visits, answers, strict=True):
+            if answer.posts != self.posts:
+                raise WrongAnswer(f"{visit.path}: {answer.posts} posts instead of {self.posts}")
+        return statistics.mean(len(answer.body) for answer in answers)
 
 
-def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page | Timeline]:
-    """The pages to measure, for users whose pages are full.
+def load(port: int, visits: Sequence[Visit]) -> list[Answer]:
+    """The answers to all visits. Raises WrongAnswer when one is not for the user who asked."""
 
-    Loads the homes of all users, so they are rebuilt now, and profiles. Raises RuntimeError when too few are full."""
+    def read(some: Iterable[Visit]) -> list[Answer]:
+        with contextlib.closing(Visitor(port)) as visitor:
+            return [visitor.see(visit) for visit in some]
+
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        return list(chain.from_iterable(threads.map(read, batches(visits, len(visits) // CONNECTIONS + 1))))
+
+
+def full(port: int, visits: Mapping[Viewer, Visit], least: int) -> list[Viewer]:
+    """The viewers whose visit shows a whole page of posts: a profile leaves replies to others out.
+
+    A home that was not built is built. Raises RuntimeError when there are fewer than `least`."""
+    answers = load(port, list(visits.values()))
+    found = [viewer for viewer, answer in zip(visits, answers, strict=True) if answer.posts == POSTS_A_PAGE]
+    if len(found) < least:
+        raise RuntimeError(f"only {len(found)} pages are full and not {least}: seed more posts")
+    return found
+
+
+def full_homes(port: int, viewers: Iterable[Viewer], least: int) -> list[Viewer]:
+    return full(port, {viewer: viewer.visit("/") for viewer in viewers}, least)
+
+
+def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
+    """The pages to measure, for so many users whose pages are full. Builds the homes of all users."""
     rng = random.Random(1)
     users = people(client)
-    prolific = [user for uid, user in users.items() if client.zcard(keys.updates(uid)) >= POSTS_A_PAGE]
-    authors = [user for user in rng.sample(prolific, len(prolific)) if _is_full(port, f"/@{user.name}/", user)]
-    readers = [user for user in rng.sample(list(users.values()), len(users)) if _is_full(port, "/", user)]
-    readers, authors = readers[:viewers], authors[:viewers]
-    if len(readers) < viewers or len(authors) < viewers // 2:
-        raise RuntimeError(f"only {len(readers)} full homes and {len(authors)} full profiles: seed more posts")
-    others = [(f"/@{rng.choice([author for author in authors if author is not me]).name}/", me) for me in readers]
+    users = rng.sample(users, len(users))
+    readers = full_homes(port, users, viewers)[:viewers]
+    prolific = [user for user in users if client.zcard(keys.updates(user.uid)) >= POSTS_A_PAGE]
+    authors = full(port, {user: user.visit(user.profile) for user in prolific}, viewers // 2)[:viewers]
+    others = [me.visit(rng.choice([author for author in authors if author is not me]).profile) for me in readers]
     newest = tuple(str(name) for name in client.zrevrange(keys.users_by_time(), 0, 9))
     return [
-        Page("home", [("/", me) for me in readers]),
-        Page("profile", others),
-        Page("own profile", [(f"/@{me.name}/", me) for me in authors]),
-        Page("global timeline", [("/timeline/", None)], POSTS_A_PAGE, newest),
-        Timeline("home for an app", [("/api/v1/timelines/home", bearer_of(client, me)) for me in readers]),
+        Page("home", port, [me.visit("/") for me in readers]),
+        Page("profile", port, others),
+        Page("own profile", port, [me.visit(me.profile) for me in authors]),
+        Page("global timeline", port, [Visit("/timeline/", names=newest)]),
+        Page("home for an app", port, [app_visit(client, me, "/api/v1/timelines/home") for me in readers]),
     ]
 
 
-def _is_full(port: int, path: str, viewer: Viewer) -> bool:
-    """Whether the page has POSTS_A_PAGE posts: a profile leaves replies to others out."""
-    with contextlib.closing(Visitor(port, viewer.cookies)) as visitor:
-        return visitor.get(path).page.count("<article") == POSTS_A_PAGE
+# ---- races
 
 
-@dataclass(frozen=True)
-class Homes:
-    """The homes of all users, as they were when they were built."""
-
-    posts: dict[Viewer, int]  # on the page
-    size: float  # mean bytes of a page
-
-    @property
-    def full(self) -> int:
-        """The number of homes with a full page."""
-        return sum(posts == POSTS_A_PAGE for posts in self.posts.values())
-
-    def check(self, port: int, number: int) -> None:
-        """Load `number` full homes, evenly spread over all users. Raises WrongAnswer when one is not right."""
-        full = [viewer for viewer, posts in self.posts.items() if posts == POSTS_A_PAGE]
-        for viewer in full[:: max(1, len(full) // number)]:
-            check(port, "/", viewer, POSTS_A_PAGE)
+def compare(plan: Plan, base: Page, pages: Sequence[Page], clients: int = CLIENTS) -> list[Race]:
+    """Race pages with a baseline. All are checked before and after; so homes are built before they are measured."""
+    base.check()
+    sizes = [page.check() for page in pages]
+    races = race(plan, base.target(plan.folder), {page.name: page.target(plan.folder) for page in pages}, clients)
+    for measured, size in zip(races, sizes, strict=True):
+        require_size(measured, size)
+    for page in (base, *pages):
+        page.check()
+    return races
 
 
-def build_homes(port: int, viewers: Sequence[Viewer]) -> Homes:
-    """Load the home of every user once. Raises WrongAnswer unless each is a home of its user and most are full."""
-
-    def load(part: int) -> list[tuple[Viewer, int, int]]:
-        with contextlib.closing(Visitor(port)) as visitor:
-            return [(viewer, *_measured(load_home(visitor, viewer)[0])) for viewer in viewers[part::CONNECTIONS]]
-
-    with ThreadPoolExecutor(CONNECTIONS) as threads:
-        loaded = [home for part in threads.map(load, range(CONNECTIONS)) for home in part]
-    homes = Homes({viewer: posts for viewer, posts, _ in loaded}, statistics.mean(size for _, _, size in loaded))
-    if homes.full < len(viewers) / 2:
-        raise WrongAnswer(f"only {homes.full} of {len(viewers)} homes are full: seed more posts")
-    return homes
-
-
-def _measured(page: str) -> tuple[int, int]:
-    """The number of posts and the bytes of a page."""
-    return page.count("<article"), len(page.encode())
-
-
-def load_home(visitor: Visitor, viewer: Viewer) -> tuple[str, float]:
-    """A home, and the seconds that it took."""
-    visitor.cookies = viewer.cookies
-    answer = visitor.get("/")
-    if answer.status != 200 or f'href="/@{viewer.name}/"' not in answer.page or "/logout/" not in answer.page:
-        raise WrongAnswer(f"/: {answer.status}, not the home of {viewer.name}")
-    return answer.page, answer.seconds
-
-
-# ---- tables
-
-
-HEADS = ["page", "clients", "empty view, per second", "page, per second", "ratio", "lowest to highest"]
-HEADS += ["p50, ms", "p99, ms", "p99 / p50", "bytes", "failures"]
-
-
-def heads(base: str) -> list[str]:
-    """The heads of a table whose baseline is not the empty view."""
-    return [head.replace("empty view", base) for head in HEADS]
-
-
-def require_size(name: str, result: Race, size: float) -> None:
+def require_size(measured: Race, size: float) -> None:
     """Raise RuntimeError when the mean response is much smaller or larger than the page of `size` bytes."""
-    if not result.failures and not 0.9 < result.size / size < 1.2:
-        raise RuntimeError(f"{name}: responses of {result.size:.0f} bytes, but the page has {size:.0f}")
+    if not measured.failures and not 0.9 < measured.size / size < 1.2:
+        raise RuntimeError(f"{measured.name}: responses of {measured.size:.0f} bytes, but the page has {size:.0f}")
 
 
-def row(name: str, clients: int, result: Race) -> list[str]:
-    low, high = result.spread
-    rates = [f"{result.base_rate:,.0f}", f"{result.rate:,.0f}", f"**{result.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
-    times = [f"{result.p50:.1f}", f"{result.p99:.1f}", f"{result.tail:.1f}"]
-    return [name, str(clients), *rates, *times, f"{result.size:,.0f}", str(result.failures)]
+def race_table(base: str, races: Iterable[Race]) -> str:
+    """A row for each race with the baseline of this name."""
+    heads = ["page", "clients", f"{base}, per second", "page, per second", "ratio", "lowest to highest"]
+    return table([*heads, "p50, ms", "p99, ms", "p99 / p50", "bytes", "failures"], map(_row, races))
+
+
+def _row(race: Race) -> list[str]:
+    low, high = race.spread
+    rates = [f"{race.base_rate:,.0f}", f"{race.rate:,.0f}", f"**{race.ratio:.3f}**", f"{low:.3f} to {high:.3f}"]
+    times = [f"{race.p50:.1f}", f"{race.p99:.1f}", f"{race.tail:.1f}"]
+    return [race.name, str(race.clients), *rates, *times, f"{race.size:,.0f}", str(race.failures)]

@@ -7,7 +7,6 @@ import os
 import statistics
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import redis
 from PIL import Image
@@ -15,10 +14,11 @@ from PIL import Image
 import benchmarks.configured  # noqa: F401
 from accounts.media.decoding import Decoded, Shape
 from accounts.media.repository import Pictures
-from benchmarks.pages import HEADS, heads, pages_of, require_size, row
-from benchmarks.plan import Plan, Report, table
-from benchmarks.stand import Place, embedded_store, empty_view, site
-from benchmarks.wrk import race, target, warm_up
+from benchmarks.pages import Page, compare, full_homes, race_table
+from benchmarks.plan import Plan, Report
+from benchmarks.stand import embedded_store, empty_view, site
+from benchmarks.visitor import people
+from benchmarks.wrk import Visit
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
@@ -30,41 +30,33 @@ PHOTO = (4000, 3000)  # pixels
 def pictures(plan: Plan) -> Report:
     """Two stores with the same users and posts; in the second one each post has a picture."""
     with ExitStack() as stack:
-        plain, full = (_seeded(plan, plan.folder / name, stack) for name in ("plain", "full"))
+        plain, full = places = [stack.enter_context(embedded_store(plan.folder / name)) for name in ("plain", "full")]
+        for place in places:
+            place.seed(plan.users, plan.posts, plan.follows)
         digests, memory = _stored(full.client, plan.pictures)
         _show(full.client, digests)
         upload = statistics.median(_upload(full.client, number) for number in range(plan.rounds))
-        empty = stack.enter_context(empty_view(plain, plan.folder / "empty.log"))
-        ports = [stack.enter_context(site(each, plan.folder / f"{each is full}.log")) for each in (plain, full)]
-        base = target(empty, [("/", "")], plan.folder / "empty.lua")
-        files = target(ports[1], [(f"/media/{one}.webp", "") for one in digests], plan.folder / "files.lua")
-        pages = [pages_of(each.client, port, plan.viewers)[0] for each, port in zip((plain, full), ports, strict=True)]
-        homes = [page.target(port, plan.folder) for page, port in zip(pages, ports, strict=True)]
-        warm_up([base, files, *homes])
-        clients = plan.clients[0]
-        served = race(base, {"a picture": files}, clients, plan.rounds, plan.seconds)["a picture"]
-        home = race(homes[0], {"home": homes[1]}, clients, plan.rounds, plan.seconds)["home"]
-        require_size("a picture", served, BYTES)
-        require_size("home with pictures", home, pages[1].check(ports[1]))
+        empty = stack.enter_context(empty_view(plain))
+        homes = []
+        for name, place in zip(("home without", "home with pictures"), places, strict=True):
+            port = stack.enter_context(site(place))
+            readers = full_homes(port, people(place.client), plan.viewers)[: plan.viewers]
+            homes.append(Page(name, port, [reader.visit("/") for reader in readers]))
+        files = Page("a picture", port, [Visit(f"/media/{digest}.webp") for digest in digests], posts=0)
+        (served,) = compare(plan, empty, [files])
+        (shown,) = compare(plan, homes[0], homes[1:])
     text = f"""\
 {len(digests):,} pictures of {BYTES // 1024} KB, which `wrk` asks for in turn, without nginx:
 
-{table(HEADS, [row("a picture", clients, served)])}
+{race_table(empty.name, [served])}
 The same homes of two stores, without pictures and with one on each post:
 
-{table(heads("home without"), [row("home with pictures", clients, home)])}
+{race_table(homes[0].name, [shown])}
 The pictures, with all that is known of them, take **{memory:.3f} times** their bytes of `used_memory`. A photo of
 {PHOTO[0] * PHOTO[1] // 10**6} megapixels is decoded and stored in two sizes after **{upload:.2f} s** (median of
 {plan.rounds})."""
-    figures = {"picture": served.ratio, "home with pictures": home.ratio, "picture bytes": memory, "upload": upload}
+    figures = {"picture": served.ratio, "home with pictures": shown.ratio, "picture bytes": memory, "upload": upload}
     return Report(text, figures)
-
-
-def _seeded(plan: Plan, folder: Path, stack: ExitStack) -> Place:
-    folder.mkdir()
-    place = stack.enter_context(embedded_store(folder))
-    place.seed(plan.users, plan.posts, plan.follows)
-    return place
 
 
 def _stored(client: redis.Redis, number: int) -> tuple[list[str], float]:

@@ -3,7 +3,6 @@
 import datetime
 import os
 import re
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +24,6 @@ class Plan:
     posts: int = 20_000
     follows: int = 40
     viewers: int = 200
-    clients: tuple[int, ...] = (16, 100)
     followers: int = 100_000
     pushes: int = 500_000  # sent by redis-benchmark
     forms: int = 50  # posts sent by each of two authors
@@ -73,21 +71,14 @@ class Report:
     text: str
     figures: dict[str, float] = field(default_factory=dict)
 
+    def __add__(self, more: "Report") -> "Report":
+        """Both, the texts one after the other."""
+        return Report(f"{self.text.rstrip()}\n\n{more.text}", self.figures | more.figures)
+
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
     return "\n".join([lines[0], f"|{'---|' * len(heads)}", *lines[1:]]) + "\n"
-
-
-def times_table(what: str, times: Mapping[str, Sequence[float]], digits: int = 1) -> str:
-    """A table of milliseconds by name: median, shortest and longest."""
-    return table(
-        [what, "median, ms", "shortest", "longest"],
-        (
-            [name, *(f"{value:.{digits}f}" for value in (statistics.median(measured), min(measured), max(measured)))]
-            for name, measured in times.items()
-        ),
-    )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ Command = tuple[str | int, ...]
 
 BATCH = 2000
 NOW = 1_760_000_000  # seconds: when users joined and the first post was written
+FIRST_ID = 1_000_000  # the first of seven digits, as INCR gives a site of a million
 NO_PASSWORD = make_password(None)
 BODIES = [post_body(random.Random(number)) for number in range(1000)]
 
@@ -43,14 +44,14 @@ def load(client: redis.Redis, commands: Iterable[Command]) -> None:
 
 
 def viewer(uid: int) -> Viewer:
-    """The viewer of a user that `people` loads. The secrets depend only on the uid."""
-    return Viewer(uid, f"user_{uid}", secret(uid), "".join(random.Random(uid).choices(CSRF_LETTERS, k=32)))
+    """The viewer of a user that `people` loads, with a name of usual length. The secrets depend only on the uid."""
+    return Viewer(uid, f"user_{uid % FIRST_ID}", secret(uid), "".join(random.Random(uid).choices(CSRF_LETTERS, k=32)))
 
 
-def people(uids: Iterable[int]) -> Iterator[Command]:
-    """Users with a session cookie. No password matches theirs."""
+def people(uids: Iterable[int], password: str = NO_PASSWORD) -> Iterator[Command]:
+    """Users with a session cookie, and with this hash of a password. No password matches NO_PASSWORD."""
     for user in (viewer(uid) for uid in uids):
-        yield ("HSET", keys.user(user.uid), "username", user.name, "password", NO_PASSWORD, "auth", user.secret)
+        yield ("HSET", keys.user(user.uid), "username", user.name, "password", password, "auth", user.secret)
         yield ("HSET", keys.auths(), user.secret, user.uid)
         yield ("ZADD", keys.users_by_time(), NOW, user.name)
         for entry in entries(User(user.uid, user.name)):

@@ -4,17 +4,17 @@ import contextlib
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, cycle
 
 from benchmarks import raw
-from benchmarks.pages import Page, heads, require_size, row
+from benchmarks.pages import POSTS_A_PAGE, Page, compare, race_table
 from benchmarks.plan import Plan, Report, table
 from benchmarks.stand import Place, embedded_store, site
 from benchmarks.texts import COMMON, COPIES, RARE, Vocabulary, rare_posts, texts, vocabulary
-from benchmarks.visitor import POSTS_A_PAGE, Viewer, Visitor, WrongAnswer
-from benchmarks.wrk import race, warm_up
+from benchmarks.visitor import Viewer, Visitor, WrongAnswer
+from benchmarks.wrk import Visit
 from retwis_site.store import kinds
 
 VIEWERS = 20
@@ -36,29 +36,21 @@ class Query:
 
     def check(self, port: int, viewer: Viewer) -> None:
         """Raise WrongAnswer unless the page has exactly these posts."""
-        with contextlib.closing(Visitor(port, viewer.cookies)) as visitor:
-            answer = visitor.get(self.path)
+        with contextlib.closing(Visitor(port)) as visitor:
+            answer = visitor.get(viewer.visit(self.path))
         found = dict.fromkeys(int(pid) for pid in re.findall(r'href="/@user_\d+/(\d+)/', answer.page))
         if list(found) != list(self.pids):
             raise WrongAnswer(f"{self.path}: {answer.status}, posts {list(found)} instead of {self.pids}")
 
 
 def report(plan: Plan) -> Report:
-    figures: dict[str, float] = {}
     known = vocabulary(plan.vocabulary)
-    newest: deque[tuple[int, str]] = deque(maxlen=NEWEST)
-    with embedded_store(plan.folder / "posts") as place:
-        raw.fill(place, plan.users, plan.follows, plan.many_posts, _noted(texts(known, plan.many_posts), newest))
-        common = _common(known, newest)
-        index = _index(plan, place, figures)
-        pages = _pages(plan, place, common, _rare(known, plan.many_posts), figures)
-    return Report(f"{index}\n{pages}", figures)
-
-
-def _noted(bodies: Iterable[str], newest: deque[tuple[int, str]]) -> Iterator[str]:
-    for post in enumerate(bodies, 1):
-        newest.append(post)
-        yield post[1]
+    newest = deque(enumerate(texts(known, plan.many_posts), 1), maxlen=NEWEST)
+    common = _common(known, newest)
+    rare = [Query((word,), rare_posts(number, plan.many_posts)) for number, word in enumerate(known.rare)]
+    with embedded_store(plan.folder) as place:
+        raw.fill(place, plan.users, plan.follows, plan.many_posts, texts(known, plan.many_posts))
+        return _index(plan, place) + _pages(plan, place, common, rare)
 
 
 def _common(known: Vocabulary, newest: Iterable[tuple[int, str]]) -> list[Query]:
@@ -73,28 +65,24 @@ def _common(known: Vocabulary, newest: Iterable[tuple[int, str]]) -> list[Query]
     return queries
 
 
-def _rare(known: Vocabulary, count: int) -> list[Query]:
-    return [Query((word,), rare_posts(number, count)) for number, word in enumerate(known.rare)]
-
-
 # ---- the index
 
 
-def _index(plan: Plan, place: Place, figures: dict[str, float]) -> str:
-    """A text on its memory, and on how fast it is written. Fills `figures`."""
+def _index(plan: Plan, place: Place) -> Report:
+    """Its memory, and how fast it is written."""
     began = time.monotonic()
     place.manage("reindex", "--verbosity=0")
     rate = plan.many_posts / (time.monotonic() - began)
     size = _bytes_of_index(place) / plan.many_posts
-    figures["index bytes"] = size
     rows = [["`reindex`", f"{plan.many_posts:,}", f"{rate:,.0f}", f"{size:.0f}"]]
-    return f"""\
+    text = f"""\
 {plan.many_posts:,} posts of the demo's length, with ids from the counter. Every second word is drawn from a vocabulary
 by a power law (`benchmarks/texts.py`). `manage.py reindex` writes the whole index, with its start. Bytes are what
 `MEMORY USAGE` says of all keys of the index. What a worker appends, post by post, takes more: the server gives a
 growing string room to grow.
 
 {table(["by", "posts", "posts a second", "bytes a post"], rows)}"""
+    return Report(text, {"index bytes": size})
 
 
 def _bytes_of_index(place: Place) -> int:
@@ -107,37 +95,26 @@ def _bytes_of_index(place: Place) -> int:
 # ---- pages
 
 
-def _pages(plan: Plan, place: Place, common: Sequence[Query], rare: Sequence[Query], figures: dict[str, float]) -> str:
-    """A text on pages of results, compared with warm homes. Fills `figures`."""
+def _pages(plan: Plan, place: Place, common: Sequence[Query], rare: Sequence[Query]) -> Report:
+    """Pages of results, compared with warm homes."""
     viewers = [raw.viewer(uid) for uid in range(FIRST_VIEWER, FIRST_VIEWER + VIEWERS)]
-    homes = Page("home", [("/", viewer) for viewer in viewers])
-    searches = {"two common words": (common, POSTS_A_PAGE), "a rare word": (rare, COPIES)}
-    with site(place, plan.folder / "searched.log") as port:
-        homes.check(port)  # this also rebuilds them
-        pages = {name: _visited(name, queries, viewers, posts) for name, (queries, posts) in searches.items()}
-        sizes = {name: page.check(port) for name, page in pages.items()}
-        base = homes.target(port, plan.folder)
-        targets = {name: page.target(port, plan.folder) for name, page in pages.items()}
-        warm_up([base, *targets.values()])
-        results = race(base, targets, plan.clients[0], plan.rounds, plan.seconds)
-        for queries, _ in searches.values():
-            for query in queries:
-                query.check(port, viewers[0])
-    for name, result in results.items():
-        require_size(name, result, sizes[name])
-    common_result, rare_result = results.values()
-    figures |= {"common words": common_result.p50_growth, "common words, p99": common_result.p99_growth}
-    figures["rare word"] = rare_result.p50_growth
-    times = [[name, f"{result.p50_growth:.2f}", f"{result.p99_growth:.2f}"] for name, result in results.items()]
-    return f"""\
+
+    def visits(queries: Sequence[Query]) -> list[Visit]:
+        return [viewer.visit(query.path) for query, viewer in zip(queries, cycle(viewers), strict=False)]
+
+    with site(place) as port:
+        homes = Page("warm home", port, [viewer.visit("/") for viewer in viewers])
+        pages = [Page("two common words", port, visits(common)), Page("a rare word", port, visits(rare), COPIES)]
+        two, one = races = compare(plan, homes, pages)
+        for query in (*common, *rare):
+            query.check(port, viewers[0])
+    times = [[race.name, f"{race.p50_growth:.2f}", f"{race.p99_growth:.2f}"] for race in races]
+    text = f"""\
 Searches by {VIEWERS} signed-in users, and their homes in turn with them: for each two of the {COMMON} most common
 drawn words, and for {RARE} words that are in {COPIES} posts each, spread over all. Afterwards every search must show
 exactly the right posts, the newest first.
 
-{table(heads("warm home"), [row(name, plan.clients[0], result) for name, result in results.items()])}
+{race_table(homes.name, races)}
 {table(["search", "p50 / p50 of a warm home", "p99 / p99 of a warm home"], times)}"""
-
-
-def _visited(name: str, queries: Sequence[Query], viewers: Sequence[Viewer], posts: int) -> Page:
-    visits = [(query.path, viewers[number % len(viewers)]) for number, query in enumerate(queries)]
-    return Page(name, visits, posts)
+    figures = {"common words": two.p50_growth, "common words, p99": two.p99_growth, "rare word": one.p50_growth}
+    return Report(text, figures)

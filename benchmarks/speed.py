@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
@@ -18,17 +18,17 @@ import redis
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
-from benchmarks.pages import HEADS, Homes, Page, Timeline, build_homes, heads, load_home, pages_of, require_size, row
+from benchmarks.pages import Page, compare, full_homes, pages_of, race_table
 from benchmarks.pictures import pictures
-from benchmarks.plan import Plan, Report, table, times_table
-from benchmarks.stand import Place, embedded_store, empty_view, site, wait_for
+from benchmarks.plan import Plan, Report, table
+from benchmarks.stand import Place, embedded_store, empty_view, site
 from benchmarks.visitor import Viewer, Visitor, WrongAnswer, people
-from benchmarks.wrk import AT_RANDOM, Result, Target, race, target, warm_up
+from benchmarks.wrk import AT_RANDOM, CLIENTS, MANY_CLIENTS, Result, Target, race
 from retwis_site.store import keys
+from tests.support.processes.processes import wait_until
 
 STAR, UNFOLLOWED, FIRST_FOLLOWER = 1, 2, 10  # uids
 HOME_LENGTH = 20  # ids in each home before the first post
-POLL_INTERVAL = 0.002  # seconds
 DELIVERY_TIMEOUT = 300.0  # seconds
 ARRIVALS = 20  # posts a second, and as many follows
 KEPT = 0.95  # least part of them that must be sent
@@ -41,36 +41,18 @@ LEAD = 1  # seconds from the first arrival to the measurement
 
 def pages(plan: Plan) -> Report:
     """Each page compared with the empty view."""
-    figures: dict[str, float] = {}
     with embedded_store(plan.folder) as place:
         place.seed(plan.users, plan.posts, plan.follows)
-        with empty_view(place, plan.folder / "empty.log") as empty, site(place, plan.folder / "site.log") as port:
-            base = target(empty, [("/", "")], plan.folder / "empty.lua")
-            shipped = _measure(plan, pages_of(place.client, port, plan.viewers), port, base, figures)
+        with empty_view(place) as empty, site(place) as port:
+            measured = pages_of(place.client, port, plan.viewers)
+            few, many = (compare(plan, empty, measured, clients) for clients in (CLIENTS, MANY_CLIENTS))
     text = f"""\
 The pages as shipped (`manage.py serve`):
 
-{shipped}
+{race_table(empty.name, [*few, *many])}
 The bytes of a response include its headers. Failures are responses with an error status, and broken connections."""
-    return Report(text, figures)
-
-
-def _measure(plan: Plan, pages: list[Page | Timeline], port: int, base: Target, figures: dict[str, float]) -> str:
-    """The table of all pages. Each page is checked before and after. Fills `figures`."""
-    sizes = {page.name: page.check(port) for page in pages}
-    targets = {page.name: page.target(port, plan.folder) for page in pages}
-    warm_up([base, *targets.values()])
-    rows = []
-    for clients in plan.clients:
-        for name, result in race(base, targets, clients, plan.rounds, plan.seconds).items():
-            rows.append(row(name, clients, result))
-            require_size(name, result, sizes[name])
-            figures[f"{name}, {clients}"] = result.ratio
-            if clients == plan.clients[0]:
-                figures[f"{name}, tail"] = result.tail
-    for page in pages:
-        page.check(port)
-    return table(HEADS, rows)
+    rates = {f"{page.name}, {page.clients}": page.ratio for page in (*few, *many)}
+    return Report(text, rates | {f"{page.name}, tail": page.tail for page in few})
 
 
 # ---- many users, and first visits
@@ -78,37 +60,27 @@ def _measure(plan: Plan, pages: list[Page | Timeline], port: int, base: Target, 
 
 def visits(plan: Plan) -> Report:
     """Homes of many users at random, and homes that are built."""
-    figures: dict[str, float] = {}
     with embedded_store(plan.folder) as place:
         place.seed(plan.many_users, plan.many_users_posts, plan.follows)
-        users = list(people(place.client).values())
-        with empty_view(place, plan.folder / "empty.log") as empty, site(place, plan.folder / "site.log") as port:
-            base = target(empty, [("/", "")], plan.folder / "empty.lua")
-            built = build_homes(port, users)
+        users = people(place.client)
+        with empty_view(place) as empty, site(place) as port:
+            viewers = full_homes(port, users, plan.many_users // 2)
             place.settle()
-            homes = target(port, [("/", user.header) for user in users], plan.folder / "homes.lua", AT_RANDOM)
-            at_random = _at_random(plan, homes, base, built, figures)
-            arriving = _arriving(plan, Arrivals(place, port, homes, users), figures)
-            first = _first_visits(plan, place.client, port, users, figures)
-            built.check(port, plan.viewers)
+            name = f"home, {plan.many_users:,} viewers at random"
+            homes = Page(name, port, [viewer.visit("/") for viewer in viewers], order=AT_RANDOM)
+            (at_random,) = compare(plan, empty, [homes])
+            arriving = _arriving(plan, Arrivals(place, port, homes.target(plan.folder), users))
+            first = _first_visits(plan, place.client, port, users)
+            homes.check()
     text = f"""\
 Another store: {plan.many_users:,} users, {plan.many_users_posts:,} posts and {plan.follows} follows each. Every home is
-loaded and checked before the measurement, so it is built; {built.full:,} homes show a full page. {plan.viewers} of them
-are checked again afterwards. `wrk` has {plan.clients[0]} clients and draws each visit at random from the homes of all
-users; each run draws others. A subject and its baseline run in turn, {plan.rounds} rounds.
+loaded before the measurement, so it is built; {len(viewers):,} homes show a full page, and are checked before and
+after. `wrk` has {CLIENTS} clients and draws each visit at random from these; each run draws others. A subject and its
+baseline run in turn, {plan.rounds} rounds.
 
-{at_random}
-{arriving}
-{first}"""
-    return Report(text, figures)
-
-
-def _at_random(plan: Plan, homes: Target, base: Target, built: Homes, figures: dict[str, float]) -> str:
-    warm_up([base, homes])
-    result = race(base, {"home": homes}, plan.clients[0], plan.rounds, plan.seconds)["home"]
-    require_size("home at random", result, built.size)
-    figures |= {"home at random": result.ratio, "home at random, tail": result.tail}
-    return table(HEADS, [row(f"home, {plan.many_users:,} viewers at random", plan.clients[0], result)])
+{race_table(empty.name, [at_random])}"""
+    figures = {"home at random": at_random.ratio, "home at random, tail": at_random.tail}
+    return Report(text, figures) + arriving + first
 
 
 @dataclass(frozen=True)
@@ -144,71 +116,67 @@ class Arrivals:
                 pace = sum(each.result() for each in sending) / (time.monotonic() - began)
         if pace < 2 * ARRIVALS * KEPT:
             raise RuntimeError(f"{pace:.0f} posts and follows a second instead of {2 * ARRIVALS}")
-        wait_for(lambda: delivered(self.place.client), "the deliveries", DELIVERY_TIMEOUT)
+        wait_until(lambda: delivered(self.place.client), "the deliveries", DELIVERY_TIMEOUT)
         self.homes.run(clients, LEAD)  # so that the quiet run that follows does not pay for them
         return result
 
     def _send(self, visitor: Visitor, *, is_post: bool) -> None:
         me, them = self.rng.sample(self.users, 2)
-        visitor.cookies = me.cookies
-        path, form = f"/@{them.name}/follow/", {"csrfmiddlewaretoken": me.csrf}
+        path, form = f"{them.profile}follow/", {"csrfmiddlewaretoken": me.csrf}
         if is_post:
             path = "/post/"
             form |= {"token": secrets.token_hex(8), "body": f"A post of {me.name} while homes are read"}
-        answer = visitor.post(path, **form)
+        answer = visitor.post(me.visit(path), **form)
         if answer.status != 302:
             raise WrongAnswer(f"{path}: {answer.status}")
 
 
-def _arriving(plan: Plan, arrivals: Arrivals, figures: dict[str, float]) -> str:
-    """A text on homes at random while others write, compared with the same homes on the quiet site. Fills `figures`."""
-    result = race(arrivals.homes, {"": arrivals}, plan.clients[0], plan.rounds, plan.seconds)[""]
-    figures["home with arrivals"] = result.ratio
-    return f"""\
+def _arriving(plan: Plan, arrivals: Arrivals) -> Report:
+    """Homes at random while others write, compared with the same homes on the quiet site."""
+    (arriving,) = race(plan, arrivals.homes, {"home while forms arrive": arrivals})
+    text = f"""\
 The same homes while random users send the forms of {ARRIVALS} posts and {ARRIVALS} follows a second, at a steady pace
 from {LEAD} s earlier on, compared with the quiet site:
 
-{table(heads("quiet site"), [row("home while forms arrive", plan.clients[0], result)])}"""
+{race_table("quiet site", [arriving])}"""
+    return Report(text, {"home with arrivals": arriving.ratio})
 
 
-def _first_visits(
-    plan: Plan, client: redis.Redis, port: int, viewers: Sequence[Viewer], figures: dict[str, float]
-) -> str:
-    """A text on homes that are built, compared with the same homes before. Fills `figures`."""
-    follows = dict(zip(viewers, _ask(client, viewers, lambda pipe, uid: pipe.zcard(keys.following(uid))), strict=True))
+def _first_visits(plan: Plan, client: redis.Redis, port: int, viewers: Sequence[Viewer]) -> Report:
+    """Homes that are built, compared with the same homes before."""
+    follows = {viewer: client.zcard(keys.following(viewer.uid)) for viewer in viewers}
     chosen = sorted(viewers, key=lambda viewer: abs(follows[viewer] - plan.follows))[: plan.first_visitors]
+    homes = [keys.home(viewer.uid) for viewer in chosen]
     times: dict[str, list[float]] = {"built": [], "first visit": []}
     with contextlib.closing(Visitor(port)) as visitor:
-        for _ in range(plan.rounds):
-            for name, measured in times.items():
-                if name == "first visit":
-                    _ask(client, chosen, lambda pipe, uid: pipe.unlink(keys.home(uid)))
-                measured += [load_home(visitor, viewer)[1] * 1e3 for viewer in chosen]
-            if not all(_ask(client, chosen, lambda pipe, uid: pipe.llen(keys.home(uid)))):
+        for name, measured in [*times.items()] * plan.rounds:
+            if name == "first visit":
+                client.unlink(*homes)
+            measured += [visitor.see(viewer.visit("/")).seconds * 1e3 for viewer in chosen]
+            if client.exists(*homes) < len(homes):
                 raise RuntimeError("a home was not built")
     built, first = (statistics.median(measured) for measured in times.values())
-    figures["first visit"] = first / built
-    return f"""\
+    text = f"""\
 The first visit of {len(chosen)} users who follow about {plan.follows} people, one request at a time. In each of
 {plan.rounds} rounds every home is loaded once; then `UNLINK posts:<uid>` drops all of these homes; then every home is
 loaded once more, which builds it. There is one connection, so its web worker has shown each of these homes before in
 both cases. The first visit takes **{first / built:.1f} times** as long (ratio of the medians).
 
-{times_table("home", times, 2)}"""
+{times_table("home", times)}"""
+    return Report(text, {"first visit": first / built})
 
 
-def _ask(client: redis.Redis, viewers: Sequence[Viewer], command: Callable[[redis.Redis, int], object]) -> list[int]:
-    """The replies to a command for each viewer, in one round trip."""
-    pipe = client.pipeline(transaction=False)
-    for viewer in viewers:
-        command(pipe, viewer.uid)
-    return list(pipe.execute())
+def times_table(what: str, times: Mapping[str, Sequence[float]]) -> str:
+    """Milliseconds by name: median, shortest and longest."""
+    shown = {name: (statistics.median(some), min(some), max(some)) for name, some in times.items()}
+    rows = [[name, *(f"{value:.2f}" for value in values)] for name, values in shown.items()]
+    return table([what, "median, ms", "shortest", "longest"], rows)
 
 
 # ---- a post with very many followers
 
 
-def _authors(plan: Plan, place: Place) -> tuple[Viewer, Viewer]:
+def _authors(plan: Plan, place: Place) -> list[Viewer]:
     """Load two authors: one with `plan.followers` followers, and one without. All users have a home."""
     followers = range(FIRST_FOLLOWER, FIRST_FOLLOWER + plan.followers)
     raw.load(place.client, raw.counters(FIRST_FOLLOWER + plan.followers, HOME_LENGTH))
@@ -216,37 +184,30 @@ def _authors(plan: Plan, place: Place) -> tuple[Viewer, Viewer]:
     raw.load(place.client, raw.posts(raw.demo_texts(HOME_LENGTH), 2))
     raw.load(place.client, raw.one_side(keys.followers(STAR), followers))
     raw.load(place.client, raw.homes([STAR, UNFOLLOWED, *followers], HOME_LENGTH))
-    place.settle()
-    return raw.viewer(STAR), raw.viewer(UNFOLLOWED)
-
-
-def write(visitor: Visitor, text: str) -> float:
-    """Load a page and send its form for a new post. Returns the seconds that the form takes, without the page."""
-    page = visitor.get("/")
-    form = {"csrfmiddlewaretoken": page.field("csrfmiddlewaretoken"), "token": page.field("token"), "body": text}
-    answer = visitor.post("/post/", **form)
-    if (answer.status, answer.location) != (302, "/"):
-        raise WrongAnswer(f"/post/: {answer.status} {answer.location}")
-    return answer.seconds
+    return [raw.viewer(STAR), raw.viewer(UNFOLLOWED)]
 
 
 def delivered(client: redis.Redis) -> bool:
     return client.zcard(keys.outbox("")) == 0
 
 
-# ---- delivery
+def _deliver(place: Place, visitor: Visitor, author: Viewer, text: str) -> tuple[float, float]:
+    """Load a page and send its form for a new post.
 
-
-def _deliver(place: Place, visitor: Visitor, text: str) -> tuple[float, float]:
-    """Seconds that the form takes, and seconds from sending it until the worker has finished."""
+    The seconds that the form takes, and the seconds from sending it until the worker has finished."""
+    page = visitor.see(author.visit("/"))
+    form = {"csrfmiddlewaretoken": page.field("csrfmiddlewaretoken"), "token": page.field("token"), "body": text}
     began = time.perf_counter()
-    seconds = write(visitor, text)
-    wait_for(lambda: delivered(place.client), "the delivery", DELIVERY_TIMEOUT, POLL_INTERVAL)
-    return seconds, time.perf_counter() - began
+    answer = visitor.post(author.visit("/post/"), **form)
+    if (answer.status, answer.location) != (302, "/"):
+        raise WrongAnswer(f"/post/: {answer.status} {answer.location}")
+    wait_until(lambda: delivered(place.client), "the delivery", DELIVERY_TIMEOUT)
+    return answer.seconds, time.perf_counter() - began
 
 
-def _check_homes(place: Place, plan: Plan, pid: str) -> None:
-    """Raise WrongAnswer unless post `pid` is the newest in the homes of all followers."""
+def _check_homes(place: Place, plan: Plan) -> None:
+    """Raise WrongAnswer unless the newest post of the star is the newest in the homes of all followers."""
+    pid = str(place.client.zrange(keys.updates(STAR), -1, -1)[0])
     pipe = place.client.pipeline(transaction=False)
     for uid in range(FIRST_FOLLOWER, FIRST_FOLLOWER + plan.followers):
         pipe.lindex(keys.home(uid), 0)
@@ -275,21 +236,19 @@ def delivery(plan: Plan) -> Report:
         # redis-benchmark pads its keys with zeros. No home has such a key, so these lists are its own.
         raw.load(place.client, (("RPUSH", f"posts:{number:012}", *range(HOME_LENGTH)) for number in range(100_000)))
         place.settle()
-        with site(place, plan.folder / "site.log") as port:
+        with site(place) as port:
             for number in range(plan.rounds):
                 baselines.append(redis_benchmark(place, plan))
-                visitors = [Visitor(port, author.cookies) for author in authors]  # a kept connection would be closed
-                for visitor in visitors:
-                    _deliver(place, visitor, f"warm-up {number}")
                 took = []
-                for name, visitor in [*zip(forms, visitors, strict=True)] * (plan.forms // plan.rounds):
-                    form, way = _deliver(place, visitor, f"post {number}, with followers: {name}")
-                    forms[name].append(form * 1e3)
-                    took += [way] if visitor is visitors[0] else []
-                for visitor in visitors:
-                    visitor.close()
+                with contextlib.closing(Visitor(port)) as visitor:  # an older connection would be closed
+                    for author in authors:
+                        _deliver(place, visitor, author, f"warm-up {number}")
+                    for name, author in [*zip(forms, authors, strict=True)] * (plan.forms // plan.rounds):
+                        form, way = _deliver(place, visitor, author, f"post {number}, with followers: {name}")
+                        forms[name].append(form * 1e3)
+                        took += [way] if author is authors[0] else []
                 ways.append(statistics.median(took))
-                _check_homes(place, plan, str(place.client.zrange(keys.updates(STAR), -1, -1)[0]))
+                _check_homes(place, plan)
     rate, way = statistics.median(baselines), statistics.median(ways)
     ratios = [plan.followers / way / rate for way, rate in zip(ways, baselines, strict=True)]
     ratio, (many, none) = statistics.median(ratios), map(statistics.median, forms.values())

@@ -8,16 +8,18 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import redis
 
+from benchmarks.pages import Page
 from benchmarks.visitor import Visitor
+from benchmarks.wrk import Visit
 from tests.support.processes.ports import free_ports
+from tests.support.processes.processes import wait_until
 
 ROOT = Path(__file__).parent.parent
 NEEDED = {"wrk": "wrk", "redis-benchmark": "redis-tools", "redis-server": "redis-server"}
@@ -48,18 +50,6 @@ with embedded.running():
 def missing() -> list[str]:
     """The Debian packages of the programs that are not installed."""
     return [package for program, package in NEEDED.items() if shutil.which(program) is None]
-
-
-def wait_for(condition: Callable[[], object], what: str, seconds: float = STARTS_WITHIN, every: float = 0.02) -> None:
-    """Wait until `condition` is true. A connection error counts as false. Raises TimeoutError."""
-    deadline = time.monotonic() + seconds
-    while True:
-        with contextlib.suppress(OSError, redis.RedisError):
-            if condition():
-                return
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
-        time.sleep(every)
 
 
 # ---- processes
@@ -102,6 +92,11 @@ class Place:
     client: redis.Redis
     env: dict[str, str]
 
+    @property
+    def log(self) -> Path:
+        """What the site that was started last has printed."""
+        return Path(self.env["VAR_DIR"]) / "site.log"
+
     def manage(self, *arguments: str) -> None:
         command = [sys.executable, "manage.py", *arguments]
         subprocess.run(command, cwd=ROOT, env=self.env, check=True, timeout=600, stdout=subprocess.DEVNULL)
@@ -111,7 +106,7 @@ class Place:
 
     def settle(self) -> None:
         """Wait until the server does not rewrite its append-only file."""
-        wait_for(lambda: not self._rewrites(), "the end of the rewrite of the append-only file", 600, every=0.2)
+        wait_until(lambda: not self._rewrites(), "the end of the rewrite of the append-only file", 600)
 
     def _rewrites(self) -> bool:
         info = self.client.info("persistence")
@@ -149,29 +144,27 @@ def embedded_store(folder: Path) -> Iterator[Place]:
 
 
 @contextlib.contextmanager
-def web(place: Place, command: Sequence[str], port: int, path: str, started: str, log: Path) -> Iterator[int]:
+def web(place: Place, command: Sequence[str], path: str, started: str, log: Path) -> Iterator[int]:
     """Yields the port of a web server once it answers and its log has a match of `started` for each worker."""
+    (port,) = free_ports(1)
+    command = [sys.executable, *command, f"--port={port}"]
     how = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "preexec_fn": end_with_parent}
     with log.open("wb") as output, running(command, place.env, stdout=output, **how) as process:
 
         def ready() -> bool:
             if process.poll() is not None:
                 raise RuntimeError(f"{' '.join(command)} ended:\n{log.read_text()[-2000:]}")
-            visitor = Visitor(port)
-            try:
-                return visitor.get(path).status == 200 and len(set(re.findall(started, log.read_text()))) >= WORKERS
-            finally:
-                visitor.close()
+            with contextlib.closing(Visitor(port)) as visitor:
+                answers = visitor.get(Visit(path)).status == 200
+            return answers and len(set(re.findall(started, log.read_text()))) >= WORKERS
 
-        wait_for(ready, f"{' '.join(command)} on port {port}")
+        wait_until(ready, " ".join(command), STARTS_WITHIN)
         yield port
 
 
-def site(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
-    """The site as shipped: `manage.py serve`, with the worker of its outbox."""
-    (port,) = free_ports(1)
-    command = [sys.executable, "manage.py", "serve", f"--port={port}"]
-    return web(place, command, port, "/livez", LISTENS, log)
+def site(place: Place) -> "contextlib.AbstractContextManager[int]":
+    """The port of the site as shipped: `manage.py serve`, with the worker of its outbox."""
+    return web(place, ["manage.py", "serve"], "/livez", LISTENS, place.log)
 
 
 def workers(log: Path) -> list[int]:
@@ -182,9 +175,10 @@ def workers(log: Path) -> list[int]:
     return found
 
 
-def empty_view(place: Place, log: Path) -> "contextlib.AbstractContextManager[int]":
+@contextlib.contextmanager
+def empty_view(place: Place) -> Iterator[Page]:
     """The empty view, under granian with one blocking thread for each worker."""
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", "granian", "benchmarks.hello:application", "--factory", "--interface", "wsgi"]
-    command += ["--workers", str(WORKERS), "--blocking-threads", "1", "--no-ws"]
-    return web(place, [*command, "--host", "127.0.0.1", "--port", str(port)], port, "/", STARTED, log)
+    command = ["-m", "granian", "benchmarks.hello:application", "--factory", "--interface", "wsgi", "--no-ws"]
+    command += ["--workers", str(WORKERS), "--blocking-threads", "1", "--host", "127.0.0.1"]
+    with web(place, command, "/", STARTED, place.log.with_name("empty.log")) as port:
+        yield Page("empty view", port, [Visit("/")], posts=0)

@@ -1,4 +1,4 @@
-"""Runs of wrk over visits, in turn or at random, and races: a subject and its baseline, measured in turn."""
+"""Visits, runs of wrk over them, in turn or at random, and races: a subject and its baseline, measured in turn."""
 
 import statistics
 import subprocess
@@ -6,9 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-Visit = tuple[str, str]  # path, and a header that says who asks: cookies, or `Bearer` and the token of an app; or ""
+from benchmarks.plan import Plan
+
+CLIENTS, MANY_CLIENTS = 16, 100  # at once; a race has CLIENTS unless it says otherwise
+
+
+class Visit(NamedTuple):
+    """A path, who asks for it, and what is shown."""
+
+    path: str
+    headers: Mapping[str, str] = {}  # the cookies of a user, or the token of an app
+    names: tuple[str, ...] = ()  # of users to whom the page must link
+
 
 # wrk can only stop after a time. After a number of requests, the script stops the thread and then wrk, as Ctrl-C does.
 # Its arguments are the number of the run, and the calls of request() until it stops; with 0 it does not stop.
@@ -28,10 +39,7 @@ end
 function init(args)
   made = {{}}
   for number, visit in ipairs(visits) do
-    local headers = {{}}
-    local name = visit[2]:sub(1, 7) == "Bearer " and "Authorization" or "Cookie"
-    if visit[2] ~= "" then headers[name] = visit[2] end
-    made[number] = wrk.format("GET", visit[1], headers)
+    made[number] = wrk.format("GET", visit[1], visit[2])
   end
   {start}
   calls = tonumber(args[2])
@@ -109,9 +117,12 @@ class Target:
 
 
 def target(port: int, visits: Sequence[Visit], script: Path, order: Mapping[str, str] = IN_TURN) -> Target:
-    """A target, whose script is written here. Paths and cookies need no escaping in Lua's quotes."""
-    listed = ",\n".join(f'{{"{path}", "{cookies}"}}' for path, cookies in visits)
-    script.write_text(SCRIPT.format(visits=listed, **order))
+    """A target, whose script is written here. Paths and headers need no escaping in Lua's quotes."""
+    listed = []
+    for visit in visits:
+        headers = ", ".join(f'["{name}"] = "{value}"' for name, value in visit.headers.items())
+        listed.append(f'{{"{visit.path}", {{{headers}}}}}')
+    script.write_text(SCRIPT.format(visits=",\n".join(listed), **order))
     return Target(port, script)
 
 
@@ -131,6 +142,8 @@ class Race:
 
     All figures are medians over the pairs."""
 
+    name: str  # of the subject
+    clients: int
     pairs: list[tuple[Result, Result]]
 
     @property
@@ -153,21 +166,18 @@ class Race:
         return sum(subject.refused + subject.broken for _, subject in self.pairs)
 
 
-def warm_up(targets: Sequence[Target]) -> None:
-    for each in targets:
-        each.run(16, 1)
-
-
 class Runs(Protocol):
     """A target, or something around one."""
 
     def run(self, clients: int, seconds: float) -> Result: ...
 
 
-def race(base: Target, subjects: Mapping[str, Runs], clients: int, rounds: int, seconds: float) -> dict[str, Race]:
-    """Run the baseline and each subject in turn, for all rounds. So changes in the machine's load affect all alike."""
-    pairs: dict[str, list[tuple[Result, Result]]] = {name: [] for name in subjects}
-    for _ in range(rounds):
-        for name, subject in subjects.items():
-            pairs[name].append((base.run(clients, seconds), subject.run(clients, seconds)))
-    return {name: Race(runs) for name, runs in pairs.items()}
+def race(plan: Plan, base: Runs, subjects: Mapping[str, Runs], clients: int = CLIENTS) -> list[Race]:
+    """Warm all up, and run the baseline and each subject in turn. So changes in the machine's load affect all alike."""
+    for each in (base, *subjects.values()):
+        each.run(CLIENTS, 1)
+    races = [Race(name, clients, []) for name in subjects]
+    for _ in range(plan.rounds):
+        for one, subject in zip(races, subjects.values(), strict=True):
+            one.pairs.append((base.run(clients, plan.seconds), subject.run(clients, plan.seconds)))
+    return races

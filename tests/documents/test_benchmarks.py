@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import document, growth, memory, pages, run, speed, stand, visitor, wrk
-from benchmarks.pages import Homes
 from benchmarks.plan import Plan, Report, Run, small
 from benchmarks.visitor import Answer, Viewer, WrongAnswer
-from benchmarks.wrk import Race, Result
+from benchmarks.wrk import Race, Result, Visit
 from tests.support.processes.processes import alive, wait_until
 
 WRK_OUTPUT = """\
@@ -29,6 +28,10 @@ found 2000000 800 8000000 3 1 2 0 4 19000 57000
 
 def result(rate, p50=10.0, p99=20.0, refused=0, broken=0):
     return Result(100, rate, 1000, refused, broken, p50, p99)
+
+
+def race(*pairs):
+    return Race("home", 16, list(pairs))
 
 
 def rows_of(page):
@@ -47,33 +50,36 @@ def test_a_run_without_a_response_is_an_error():
 
 
 def test_the_ratio_of_a_race_is_the_median_of_its_ratios_and_not_the_ratio_of_medians():
-    measured = Race([(result(100), result(10)), (result(1000), result(50)), (result(200), result(60))])
+    measured = race((result(100), result(10)), (result(1000), result(50)), (result(200), result(60)))
     assert measured.ratio == pytest.approx(0.1)
     assert measured.spread == pytest.approx((0.05, 0.3))
 
 
 def test_the_growth_of_p99_is_the_median_over_the_pairs():
-    measured = Race([(result(9, p99=10), result(9, p99=20)), (result(9, p99=10), result(9, p99=90))])
+    measured = race((result(9, p99=10), result(9, p99=20)), (result(9, p99=10), result(9, p99=90)))
     assert measured.p99_growth == pytest.approx(5.5)
 
 
 def test_a_race_counts_only_the_failures_of_the_subject():
-    measured = Race([(result(100, refused=9), result(10, refused=1, broken=2)), (result(100), result(10, broken=4))])
+    measured = race((result(100, refused=9), result(10, refused=1, broken=2)), (result(100), result(10, broken=4)))
     assert measured.failures == 7
 
 
-def test_base_and_page_run_in_turn_for_the_given_number_of_rounds():
+def test_all_are_warmed_up_and_then_base_and_page_run_in_turn_for_the_given_number_of_rounds(tmp_path):
     class RecordedTarget:
         def __init__(self, name):
             self.name = name
 
         def run(self, clients, seconds):
-            order.append(self.name)
+            order.append((self.name, clients, seconds))
             return result(10)
 
     order = []
-    wrk.race(RecordedTarget("empty"), {"home": RecordedTarget("home"), "profile": RecordedTarget("profile")}, 16, 2, 1)
-    assert order == ["empty", "home", "empty", "profile"] * 2
+    pages = {name: RecordedTarget(name) for name in ("home", "profile")}
+    races = wrk.race(Plan(tmp_path, rounds=2, seconds=3), RecordedTarget("empty"), pages, 100)
+    assert order[:3] == [(name, 16, 1) for name in ("empty", "home", "profile")]
+    assert order[3:] == [(name, 100, 3) for name in ("empty", "home", "empty", "profile")] * 2
+    assert [(each.name, each.clients, len(each.pairs)) for each in races] == [("home", 100, 2), ("profile", 100, 2)]
 
 
 @pytest.mark.parametrize(
@@ -227,20 +233,28 @@ def commands(monkeypatch):
 
 
 def test_each_run_of_a_target_has_another_number_so_that_it_draws_other_visits(tmp_path, commands):
-    homes = wrk.target(8000, [("/", "")], tmp_path / "homes.lua", wrk.AT_RANDOM)
+    homes = wrk.target(8000, [Visit("/")], tmp_path / "homes.lua", wrk.AT_RANDOM)
     homes.run(16, 2)
     homes.run(16, 2)
     assert [command[-3:] for command in commands] == [["--", "1", "0"], ["--", "2", "0"]]
 
 
 def test_a_number_of_requests_is_counted_by_one_thread_and_must_be_answered(tmp_path, commands):
-    homes = wrk.target(8000, [("/", "")], tmp_path / "homes.lua")
+    homes = wrk.target(8000, [Visit("/")], tmp_path / "homes.lua")
     assert homes.first(16, 800).requests == 800
     (command,) = commands
     assert command[:5] == ["wrk", "-t", "1", "-c", "16"]
     assert command[-1] == "817"
     with pytest.raises(RuntimeError, match="only 800 of 801 requests"):
         homes.first(16, 801)
+
+
+def test_each_visit_sends_the_headers_of_its_user_or_app(tmp_path):
+    app = Visit("/api", {"Authorization": "Bearer token"})
+    homes = wrk.target(8000, [VIEWERS[0].visit("/"), app, Visit("/timeline/")], tmp_path / "homes.lua")
+    script = homes.script.read_text()
+    assert re.search(r'{"/", {\["Cookie"\] = "\w*auth=secret1; \w+=c{32}"}},', script)
+    assert '{"/api", {["Authorization"] = "Bearer token"}},\n{"/timeline/", {}}\n' in script
 
 
 @contextlib.contextmanager
@@ -284,7 +298,7 @@ def test_wrk_makes_visits_in_turn_or_at_random_and_stops_after_the_given_number(
             assert 50 <= replace(target, port=port).first(1, 50).requests < 60
         return [int(path[1:]) for path in paths]
 
-    visits = [(f"/{number}", "") for number in range(1000)]
+    visits = [Visit(f"/{number}") for number in range(1000)]
     in_turn = paths_of(wrk.target(0, visits, tmp_path / "turn.lua"))
     assert in_turn == list(range(in_turn[0], in_turn[0] + len(in_turn)))
     target = wrk.target(0, visits, tmp_path / "random.lua", wrk.AT_RANDOM)
@@ -309,9 +323,9 @@ def arrivals(monkeypatch):
         def __init__(self, port):
             pass
 
-        def post(self, path, **fields):
-            sent.append((path, self.cookies, fields))
-            return Answer(speed_of["status"], "", "", 0.001)
+        def post(self, visit, **fields):
+            sent.append((visit, fields))
+            return Answer(speed_of["status"], b"", "", 0.001)
 
         def close(self):
             pass
@@ -335,12 +349,12 @@ def test_posts_and_follows_arrive_by_turns_while_homes_are_measured(arrivals):
     arrivals, sent, runs, _ = arrivals
     assert arrivals.run(16, 2) == result(10)
     assert runs == [2, speed.LEAD]  # the second one is not measured
-    posts = [fields for path, _, fields in sent if path == "/post/"]
-    follows = [path for path, _, _ in sent if path.endswith("/follow/")]
+    posts = [fields for visit, fields in sent if visit.path == "/post/"]
+    follows = [visit for visit, _ in sent if visit.path.endswith("/follow/")]
     assert len(posts) + len(follows) == len(sent)
     assert posts
     assert len({fields["token"] for fields in posts}) == len(posts)
-    assert len({cookies["auth"] for _, cookies, _ in sent}) > 10
+    assert len({visit.headers["Cookie"] for visit, _ in sent}) > 10
 
 
 def test_a_form_that_is_refused_is_an_error(arrivals):
@@ -361,16 +375,39 @@ def test_forms_that_come_too_slowly_are_an_error(arrivals, monkeypatch):
 HOME = '<a href="/@user_1/">me</a><form action="/logout/"></form>' + "<article></article>" * 20
 
 
-class FakeVisitor:
-    def __init__(self, answer):
-        self._answer = answer
-        self.cookies = {}
+def answered(page, status=200):
+    return Answer(status, page.ljust(1000).encode(), "", 0.001)
 
-    def get(self, path):
-        return self._answer
 
-    def close(self):
-        pass
+class FakeVisitor(visitor.Visitor):
+    """A browser that gets the answer that was set for a path."""
+
+    def __init__(self, answers):
+        super().__init__(0)
+        self._answers = answers
+
+    def get(self, visit):
+        return self._answers[visit.path]
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """What a site answers, by path. Its empty view is at `/empty`."""
+    answers = {"/empty": answered("")}
+    monkeypatch.setattr(pages, "Visitor", lambda port: FakeVisitor(answers))
+    return answers
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch, answers):
+    """Compares the home of a user with the empty view. `during` is what happens then, and notes that it did."""
+
+    def run(during):
+        monkeypatch.setattr(pages, "race", lambda *arguments: during() or [race((result(100), result(10)))])
+        empty = pages.Page("empty view", 8000, [Visit("/empty")], posts=0)
+        return pages.compare(Plan(tmp_path), empty, [pages.Page("home", 8000, [VIEWERS[0].visit("/")])])
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -383,35 +420,57 @@ class FakeVisitor:
         (200, HOME.replace("user_1", "user_2")),
     ],
 )
-def test_a_page_that_is_not_what_it_should_be_is_not_timed(tmp_path, monkeypatch, status, page):
-    def measure(answer):
-        monkeypatch.setattr(visitor, "Visitor", lambda port, cookies: FakeVisitor(answer))
-        speed._measure(Plan(tmp_path), [pages.Page("home", [("/", VIEWERS[0])])], 8000, base, {})
-
+def test_a_page_that_is_not_what_it_should_be_is_not_timed(answers, measure, status, page):
     timed = []
-    monkeypatch.setattr(speed, "race", lambda *arguments: timed.append(arguments) or {})
-    monkeypatch.setattr(speed, "warm_up", lambda targets: None)
-    base = wrk.target(8000, [("/", "")], tmp_path / "empty.lua")
+    answers["/"] = answered(page, status)
     with pytest.raises(WrongAnswer):
-        measure(Answer(status, page, "", 0.001))
+        measure(lambda: timed.append("home"))
     assert timed == []
-    measure(Answer(200, HOME, "", 0.001))
-    assert len(timed) == len(Plan(tmp_path).clients)
+    answers["/"] = answered(HOME)
+    (home,) = measure(lambda: timed.append("home"))
+    assert timed == ["home"]
+    assert home.ratio == pytest.approx(0.1)
 
 
-def test_a_home_of_another_user_is_not_timed():
+def test_a_page_that_is_another_one_afterwards_is_an_error(answers, measure):
+    answers["/"] = answered(HOME)
     with pytest.raises(WrongAnswer):
-        pages.load_home(FakeVisitor(Answer(200, HOME.replace("user_1", "user_2"), "", 0.001)), VIEWERS[0])
+        measure(lambda: answers.update({"/": answered(HOME, 503)}))
+
+
+def test_the_page_of_a_signed_in_user_is_not_that_of_a_visitor(answers):
+    answers["/"] = answered(HOME)
+    with pytest.raises(WrongAnswer, match="signed-in user"):
+        pages.load(8000, [Visit("/")])
+
+
+def test_a_timeline_for_an_app_is_counted_as_its_posts_and_needs_no_logout_button(answers):
+    answers["/api"] = answered('[{"id": "1"}, {"id": "2"}]')
+    page = pages.Page("home for an app", 8000, [Visit("/api", {"Authorization": "Bearer token"})], posts=2)
+    assert page.check() == 1000
+    with pytest.raises(WrongAnswer, match="2 posts instead of 3"):
+        replace(page, posts=3).check()
 
 
 def test_responses_of_another_size_than_the_page_are_an_error():
-    pages.require_size("home", Race([(result(100), result(10))]), 1000)
+    pages.require_size(race((result(100), result(10))), 1000)
     with pytest.raises(RuntimeError, match="responses of 1000 bytes"):
-        pages.require_size("home", Race([(result(100), result(10))]), 2000)
+        pages.require_size(race((result(100), result(10))), 2000)
 
 
-def test_homes_with_fewer_posts_than_a_page_are_not_full():
-    assert Homes({VIEWERS[0]: 20, VIEWERS[1]: 20, VIEWERS[2]: 19}, 20_000).full == 2
+def test_the_answers_come_in_the_order_of_the_visits(answers):
+    visits = [Visit(f"/{number}") for number in range(9)]
+    answers |= {visit.path: answered(visit.path) for visit in visits}
+    assert [answer.page.strip() for answer in pages.load(8000, visits)] == [visit.path for visit in visits]
+
+
+def test_homes_with_fewer_posts_than_a_page_are_not_full(answers):
+    links = "".join(f'<a href="/@{viewer.name}/">' for viewer in VIEWERS)
+    answers |= {"/1": answered(HOME + links), "/2": answered(HOME.replace("<article>", "", 1) + links)}
+    visits = {viewer: viewer.visit(f"/{viewer.uid}") for viewer in VIEWERS[:2]}
+    assert pages.full(8000, visits, 1) == VIEWERS[:1]
+    with pytest.raises(RuntimeError, match="only 1 pages are full"):
+        pages.full(8000, visits, 2)
 
 
 # ---- the three questions
@@ -449,7 +508,7 @@ def test_the_memory_of_a_process_is_what_it_does_not_share():
 
 
 def test_page_views_are_mostly_homes_and_some_profiles_and_timelines():
-    paths = [path for path, _ in memory.visits(VIEWERS)]
+    paths = [visit.path for visit in memory.visits(VIEWERS)]
     assert paths.count("/") == 100
     assert paths.count("/timeline/") == 6
     assert sum(path.startswith("/@user_") for path in paths) == 18

@@ -51,7 +51,7 @@ def test_a_query_for_two_words_expects_the_newest_posts_that_have_both():
 def test_a_page_with_other_posts_or_in_another_order_is_wrong(monkeypatch, found):
     def show(pids):
         page = "".join(f'<a href="/@user_3/{pid}/">now</a><a href="/@user_3/{pid}/like/">like</a>' for pid in pids)
-        monkeypatch.setattr(search, "Visitor", lambda port, cookies: FakeVisitor(Answer(200, page, "", 0.001)))
+        monkeypatch.setattr(search, "Visitor", lambda port: FakeVisitor(Answer(200, page.encode(), "", 0.001)))
 
     query = Query(("loha",), [9, 7])
     show([9, 7])
@@ -65,8 +65,8 @@ class FakeVisitor:
     def __init__(self, answer):
         self._answer = answer
 
-    def get(self, path):
-        assert path == "/search/?q=loha"
+    def get(self, visit):
+        assert visit.path == "/search/?q=loha"
         return self._answer
 
     def close(self):
