@@ -18,7 +18,7 @@ import redis
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
-from benchmarks.pages import Page, compare, full_homes, pages_of, race_table
+from benchmarks.pages import CHECKED, Page, compare, full_homes, pages_of, race_table
 from benchmarks.pictures import pictures
 from benchmarks.plan import Plan, Report, table
 from benchmarks.stand import Place, embedded_store, empty_view, site
@@ -74,9 +74,9 @@ def visits(plan: Plan) -> Report:
             homes.check()
     text = f"""\
 Another store: {plan.many_users:,} users, {plan.many_users_posts:,} posts and {plan.follows} follows each. Every home is
-loaded before the measurement, so it is built; {len(viewers):,} homes show a full page, and are checked before and
-after. `wrk` has {CLIENTS} clients and draws each visit at random from these; each run draws others. A subject and its
-baseline run in turn, {plan.rounds} rounds.
+loaded and checked before the measurement, so it is built; {len(viewers):,} homes show a full page. About {CHECKED:,} of
+these are checked again before and after. `wrk` has {CLIENTS} clients and draws each visit at
+random from those with a full page; each run draws others. A subject and its baseline run in turn, {plan.rounds} rounds.
 
 {race_table(empty.name, [at_random])}"""
     figures = {"home at random": at_random.ratio, "home at random, tail": at_random.tail}

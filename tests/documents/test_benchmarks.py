@@ -438,6 +438,16 @@ def test_a_page_that_is_another_one_afterwards_is_an_error(answers, measure):
         measure(lambda: answers.update({"/": answered(HOME, 503)}))
 
 
+def test_of_very_many_visits_only_some_are_checked_spread_over_all(answers, monkeypatch):
+    monkeypatch.setattr(pages, "CHECKED", 3)
+    visits = [Visit(f"/{number}") for number in range(9)]
+    answers |= {path: answered("") for path in ("/0", "/3", "/6")}  # others would be a KeyError
+    assert pages.Page("timelines", 8000, visits, posts=0).check() == 1000
+    del answers["/6"]
+    with pytest.raises(KeyError):
+        pages.Page("timelines", 8000, visits, posts=0).check()
+
+
 def test_the_page_of_a_signed_in_user_is_not_that_of_a_visitor(answers):
     answers["/"] = answered(HOME)
     with pytest.raises(WrongAnswer, match="signed-in user"):
