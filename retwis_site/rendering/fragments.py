@@ -72,7 +72,7 @@ class Shaped:
         """`pieces`: HTML; those at `places` stand for the named slots."""
         self._pieces = [*map(_shared, pieces)]
         self._places = _shared(tuple(places))
-        self.as_sent = self.prepare({}).shared()
+        self.as_sent = Sendable([_shared(piece.encode()) for piece in pieces], self._places)
 
     def fill(self, given: Mapping[str, Any]) -> Html:
         """The HTML, with a value for each slot."""
@@ -87,19 +87,22 @@ class Shaped:
             filled[place] = value
         return Html("".join(filled))
 
-    def prepare(self, given: Mapping[str, Any]) -> "Sendable":
-        """The fragment with these slots filled. The others stay open."""
-        filled, last = self._pieces.copy(), 0
-        pieces: list[bytes] = []
-        places: list[tuple[int, str]] = []
+    def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":
+        """The HTML, to be kept: the slots in `values` may be filled anew."""
+        filled = self._pieces.copy()
+        names: list[str] = []
+        again: list[int] = []
         for place, name in self._places:
-            if name in given:
+            if name in values.slots:
+                filled[place] = values.slots[name]
+                names.append(name)
+                again.append(place)
+            else:
                 filled[place] = _escaped(given[name])
-                continue
-            pieces += ["".join(filled[last:place]).encode(), b""]
-            places.append((len(pieces) - 1, name))
-            last = place + 1
-        return Sendable([*pieces, "".join(filled[last:]).encode()], places)
+        html = "".join(filled)
+        ends = [*accumulate(map(len, filled if html.isascii() else map(str.encode, filled)))]
+        places = array("I", [end for place in again for end in (ends[place - 1], ends[place])])
+        return Refillable(_shared(tuple(names)), values.as_filled(html.encode(), places))
 
 
 class Sendable:
@@ -125,19 +128,11 @@ class Sendable:
             filled[place] = value if kind is bytes else value.encode()
         return b"".join(filled)
 
-    def shared(self) -> "Sendable":
-        """The same, made of what other shapes are made of."""
-        return Sendable([*map(_shared, self._pieces)], _shared(tuple(self._places)))
-
-    def to_keep(self) -> "Refillable":
-        """The same HTML, to be kept: it takes half the memory."""
-        return Refillable(self._pieces[::2], _shared(tuple(name for _, name in self._places)))
-
 
 class Filled(NamedTuple):
     """How a `Refillable` was filled last."""
 
-    state: object  # what it was filled for; None before the first time
+    state: object  # what it was filled for
     since: float  # unix seconds between which this HTML is right
     until: float
     html: bytes
@@ -147,18 +142,27 @@ class Filled(NamedTuple):
 NEVER_FILLED = Filled(None, 0, 0, b"", array("I"))
 
 
+class Values(NamedTuple):
+    """What the slots of a `Refillable` are filled with."""
+
+    slots: Mapping[str, Html]
+    state: object  # from which they follow
+    since: float  # unix seconds between which they are right
+    until: float
+
+    def as_filled(self, html: bytes, places: "array[int]") -> Filled:
+        return Filled(self.state, self.since, self.until, html, places)
+
+
 class Refillable:
     """HTML with open slots that keeps how it was filled last: an old post looks the same all day to most viewers."""
 
     __slots__ = ("_names", "filled")
 
-    def __init__(self, pieces: Sequence[bytes], names: tuple[str, ...]) -> None:
-        """`names`: of the slots between the pieces."""
+    def __init__(self, names: tuple[str, ...], filled: Filled) -> None:
+        """`names`: of its slots, in their order."""
         self._names = names
-        ends = accumulate(map(len, pieces[:-1]))
-        places = array("I", [place for end in ends for place in (end, end)])
-        # Threads may share it, so it is replaced as a whole.
-        self.filled = NEVER_FILLED._replace(html=b"".join(pieces), places=places)
+        self.filled = filled  # threads may share it, so it is replaced as a whole
 
     def filled_but(self, filled: Filled, instead: Mapping[str, Html]) -> bytes:
         """The HTML as it was filled, with these values in their slots."""
@@ -171,20 +175,20 @@ class Refillable:
                 read = places[2 * number + 1]
         return b"".join((*parts, html[read:]))
 
-    def fill(self, state: object, right: tuple[float, float], values: Mapping[str, Html]) -> Filled:
-        """The HTML with these values. They follow from `state`, and are right from a unix second until another."""
+    def fill(self, values: Values) -> Filled:
+        """The HTML with these values."""
         *_, html, places = self.filled
         parts: list[bytes] = []
         filled: list[int] = []
         read = written = 0
         for name, start, end in zip(self._names, places[::2], places[1::2], strict=True):
-            value = values[name].encode()
+            value = values.slots[name].encode()
             parts += [html[read:start], value]
             written += start - read
             filled += (written, written + len(value))
             written, read = written + len(value), end
         html = b"".join((*parts, html[read:]))
-        last = self.filled = Filled(state, *right, html, array("I", filled))
+        last = self.filled = values.as_filled(html, array("I", filled))
         return last
 
 
@@ -240,9 +244,14 @@ class Fragment:
         """The HTML of this fragment in a shape, with nothing in its slots."""
         return self._shaped(language, shape).fill(defaultdict(lambda: NOTHING))
 
-    def prepare(self, language: str, **given: Any) -> Sendable:
-        """The fragment with these slots filled. The others stay open."""
-        return self._shaped(language, given).prepare(given)
+    def to_keep(self, language: str, values: Values, **given: Any) -> Refillable:
+        """The HTML of this fragment, to be kept: `given` has a value for each slot that `values` does not have.
+
+        Raises FragmentError as `fill`."""
+        shaped = self._shaped(language, given)
+        if given.keys() | values.slots.keys() != self.names.to_fill:
+            raise self._unlike({**given, **values.slots})
+        return shaped.to_keep(given, values)
 
     def _unlike(self, given: dict[str, Any]) -> FragmentError:
         unlike = sorted(given.keys() ^ self.names.to_fill)

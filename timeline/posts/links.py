@@ -446,6 +446,10 @@ def may_have_links(text: str) -> bool:
     its host."""
     if _may_have_names(text) or may_have_tags(text):
         return True
+    return _may_have_addresses(text)
+
+
+def _may_have_addresses(text: str) -> bool:
     return "//" in text or ("." in text and _has_inner_dot(text) is not None)
 
 
@@ -494,7 +498,7 @@ def tags_in(text: str) -> dict[str, str]:
 
 def _search(text: str) -> Iterator[Segment]:
     start = 0
-    for address in addresses(text):
+    for address in addresses(text) if _may_have_addresses(text) else ():
         yield from _names_and_tags(text, start, address.start)
         yield Segment(text[address.start : address.end], address=address.url)
         start = address.end

@@ -166,11 +166,12 @@ def _of_tab(page: tuple[int, Tab], pids: list[int]) -> tuple[list[int], int, set
     others = set(shown.others) if shown else set[int]()
     known = others.union(shown.pids) if shown else set[int]()
     left: list[int] = []
-    for first in range(0, len(pids), wanted):
+    step = max(wanted, len(known))
+    for first in range(0, len(pids), step):
         if len(left) >= wanted:  # nearly always the first few are enough
             left += pids[first:]
             break
-        looked_at = pids[first : first + wanted]
+        looked_at = pids[first : first + step]
         if new := [pid for pid in looked_at if pid not in known]:
             records = cached_records(new)
             known.update(records)
@@ -366,11 +367,11 @@ class Profiles:
     def _known(self, known: "Shared", hides: HiddenPeople) -> KnownFollowers | None:
         """Only the first few are loaded; deleted accounts and muted people among them are neither named nor counted."""
         pipe = self._store.pipeline()
-        people = ask_people(pipe, known.first)
+        asked = ask_people(pipe, known.first)
         hides.ask(pipe, set(known.first))
         pipe.execute()
-        _, muted, _ = hides.read()
-        existing = [people.value[uid] for uid in known.first if uid in people.value and uid not in muted]
+        people, (_, muted, _) = asked.value, hides.read()
+        existing = [people[uid] for uid in known.first if uid in people and uid not in muted]
         count = known.number.count - len(known.first) + len(existing)
         if not count:
             return None

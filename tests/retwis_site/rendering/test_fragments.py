@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.rendering import fragments
-from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, joined
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, Values, escaped, joined
 from retwis_site.rendering.pages import MESSAGE
 from retwis_site.rendering.template_names import EITHER, FragmentError, names_of
 from tests.support.protocols.thoroughness import tries_all
@@ -153,8 +153,8 @@ def test_with_debug_a_card_is_made_anew(browser, raw, store, alice, settings, mo
     publish(raw, store, alice, "Hello")
     settings.DEBUG = True
     made = []
-    real = Fragment.prepare
-    monkeypatch.setattr(Fragment, "prepare", lambda self, *rest, **given: made.append(1) or real(self, *rest, **given))
+    real = Fragment.to_keep
+    monkeypatch.setattr(Fragment, "to_keep", lambda self, *rest, **given: made.append(1) or real(self, *rest, **given))
     for _ in range(2):
         browser().get("/timeline/")
     assert made == [1, 1]
@@ -255,7 +255,7 @@ def calls_of_fragments():
                 continue
             for node in ast.walk(ast.parse(text)):
                 name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-                if name in {"fill", "fill_as_sent", "prepare", "response"}:
+                if name in {"fill", "fill_as_sent", "to_keep", "response"}:
                     yield import_module(".".join(path.relative_to(site.BASE_DIR).with_suffix("").parts)), node
 
 
@@ -440,33 +440,38 @@ def test_the_name_of_a_slot_may_have_a_number(made):
     assert html.fill("en", **{name: name for name in names}) == "[age2][age][h1_text][text22]"
 
 
-def test_a_kept_part_keeps_how_it_was_filled_last(made):
-    part = made("{{ who }} {{ age }}, {{ age }}{{ likes }}!").prepare("en", who="<alice>")
-    kept = part.to_keep()
+@pytest.mark.parametrize("who", ["<alice>", "Zoë 🌱"])
+def test_a_kept_part_keeps_how_it_was_filled_last(made, who):
+    def values(age, likes):
+        return Values({"age": escaped(age), "likes": escaped(likes)}, (age, likes), 7, 9)
 
     def fill(age, likes):
-        return kept.fill((age, likes), (7, 9), {"age": escaped(age), "likes": escaped(likes)})
+        return kept.fill(values(age, likes))
 
-    assert kept.filled.since == kept.filled.until  # it was never right
-    first = fill("a minute", "")
-    assert first.html == b"&lt;alice&gt; a minute, a minute!"
-    assert kept.filled is first
+    part = made("{{ who }} {{ age }}, {{ age }}{{ likes }}!")
+    kept = part.to_keep("en", values("a minute", ""), who=who)
+    first = kept.filled
+    assert first.html == f"{escaped(who)} a minute, a minute!".encode()
     assert (first.state, first.since, first.until) == (("a minute", ""), 7, 9)
-    longer = fill("1 Stunde für <b>", "23").html.decode()
-    assert longer == "&lt;alice&gt; 1 Stunde für &lt;b&gt;, 1 Stunde für &lt;b&gt;23!"
+    longer = fill("1 Stunde für <b>", "23")
+    assert kept.filled is longer
+    assert longer.html.decode() == f"{escaped(who)} 1 Stunde für &lt;b&gt;, 1 Stunde für &lt;b&gt;23!"
     assert fill("a minute", "") == first
 
 
 def test_a_kept_part_may_begin_and_end_with_a_slot(made):
-    kept = made("{{ who }}{{ age }}").prepare("en").to_keep()
-    right = (7, 9)
-    assert kept.fill(1, right, {"who": escaped("a"), "age": escaped("b")}).html == b"ab"
-    assert kept.fill(2, right, {"who": escaped(""), "age": escaped("ccc")}).html == b"ccc"
-    assert kept.fill(3, right, {"who": escaped("d"), "age": escaped("e")}).html == b"de"
+    def values(who, age):
+        return Values({"who": escaped(who), "age": escaped(age)}, None, 7, 9)
+
+    kept = made("{{ who }}{{ age }}").to_keep("en", values("a", "b"))
+    assert kept.filled.html == b"ab"
+    assert kept.fill(values("", "ccc")).html == b"ccc"
+    assert kept.fill(values("d", "e")).html == b"de"
 
 
 def test_one_slot_of_a_kept_part_is_filled_anew_while_the_others_stay(made):
-    kept = made("{{ who }}: {{ text }}, {{ age }}").prepare("en", who="alice").to_keep()
-    filled = kept.fill("today", (7, 9), {"text": escaped("a long text"), "age": escaped("1 h")})
+    values = Values({"text": escaped("a long text"), "age": escaped("1 h")}, "today", 7, 9)
+    kept = made("{{ who }}: {{ text }}, {{ age }}").to_keep("en", values, who="alice")
+    filled = kept.filled
     assert kept.filled_but(filled, {"text": escaped("tea & cake")}) == b"alice: tea &amp; cake, 1 h"
     assert kept.filled_but(filled, {"text": escaped("")}) == b"alice: , 1 h"

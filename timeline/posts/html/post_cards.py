@@ -24,6 +24,7 @@ from retwis_site.rendering.fragments import (
     Fragment,
     Html,
     Refillable,
+    Values,
     escaped,
     halves,
     joined,
@@ -326,31 +327,33 @@ def _as_seen(
 
 def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, Filled]:
     """The card of a post as it looks now: `card`, or a new one when that was made of something else."""
-    last = card.filled.state if card is not None else None
-    if card is None or not isinstance(last, Post) or _made_of(last) != _made_of(post):
-        _, _, can_act, place = key
-        card = _open(post, by.language, can_act, place)
-        if not settings.DEBUG:  # then a changed template shows at once
-            _cards.put(key, card)
-    quoted = post.context.quoted
+    _, _, can_act, place = key
+    last, quoted = card.filled.state if card is not None else None, post.context.quoted
     until = holds_until(post.time, now)
     if quoted is not None:
         until = min(until, holds_until(quoted.time, now))
-    return card, card.fill(post, (now, until), _differing(post, by, now))
+    values = Values(_differing(post, by, now, place), post, now, until)
+    if card is not None and isinstance(last, Post) and _made_of(last) == _made_of(post):
+        return card, card.fill(values)
+    card = _new_card(post, by.language, can_act, place, values)
+    if not settings.DEBUG:  # then a changed template shows at once
+        _cards.put(key, card)
+    return card, card.filled
 
 
 def _made_of(post: Post) -> tuple[object, ...]:
-    """What of a post its open card is made of."""
+    """What of a post the fixed parts of its card are made of."""
     return (post.author, post.body, post.links, post.edited, post.media, post.context.answered, post.context.mentioned)
 
 
-def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
-    """A card that is open where pages differ."""
+def _new_card(post: Post, language: str, can_act: bool, place: Place, values: Values) -> Refillable:
+    """A card that is filled anew where pages differ."""
     date, when = moment(post.time, language)
     answered = post.context.answered
     text = {} if place == "found" else {"text": html_of(post.body, language, names=post.context.mentioned)}
-    return CARD.prepare(
+    return CARD.to_keep(
         language,
+        values,
         can_act=can_act,
         alone=place == "alone",
         is_reply=answered is not None,
@@ -364,10 +367,10 @@ def _open(post: Post, language: str, can_act: bool, place: Place) -> Refillable:
         answered=answered.username if answered else "",
         answered_at=at(answered.username) if answered else "",
         reply_to=post.links.reply_to or "",
-    ).to_keep()
+    )
 
 
-def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
+def _differing(post: Post, by: Rendering, now: int, place: Place) -> dict[str, Html]:
     """What may differ from page to page, as most people see it."""
     its_age = age(post.time, now, by.language)
     return {
@@ -376,7 +379,7 @@ def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
         "reposted": NOTHING,
         "quoted": _quoted(post.context.quoted, now, by.language) if post.links.quote else NOTHING,
         "actions": actions(post, by),
-        "text": NOTHING,  # of a post that is found; other cards have their text already
+        **({"text": NOTHING} if place == "found" else {}),  # its highlights differ
     }
 
 
