@@ -292,8 +292,12 @@ def done(request: HttpRequest, said: str, view: str, *arguments: object) -> Http
 # ---- What other sites show beside a link to a page.
 
 
-@lru_cache(maxsize=250)
 def image_to_share(origin: str, user: User | None = None) -> str:
     """A whole address: of the picture of this user, or of the sign of the site. `origin`: that of the site."""
     picture = picture_address(user, SIZES[-1]) if user is not None else ""
-    return origin + (picture or f"{reverse('home')}apple-touch-icon.png")
+    return origin + picture if picture else _sign_of_site(origin)
+
+
+@lru_cache(maxsize=8)
+def _sign_of_site(origin: str) -> str:
+    return f"{origin}{reverse('home')}apple-touch-icon.png"
