@@ -155,7 +155,8 @@ class Values(NamedTuple):
 
 
 class Refillable:
-    """HTML with open slots that keeps how it was filled last: an old post looks the same all day to most viewers."""
+    """HTML that is kept as it was filled last, and knows where some of its slots are: an old post looks the same all
+    day to most viewers."""
 
     __slots__ = ("_names", "filled")
 

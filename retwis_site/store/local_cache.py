@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 def clock() -> float:
-    """The present in monotonic seconds, for what keeps itself when its values are too old."""
+    """The present in monotonic seconds, for values that say themselves when they end."""
     return time.monotonic()
 
 

@@ -144,7 +144,9 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     def plain(self) -> Post:
         """The post as most people see it: without what the viewer has done, who reposted it, and muted words."""
         plain = Context(NOT_ACTED, None, (), *self.context[3:6])
-        return self if plain == self.context else self.within(NO_CONTEXT if plain == NO_CONTEXT else plain)
+        if plain == self.context:
+            return self
+        return self.within(NO_CONTEXT if plain == NO_CONTEXT else plain)
 
     def is_plainly(self, other: Post) -> bool:
         """Whether most people see the same in both."""

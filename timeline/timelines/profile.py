@@ -114,7 +114,8 @@ class Shown(NamedTuple):
     """What the first page of a profile was made of."""
 
     pids: tuple[int, ...]  # that were read first
-    others: tuple[int, ...]  # ids of the list that are no posts of the tab, which they stay
+    dead: tuple[int, ...]  # those of them that are no posts, or not yet
+    left_out: tuple[int, ...]  # ids of the list that are no posts of the tab, which they stay
     named: tuple[int, ...]  # other posts, which the first ones name
     people: tuple[int, ...]
 
@@ -145,48 +146,50 @@ def _ask_foreseen(
     return ask_hidden(pipe, me), ask_foreseen(pipe, me, Needed(tuple(posts), all_posts, people))
 
 
-def _keep_shown(page: tuple[int, Tab], others: Collection[int], found: Found, reader: PostReader) -> None:
-    """`others`: as in `_of_tab`."""
-    pids, last = tuple(found.pids), _shown.get(page)
-    if last is None or last.pids != pids:
+def _keep_shown(page: tuple[int, Tab], listed: Sequence[int], found: Found, reader: PostReader) -> None:
+    """`listed`: the ids that the list has, newest first."""
+    pids, dead, last = tuple(found.pids), tuple(found.dead), _shown.get(page)
+    if last is None or (last.pids, last.dead) != (pids, dead):
         posts, people = made_of(found.existing.values())
-        left_out = sorted({*others, *_others(page, cached_records(pids))})[-READ_MORE:]
-        _shown.put(page, Shown(pids, tuple(left_out), tuple(posts.difference(pids)), people))
+        known = {*(last.left_out if last else ()), *_not_of_tab(page, cached_records(listed))}
+        lowest = min(pids, default=0)
+        left_out = tuple(pid for pid in listed if pid in known and pid >= lowest)
+        _shown.put(page, Shown(pids, dead, left_out, tuple(posts.difference(pids)), people))
     if reader.me is not None and reader.needed.acted and reader.acted.since < inf:
         newest = max(reader.needed.acted)
         if newest > (_acted_unknown.get(reader.me) or 0):
             _acted_unknown.put(reader.me, newest)
 
 
-def _of_tab(page: tuple[int, Tab], pids: list[int]) -> tuple[list[int], int, set[int]]:
-    """The ids without those that this process knows as no posts of the tab, how many of them to read at first, and the
-    ids that were left out. One more than a page has tells that there are older ones; of the ids that are not known,
-    some may be left out yet."""
+def _of_tab(page: tuple[int, Tab], listed: list[int]) -> tuple[list[int], int]:
+    """The ids without those that this process knows as no posts of the tab, which they stay, and how many of them to
+    read at first. One more than a page has tells that there are older ones; and of those that are not known, some may
+    turn out to be no posts of the tab."""
     shown, wanted = _shown.get(page), POSTS_A_PAGE + 1
-    others = set(shown.others) if shown else set[int]()
-    known = others.union(shown.pids) if shown else set[int]()
+    left_out = set(shown.left_out) if shown else set[int]()
+    known = left_out.union(shown.pids).difference(shown.dead) if shown else set[int]()
     left: list[int] = []
-    step = max(wanted, len(known))
-    for first in range(0, len(pids), step):
-        if len(left) >= wanted:  # nearly always the first few are enough
-            left += pids[first:]
+    step = max(wanted, len(known))  # nearly always these are enough
+    for first in range(0, len(listed), step):
+        if len(left) >= wanted:
+            left += listed[first:]
             break
-        looked_at = pids[first : first + step]
+        looked_at = listed[first : first + step]
         if new := [pid for pid in looked_at if pid not in known]:
             records = cached_records(new)
             known.update(records)
-            others |= _others(page, records)
-        left += [pid for pid in looked_at if pid not in others] if others else looked_at
+            left_out |= _not_of_tab(page, records)
+        left += [pid for pid in looked_at if pid not in left_out] if left_out else looked_at
     unknown = len({*left[:wanted]} - known)
-    return left, wanted + min(unknown, SPARE), others
+    return left, wanted + min(unknown, SPARE)
 
 
-def _others(page: tuple[int, Tab], known: Mapping[int, Record]) -> set[int]:
+def _not_of_tab(page: tuple[int, Tab], records: Mapping[int, Record]) -> set[int]:
     """Those of these posts that are no posts of the tab."""
     uid, tab = page
     if tab is Tab.POSTS:
-        return {pid for pid, one in known.items() if one.links.reply_to_user not in (None, uid)}
-    return {pid for pid, one in known.items() if one.links.repost_of is not None}
+        return {pid for pid, one in records.items() if one.links.reply_to_user not in (None, uid)}
+    return {pid for pid, one in records.items() if one.links.repost_of is not None}
 
 
 class OwnPosts(NamedTuple):
@@ -283,12 +286,12 @@ class Profiles:
         )
         if mine and mine.between.hiding.blocks.theirs:
             raise BlocksViewer
-        pids = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
+        listed = stored_ids(keys.updates(person.uid), members) or self._not_adopted(person.uid, before)
         pinned = stored_id(keys.user(person.uid), pin) if tab is Tab.POSTS and before is None else None
         rules: list[Rule] = [PostsBy(person.uid), NoReposts()]
         if tab is Tab.POSTS:
             rules = [PostsToEveryone(person.uid, pinned)]
-        pids, at_first, others = _of_tab((person.uid, tab), pids)
+        pids, at_first = _of_tab((person.uid, tab), listed)
         cached = mine and _cached_comparisons(mine, person)
         to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
         reader = PostReader(
@@ -296,7 +299,7 @@ class Profiles:
         )
         read = self._read(reader, pids, at_first, pinned, person, to_make)
         if before is None:
-            _keep_shown((person.uid, tab), others, read.found, reader)
+            _keep_shown((person.uid, tab), listed, read.found, reader)
         if mine and read.common and mine.follows.are_settled():
             _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
@@ -304,7 +307,9 @@ class Profiles:
         if mine and common:
             relation = self._relation(mine, common, HiddenPeople(mine.uid, acted.hidden))
         about = About(bio, read.joined, facts, header)
-        older = read.filled.older or (read.filled.last if len(members) > most else None)
+        older = read.filled.older
+        if older is None and len(members) > most:  # of which the tab may leave out all
+            older = read.filled.last or min(listed, default=None)
         page = Page(read.filled.posts, older)
         if not numbers.written and self._store.is_foreign:
             numbers = numbers._replace(written=None)

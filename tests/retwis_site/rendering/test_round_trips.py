@@ -214,6 +214,19 @@ def test_a_profile_reads_no_post_again_that_answers_another_person(cost_of_profi
     assert 'id="post-32"' in page
 
 
+@pytest.mark.parametrize("dead", [1, 3, 8])
+def test_a_profile_costs_one_round_trip_where_ids_lead_to_no_post(cost_of_profile, raw, dead):
+    for pid in range(25, 25 + dead):
+        raw.delete(f"post:{pid}")
+    cost_of_profile(None)
+    cost_of_profile(None)
+    number, asked, page = cost_of_profile(None)
+    assert (number, page.count("<article")) == (1, 20)
+    assert len(asked) <= 30
+    write_posts(raw, 2, [25])  # a repair may bring it back
+    assert 'id="post-25"' in cost_of_profile(None)[2]
+
+
 def test_an_own_post_that_is_new_costs_one_more_round_trip_once(browser, alice, raw, round_trips):
     write_posts(raw, 1, range(1, 4))
     client = browser(alice)

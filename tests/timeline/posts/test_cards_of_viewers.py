@@ -102,6 +102,30 @@ def test_threads_that_share_a_card_get_their_own(monkeypatch, way, mine):
     assert in_between == [True] * len(others)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mine", SEEN[::5])
+def test_a_thread_that_keeps_a_new_card_gets_its_own(monkeypatch, way, mine):
+    """Another thread fills the new card for another viewer as soon as it is kept."""
+    others = [post for post in SEEN[::4] if post.plain != mine.plain]
+    expected = {post: made_anew(way, post) for post in (mine, *others)}
+    put, in_between = post_cards._cards.put, []
+
+    def interrupted(key, card):
+        put(key, card)
+        with monkeypatch.context() as undisturbed, ThreadPoolExecutor(1) as other_thread:
+            undisturbed.setattr(post_cards._cards, "put", put)
+            post = next(waiting)
+            in_between.append(other_thread.submit(way, post).result() == expected[post])
+
+    waiting = iter(others)
+    for _ in others:
+        Memory.clear_all()
+        with monkeypatch.context() as disturbed:
+            disturbed.setattr(post_cards._cards, "put", interrupted)
+            assert way(mine) == expected[mine]
+    assert in_between == [True] * len(others)
+
+
 @pytest.mark.parametrize("seconds", [1, -1, 60, 86400, -86400])
 def test_a_clock_that_leaps_or_steps_back_leads_to_the_age_of_that_moment(clock, seconds):
     clock.now += 100_000

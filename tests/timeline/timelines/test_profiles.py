@@ -226,6 +226,20 @@ def test_each_tab_has_pages_down_to_the_first_post(shown, browser, raw, path):
     assert seen == [pid for pid in range(301, 1, -1) if "replies" in path or pid % 7 == 0]
 
 
+def test_posts_below_very_many_answers_to_others_can_be_reached_at_each_visit(shown, browser, alice, bob, raw):
+    write_posts(raw, 2, [1])
+    write_posts(raw, 1, [2, 3])
+    for pid in range(4, 260):
+        write_answer(raw, 1, pid, parent=1)
+    for _ in range(3):
+        seen, asked = [], "/@Alice/"
+        while asked:
+            seen += shown(asked)
+            older = re.search(r'href="(\?before=\d+)"', browser().get(asked).content.decode())
+            asked = older and "/@Alice/" + older[1]
+        assert seen == [3, 2]
+
+
 def test_a_profile_full_of_answers_to_others_costs_one_round_trip_more(browser, alice, bob, raw, round_trips):
     write_posts(raw, 2, [1])
     write_posts(raw, 1, range(2, 42))

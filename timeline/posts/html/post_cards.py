@@ -270,7 +270,7 @@ Place = Literal["list", "alone", "found"]  # found: in a list, with highlights, 
 CardKey = tuple[int, str, bool, Place]  # pid, language, whether the viewer may act, and where it stands
 NO_MARKS: Mapping[int, Marks] = {}
 
-# What of a card follows from the post alone, and the post. An entry has some 2 KB, so all have 8 MB.
+# Cards as they were filled last, with the posts for which. An entry has some 2 KB, so all have 8 MB.
 _cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
 
 
@@ -328,7 +328,8 @@ def _as_seen(
 def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable | None) -> tuple[Refillable, Filled]:
     """The card of a post as it looks now: `card`, or a new one when that was made of something else."""
     _, _, can_act, place = key
-    last, quoted = card.filled.state if card is not None else None, post.context.quoted
+    last = card.filled.state if card is not None else None
+    quoted = post.context.quoted
     until = holds_until(post.time, now)
     if quoted is not None:
         until = min(until, holds_until(quoted.time, now))
@@ -336,9 +337,10 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable 
     if card is not None and isinstance(last, Post) and _made_of(last) == _made_of(post):
         return card, card.fill(values)
     card = _new_card(post, by.language, can_act, place, values)
+    filled = card.filled  # once it is kept, another thread may fill it for another viewer
     if not settings.DEBUG:  # then a changed template shows at once
         _cards.put(key, card)
-    return card, card.filled
+    return card, filled
 
 
 def _made_of(post: Post) -> tuple[object, ...]:

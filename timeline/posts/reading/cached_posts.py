@@ -22,7 +22,7 @@ FRESH_FOR = 5  # seconds in which a page takes a post without reading it
 class _AsRead:
     """A post as it was read last."""
 
-    hashed: int  # of its hash in the store: a process keeps some thousand, and need not keep the texts of their fields
+    hashed: int  # made of its fields as stored: it tells whether the post has changed, and takes less memory than they
     record: Record | None
     post: Post | None = None  # made of the record and of its author
     until: float = 0  # monotonic seconds; until then a page takes it
@@ -59,9 +59,11 @@ def posts_of(records: Mapping[int, Record], authors: Mapping[int, User]) -> dict
         if kept is None or kept.record is not record:  # another thread has read a later one, or made room
             found[pid] = record.by(author)
             continue
-        if kept.post is None or kept.post.author != author:
-            kept.post = record.by(author)
-        found[pid], kept.until = kept.post, until
+        post = kept.post
+        if post is None or post.author != author:
+            post = record.by(author)
+        found[pid] = kept.post = post
+        kept.until = until
     return found
 
 
