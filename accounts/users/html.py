@@ -30,7 +30,7 @@ _STRIDE = 977  # near NUMBER / 1.618, so successive uids differ most; no common 
 _INITIALS = re.compile(r"(?<![^\W_])[^\W_]|(?<=[A-Za-z])[A-Z](?=[a-z])")
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=500)
 def avatar(user: User) -> Html:
     """The user's picture, small, as rows and cards have it. A card is kept and serves in any place, so it says of each
     picture that it may wait until it is near the screen."""
@@ -105,7 +105,7 @@ def _is_caseless(character: str) -> bool:
 NAME = Fragment("accounts/users/_name.html")
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=500)
 def name_of(person: User, language: str) -> Html:
     """The display name and beside it `@` and the username, or these alone."""
     return NAME.fill(language, has_name=bool(person.name), name=person.name, username=person.username)
@@ -137,7 +137,7 @@ def first_two(people: Sequence[User]) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=500)
 def at(username: str) -> Html:
     """The username as a part of an address, for `{% url 'profile' at %}` in a fragment."""
     return escaped(in_path(username))
