@@ -88,17 +88,17 @@ class Shaped:
         return Html("".join(filled))
 
     def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":
-        """The HTML, to be kept: the slots in `values` may be filled anew."""
+        """The HTML, to be kept: the slots that are not in `given` may be filled anew."""
         filled = self._pieces.copy()
         names: list[str] = []
         again: list[int] = []
         for place, name in self._places:
-            if name in values.slots:
-                filled[place] = values.slots[name]
-                names.append(name)
-                again.append(place)
-            else:
+            if name in given:
                 filled[place] = _escaped(given[name])
+                continue
+            filled[place] = values.slots[name]
+            names.append(name)
+            again.append(place)
         html = "".join(filled)
         ends = [*accumulate(map(len, filled if html.isascii() else map(str.encode, filled)))]
         places = array("I", [end for place in again for end in (ends[place - 1], ends[place])])
@@ -246,7 +246,7 @@ class Fragment:
         return self._shaped(language, shape).fill(defaultdict(lambda: NOTHING))
 
     def to_keep(self, language: str, values: Values, **given: Any) -> Refillable:
-        """The HTML of this fragment, to be kept: `given` has a value for each slot that `values` does not have.
+        """The HTML of this fragment, to be kept: what `given` lacks comes from `values`, and may be filled anew.
 
         Raises FragmentError as `fill`."""
         shaped = self._shaped(language, given)

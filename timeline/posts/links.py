@@ -177,6 +177,8 @@ _last_marks = regex.compile(r"(?r)[\p{Terminal_Punctuation}…|`]+").match  # go
 def addresses(text: str) -> Iterator[Address]:
     """The web addresses in a text, in their order: with `http://` or `https://`, or a host with a known ending. Hosts
     are checked until they have more than MOST_LABELS labels together."""
+    if not _may_have_addresses(text):
+        return
     checked = 0
     done = 0  # what was found or refused ends here
     for run in _host_runs.finditer(text):
@@ -444,9 +446,7 @@ def may_have_links(text: str) -> bool:
 
     A name has an at sign, a tag has a hash sign. A web address has a host with a dot, or `//` before
     its host."""
-    if _may_have_names(text) or may_have_tags(text):
-        return True
-    return _may_have_addresses(text)
+    return _may_have_names(text) or may_have_tags(text) or _may_have_addresses(text)
 
 
 def _may_have_addresses(text: str) -> bool:
@@ -498,7 +498,7 @@ def tags_in(text: str) -> dict[str, str]:
 
 def _search(text: str) -> Iterator[Segment]:
     start = 0
-    for address in addresses(text) if _may_have_addresses(text) else ():
+    for address in addresses(text):
         yield from _names_and_tags(text, start, address.start)
         yield Segment(text[address.start : address.end], address=address.url)
         start = address.end

@@ -120,7 +120,7 @@ class Shown(NamedTuple):
     people: tuple[int, ...]
 
 
-_shown: Memory[tuple[int, Tab], Shown] = Memory(size=500, seconds=3600)  # by uid and tab: 300 KB
+_shown: Memory[tuple[int, Tab], Shown] = Memory(size=500, seconds=3600)  # by uid and tab: 500 KB
 # By uid of the viewer: up to which post the latest likes and reposts did not say all that they have done. 1 MB.
 _acted_unknown: Hints[int] = Hints(1 << 16)
 NOT_FORESEEN = Result(lambda: NOTHING_FORESEEN)

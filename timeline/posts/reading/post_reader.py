@@ -348,7 +348,7 @@ class PostReader:
         if self.rules_of_viewer:
             return {}
         read = self.foreseen.stored
-        return cached_whole([pid for pid in pids if pid not in read] if read else pids, self.me, self.fresh)
+        return cached_whole([pid for pid in pids if pid not in read], self.me, self.fresh)
 
     def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""
@@ -450,12 +450,12 @@ class _Parts:
                 break
             asked.update(pids)
             read = self._note({pid: foreseen[pid] for pid in pids if pid in foreseen}) if foreseen else {}
-            left = [pid for pid in pids if pid not in read] if read else pids
+            left = [pid for pid in pids if pid not in read]
             of_others = {pid: post for pid, post in cached(left).items() if post.author.uid != me and pid not in fresh}
             self._cached |= of_others
-            others = [pid for pid in dict.fromkeys(left) if pid not in of_others]
-            to_read += others
-            read_before = cached_records(others) if others else {}
+            unread = [pid for pid in dict.fromkeys(left) if pid not in of_others]
+            to_read += unread
+            read_before = cached_records(unread)
             self._read_before |= read_before
             facts = [(post.author.uid, post.links) for post in of_others.values()]
             facts += [(one.uid, one.links) for one in (*read.values(), *read_before.values()) if one is not None]
@@ -466,7 +466,7 @@ class _Parts:
                     continue
                 uids.update(people_of(author, links))
                 named += named_by(links)
-            for pid in others:
+            for pid in unread:
                 if pid not in read_before:
                     named += filter(None, [cached_named(pid)])
                     uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
