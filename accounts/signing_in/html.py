@@ -196,6 +196,7 @@ def session(viewer: Checked, here: str, language: str) -> Html:
     )
 
 
+@lru_cache(maxsize=500)
 def news_link(number: int, here: str, how: How, language: str) -> Html:
     """The entry of the navigation, with the number of new notices."""
     return LINK.fill(language, number=news_number(number, language, how), is_here=here == "notifications")
@@ -218,9 +219,8 @@ def frame(by: Rendering, here: str, how: How) -> Mapping[str, Any]:
 
 def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> dict[str, Any]:
     is_signed_in, news = isinstance(viewer.user, User), viewer.numbers.get("news", 0)
-    of_site = {name: escaped(text) for name, text in pages.of_site(site).items()}
     return {
-        **of_site,
+        **_of_site(site, language),
         "announcement": announcement(site.announcement, viewer.dismissed, language),
         "banner": banner(viewer.sanction, language),
         "signed_in": is_signed_in,
@@ -230,6 +230,12 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
         "news": news_link(news, here, how, language) if is_signed_in else NOTHING,
         "title_number": escaped(f"({shown_number(news)}) ") if news else NOTHING,
     }
+
+
+@lru_cache(maxsize=50)
+def _of_site(site: Site, language: str) -> Mapping[str, Html]:
+    """`language`: the active one."""
+    return {name: escaped(text) for name, text in pages.of_site(site).items()}
 
 
 def frame_of_error(request: HttpRequest) -> Mapping[str, Any]:

@@ -61,7 +61,9 @@ class Memory(Generic[K, V]):
         return self.some({**self._older, **self._newer})
 
     def put(self, key: K, value: V) -> None:
-        self._keep({key: value}, self.ends())
+        if len(self._newer) >= self.size // 2:
+            self._newer, self._older = {}, self._newer
+        self._newer[key] = (time.monotonic() + self.seconds, value)
 
     def put_all(self, values: Mapping[K, V]) -> dict[K, V]:
         """Keep these values. Returns them; a value that has not changed is the object that was kept before, so that

@@ -143,6 +143,8 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
     @property
     def plain(self) -> Post:
         """The post as most people see it: without what the viewer has done, who reposted it, and muted words."""
+        if self.context is NO_CONTEXT:
+            return self
         plain = Context(NOT_ACTED, None, (), *self.context[3:6])
         if plain == self.context:
             return self

@@ -8,10 +8,9 @@ address that begins like a host is looked at once for each host, and a text has 
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
-from heapq import merge
 from ipaddress import IPv4Address
 from itertools import takewhile
+from typing import NamedTuple
 
 import idna
 import regex
@@ -128,8 +127,7 @@ def _is_international(host: str) -> bool:
 # ---- Addresses
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """`text[start:end]` is a web address. `url` has a scheme, also when the text has none."""
 
     start: int
@@ -323,8 +321,7 @@ _UNSEEN = (
 _DOTTED_I = re.compile("i\N{COMBINING DOT ABOVE}+")
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """`text[start:end]` is a hash sign and the tag's `name`."""
 
     start: int
@@ -414,8 +411,7 @@ def _follows_a_word(text: str, start: int) -> bool:
 _BEFORE_NO_TAG = frozenset(f"{HASH_SIGNS}{AT_SIGNS}&/")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A segment of a text: plain text, or a link to a web address, to a user's profile or to a tag's page."""
 
     text: str
@@ -507,7 +503,7 @@ def _search(text: str) -> Iterator[Segment]:
 
 def _names_and_tags(text: str, start: int, end: int) -> Iterator[Segment]:
     """The segments of `text[start:end]`, which has no web addresses."""
-    for at, segment in merge(_names(text, start, end), _tags(text, start, end)):
+    for at, segment in sorted((*_names(text, start, end), *_tags(text, start, end))):
         if start < at:
             yield Segment(text[start:at])
         yield segment

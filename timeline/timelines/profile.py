@@ -3,7 +3,6 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from math import inf
 from typing import Any, NamedTuple
 
@@ -489,9 +488,8 @@ class Comparison:
             pairs = zip(members, scores.value if scores else (), strict=True)
             found = [member for member, score in pairs if score is not None]
             uids = stored_ids(self.smaller, found)
-            return Shared(
-                InCommon(len(uids), exact=self.smaller_size <= len(members)), tuple(nsmallest(FIRST_SHARED, uids))
-            )
+            first = tuple(sorted(uids)[:FIRST_SHARED])
+            return Shared(InCommon(len(uids), exact=self.smaller_size <= len(members)), first)
 
         return Result(read)
 

@@ -103,17 +103,16 @@ def cached_whole(pids: Iterable[int], me: int | None, fresh: Collection[int]) ->
 
 def keep_whole(posts: Iterable[Post]) -> None:
     """Cache posts with their context, each if all its parts are cached."""
-    for post in posts:
+    made_of_posts = [(post, (post.pid, *named_by(post.links))) for post in posts]
+    read = _as_read.some([pid for _, pids in made_of_posts for pid in pids])
+    people_until: dict[tuple[int, ...], float] = {}  # the posts of a profile have the same
+    for post, pids in made_of_posts:
         people = _people_in(post)
-        until = min(_fresh_until((post.pid, *named_by(post.links))), cached_until(people))
+        if people not in people_until:
+            people_until[people] = cached_until(people)
+        until = min([people_until[people], *(read[pid].until if pid in read else 0.0 for pid in pids)])
         if until:
             _whole.put_until(post.pid, (post, people), until)
-
-
-def _fresh_until(pids: Sequence[int]) -> float:
-    """Until when a page takes all of these posts, in monotonic seconds."""
-    some = _as_read.some(pids)
-    return min(some[pid].until if pid in some else 0.0 for pid in pids)
 
 
 def forget(pid: int) -> None:
