@@ -66,12 +66,13 @@ def _shared(value: T) -> T:
 class Shaped:
     """A fragment in one language and shape, cut at its slots."""
 
-    __slots__ = ("_pieces", "_places", "as_sent")
+    __slots__ = ("_again", "_pieces", "_places", "as_sent")
 
     def __init__(self, pieces: list[str], places: Places) -> None:
         """`pieces`: HTML; those at `places` stand for the named slots."""
         self._pieces = [*map(_shared, pieces)]
         self._places = _shared(tuple(places))
+        self._again: dict[tuple[str, ...], _Again] = {}
         self.as_sent = Sendable([_shared(piece.encode()) for piece in pieces], self._places)
 
     def fill(self, given: Mapping[str, Any]) -> Html:
@@ -88,21 +89,34 @@ class Shaped:
         return Html("".join(filled))
 
     def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":
-        """The HTML, to be kept: the slots that are not in `given` may be filled anew."""
+        """The HTML, to be kept: the slots that `values` has may be filled anew."""
+        names = tuple(values.slots)
+        again = self._again.get(names) or self._again.setdefault(names, self._split(names))
         filled = self._pieces.copy()
-        names: list[str] = []
-        again: list[int] = []
-        for place, name in self._places:
-            if name in given:
-                filled[place] = _escaped(given[name])
-                continue
+        for place, name in again.others:
+            value = given[name]
+            filled[place] = value if value.__class__ is Html else _escaped(value)
+        for place, name in again.slots:
             filled[place] = values.slots[name]
-            names.append(name)
-            again.append(place)
         html = "".join(filled)
         ends = [*accumulate(map(len, filled if html.isascii() else map(str.encode, filled)))]
-        places = array("I", [end for place in again for end in (ends[place - 1], ends[place])])
-        return Refillable(_shared(tuple(names)), values.as_filled(html.encode(), places))
+        places = array("I", [ends[place] for place in again.edges])
+        return Refillable(again.names, values.as_filled(html.encode(), places))
+
+    def _split(self, names: Sequence[str]) -> "_Again":
+        slots = tuple((place, name) for place, name in self._places if name in names)
+        others = tuple((place, name) for place, name in self._places if name not in names)
+        edges = tuple(edge for place, _ in slots for edge in (place - 1, place))
+        return _Again(slots, others, tuple(name for _, name in slots), edges)
+
+
+class _Again(NamedTuple):
+    """Which slots of a kept fragment may be filled anew."""
+
+    slots: Places
+    others: Places
+    names: tuple[str, ...]  # of the slots
+    edges: Sequence[int]  # the pieces with whose ends each of the slots begins and ends
 
 
 class Sendable:
@@ -246,7 +260,7 @@ class Fragment:
         return self._shaped(language, shape).fill(defaultdict(lambda: NOTHING))
 
     def to_keep(self, language: str, values: Values, **given: Any) -> Refillable:
-        """The HTML of this fragment, to be kept: what `given` lacks comes from `values`, and may be filled anew.
+        """The HTML of this fragment, to be kept: what `values` has may be filled anew, `given` has the rest.
 
         Raises FragmentError as `fill`."""
         shaped = self._shaped(language, given)

@@ -333,7 +333,7 @@ def _filled(key: CardKey, post: Post, by: Rendering, now: int, card: Refillable 
     until = holds_until(post.time, now)
     if quoted is not None:
         until = min(until, holds_until(quoted.time, now))
-    values = Values(_differing(post, by, now), post, now, until)
+    values = Values(_differing(post, by, now, place), post, now, until)
     if card is not None and isinstance(last, Post) and _made_of(last) == _made_of(post):
         return card, card.fill(values)
     card = _new_card(post, by.language, can_act, place, values)
@@ -372,16 +372,16 @@ def _new_card(post: Post, language: str, can_act: bool, place: Place, values: Va
     )
 
 
-def _differing(post: Post, by: Rendering, now: int) -> dict[str, Html]:
+def _differing(post: Post, by: Rendering, now: int, place: Place) -> dict[str, Html]:
     """What may differ from page to page, as most people see it."""
     its_age = age(post.time, now, by.language)
     return {
+        **({"text": NOTHING} if place == "found" else {}),  # its highlights differ
         "age": its_age.words,
         "short_age": its_age.short,
         "reposted": NOTHING,
         "quoted": _quoted(post.context.quoted, now, by.language) if post.links.quote else NOTHING,
         "actions": actions(post, by),
-        "text": NOTHING,  # of a post that is found, whose highlights differ; other cards are given their text
     }
 
 

@@ -110,7 +110,7 @@ def keep_whole(posts: Iterable[Post]) -> None:
         people = _people_in(post)
         if people not in people_until:
             people_until[people] = cached_until(people)
-        until = min([people_until[people], *(read[pid].until if pid in read else 0.0 for pid in pids)])
+        until = min([people_until[people], *[read[pid].until if pid in read else 0.0 for pid in pids]])
         if until:
             _whole.put_until(post.pid, (post, people), until)
 
