@@ -22,7 +22,7 @@ from retwis_site.store.cached_list import (
 )
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
-from retwis_site.store.local_cache import Memory
+from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Question, Reply, Result, together
 from timeline.posts.entities import Page, Post
@@ -111,7 +111,8 @@ class Homes:
             foreseen=foreseen,
             about_authors=about_authors,
         )
-        filled = part.fill(listed, reader.read, SPARE)
+        spare = SPARE if before is not None else max(SPARE, _spare.get(me) or 0)
+        filled = part.fill(listed, reader.read, spare)
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=False)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
@@ -119,6 +120,7 @@ class Homes:
         if before is None:
             followed = rule.followed.others
             _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
+            _note_spare(me, part, listed, filled)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -165,6 +167,18 @@ class Homes:
 # By uid, what the first page of the home has read in a second round trip. The next visit asks for it in its first one.
 # Some 2 MB.
 _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
+# By uid, how many ids besides its own the first page of the home needed, and one that tells of older ones: more than
+# SPARE for users who follow few. 260 KB.
+_spare: Hints[int] = Hints(1 << 14)
+
+
+def _note_spare(me: int, part: Part, listed: list[int], filled: Filled) -> None:
+    if len(filled.posts) < part.size:
+        return
+    dead = len(filled.dead)  # the next visit does not find them in the list
+    needed = listed.index(filled.posts[-1].listed) + 2 - part.size - dead
+    if needed > SPARE or _spare.get(me):
+        _spare.put(me, needed)
 
 
 def _seen(me: int, text: str | None) -> int | None:

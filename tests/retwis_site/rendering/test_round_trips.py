@@ -148,6 +148,25 @@ def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(browser
     assert "changed by another worker" in client.get("/").content.decode()
 
 
+def test_a_home_with_many_replies_to_strangers_reads_as_many_ids_at_once_as_the_last_visit_needed(
+    browser, store, alice, bob, carol, raw, round_trips, monkeypatch
+):
+    clock = Clock()
+    monkeypatch.setattr(local_cache, "time", clock)
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 91))
+    for pid in range(2, 91, 2):
+        raw.hset(f"post:{pid}", mapping={"reply_to": "1000", "reply_to_user": "3"})
+    client = browser(alice)
+    first = client.get("/").content.decode()
+    clock.now += 10  # posts are cached for five seconds
+    trips = round_trips(lambda: client.get("/"))
+    assert len(trips.round_trips) == 2
+    asked = [command[1] for command in trips.commands if command[0] == "HGETALL" and command[1] != "site"]
+    assert asked == [f"post:{pid}" for pid in range(90, 49, -1)]
+    assert [f'id="post-{pid}"' in first for pid in (89, 51, 50, 49)] == [True, True, False, False]
+
+
 @pytest.fixture
 def cost_of_profile(browser, alice, bob, carol, raw, round_trips, monkeypatch):
     """`cost_of_profile(login, seconds)`: of bob's profile, so long after the last visit; posts and users are cached for
