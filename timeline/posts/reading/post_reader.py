@@ -319,8 +319,9 @@ class PostReader:
             seen = {post.pid: post for post in rule.visible([*seen.values()])}
         if made:
             rest_of_list = self._made_whole([pid for pid in pids if pid in seen and pid not in whole], seen, named)
-            if not self.rules_of_viewer and not hidden_by_staff:  # own posts are always read
-                keep_whole([post for post in rest_of_list.values() if post.author.uid != self.me])
+            of_others = [post for post in rest_of_list.values() if post.author.uid != self.me]  # own are always read
+            if of_others and not self.rules_of_viewer and not hidden_by_staff:
+                keep_whole(of_others)
             seen |= rest_of_list
         listed = [seen[pid] for pid in pids if pid in seen]
         for rule_of_page in self.rules:
