@@ -208,8 +208,8 @@ class Outbox:
         self._store.zrem(key, name)
 
     def claim(self, names: Sequence[str], worker: str, told_to_stop: Callable[[], bool]) -> "list[Claim]":
-        """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished meanwhile,
-        are left out. Two round trips; one when other workers have all, three when a job is finished."""
+        """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished or put off
+        meanwhile, are left out. Two round trips; one when other workers have all, three when a job is left out."""
         leases = {name: Lease(WORKER_GIVES_UP) for name in names}
         pipe = self._store.pipeline()
         asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
@@ -223,8 +223,8 @@ class Outbox:
         ]
 
     def _attempts(self, names: Sequence[str]) -> dict[str, int | None]:
-        """Count attempts; returns their numbers by job, None for a job that is no longer in the outbox. A count that is
-        no number begins anew: then the jobs are counted one by one.
+        """Count attempts; returns their numbers by job, None for a job that is no longer due. A count that is no number
+        begins anew: then the jobs are counted one by one.
 
         The look comes after the lease. Nobody would finish a job that is no longer there after this worker has died."""
         pipe = self._store.pipeline()
@@ -239,8 +239,8 @@ class Outbox:
             if len(names) > 1:
                 return {name: attempt for one in names for name, attempt in self._attempts([one]).items()}
             self._store.hset(keys.attempts(), {names[0]: "1"})
-            return {names[0]: 1 if self._store.zscore(keys.outbox(names[0]), names[0]) is not None else None}
-        return {name: attempt.value if due.value is not None else None for name, attempt, due in counts}
+            return {names[0]: 1 if _is_due(self._store.zscore(keys.outbox(names[0]), names[0])) else None}
+        return {name: attempt.value if _is_due(since.value) else None for name, attempt, since in counts}
 
     def renew(self, name: str) -> None:
         """Keep a claimed job for another LEASE seconds, and note that its worker runs. One round trip."""
@@ -295,6 +295,11 @@ class Outbox:
         """Move a job that no worker could finish to the dead letters. No worker tries it again. Two round trips."""
         self._store.zadd(keys.set_aside(), {name: int(time.time())})
         self.finish([name])
+
+
+def _is_due(since: float | None) -> bool:
+    """`since`: the score of a job; None when it has left the outbox."""
+    return since is not None and since <= time.time()
 
 
 @dataclass(frozen=True)

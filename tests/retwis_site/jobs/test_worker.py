@@ -87,6 +87,14 @@ def test_a_job_that_another_worker_has_finished_meanwhile_does_not_run(raw, stor
     assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
 
 
+def test_a_job_that_another_worker_has_put_off_meanwhile_is_not_claimed(raw, store):
+    later = int(time.time()) + 3600
+    raw.zadd("outbox", {"picture:abc:1": later})
+    assert Outbox(store).claim(["picture:abc:1"], "worker", lambda: False) == []
+    assert raw.zscore("outbox", "picture:abc:1") == later
+    assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
+
+
 def test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended(raw, store, monkeypatch):
     add_overdue_job(raw, "follow:1:2:a")
     [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)
