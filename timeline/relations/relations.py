@@ -291,14 +291,15 @@ def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
     """No one of two follows the other, and no one has a notice of the other. Nine round trips for one block at most.
 
     Each follow is reconciled as if its own job ran: it sees the block and takes itself back. This is done when the
-    block no longer stands, too: an earlier attempt may have died in the middle of it."""
-    pairs = [(edge.who, edge.owner) for edge in stand]
-    follows = [to_person(*ends) for me, them in pairs for ends in ((me, them), (them, me))]
-    Edges(store, FOLLOW).reconcile(follows)
+    block no longer stands, too: an earlier attempt may have died in the middle of it. It is done last, so that a follow
+    which stands gets its notice back when the block has ended meanwhile."""
     for edge, stands in stand.items():
         if stands:
             Inbox(store, edge.who).remove_those_by([edge.owner])
             Inbox(store, edge.owner).remove_those_by([edge.who])
+    pairs = [(edge.who, edge.owner) for edge in stand]
+    follows = [to_person(*ends) for me, them in pairs for ends in ((me, them), (them, me))]
+    Edges(store, FOLLOW).reconcile(follows)
 
 
 BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, afterwards=_part)
@@ -312,7 +313,7 @@ class BlockedPeople:
 
     def block(self, me: int, them: int) -> None:
         """Let `me` block `them`; a second block keeps the first date. Neither follows the other any more. Twelve
-        round trips; up to two more with notices."""
+        round trips; up to two more with notices, and one with a follow."""
         self._edges.set(to_person(me, them), int(time.time()))
 
     def unblock(self, me: int, them: int) -> None:

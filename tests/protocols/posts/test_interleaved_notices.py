@@ -1,6 +1,8 @@
 """Likes, follows, posts and edits beside what takes them back, with and without kills: each notice tells of something
 that stands, nothing that stands lacks its notice, and neither of two follows the other while one blocks."""
 
+import itertools
+
 import pytest
 
 from accounts.users.deletion import AccountDeletion
@@ -11,6 +13,7 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
+from tests.support.stores.seam import before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
@@ -115,3 +118,16 @@ def test_each_notice_agrees_with_what_it_tells_of(store, raw, scenario, kills):
             for other in raw.zrange(f"following:{one}", 0, -1):
                 blocks = (raw.zscore(f"blocked:{one}", other), raw.zscore(f"blocked:{other}", one))
                 assert blocks == (None, None), seed
+
+
+def test_a_block_that_ends_at_any_moment_of_itself_leaves_the_notice_of_a_follow_that_stands(store, raw):
+    for number in itertools.count():
+        make_small_site(raw)
+        raw.zadd("notices:3", {"follow:3:1": 1})
+        with before_round_trip(number, unblock(store)) as happened:
+            block(store, CAROL, ALICE)()
+        finish_jobs(store, raw)
+        assert_notices_agree(raw, number)
+        if not happened:
+            break
+    assert number > 8

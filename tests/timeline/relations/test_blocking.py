@@ -83,12 +83,12 @@ def test_the_round_trips_are_few_and_fixed(store, raw, alice, round_trips):
     pid = publish(raw, store, alice, "Hello")
     Likes(store).like(BOB, pid, ALICE)
     Follows(store).follow(ALICE, BOB)
-    assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 14
+    assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 15
     assert len(round_trips(lambda: BlockedPeople(store).unblock(ALICE, BOB)).round_trips) == 10
     assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 12
 
 
-@pytest.mark.parametrize("step", range(1, 14))
+@pytest.mark.parametrize("step", range(1, 15))
 def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
     Follows(store).follow(ALICE, BOB)
     killed_before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB))
