@@ -80,8 +80,10 @@ def stored_ids(key: str, texts: Sequence[str]) -> list[int]:
 
 def stored_id(key: str, text: str | None) -> int | None:
     """The id in a field or a string; None when there is none."""
-    number = parse_id(text) if text is not None else None
-    if text is not None and number is None:
+    if text is None:
+        return None
+    number = parse_id(text)
+    if number is None:
         note_bad(key, text)
     return number
 

@@ -35,11 +35,9 @@ from timeline.posts.reading.cached_posts import (
 from timeline.posts.reading.records import (
     Record,
     Stored,
-    cached_answered,
     cached_author,
-    cached_mentions,
-    cached_named,
     fields_of,
+    most_likely_named,
     tombstone,
 )
 from timeline.posts.reading.visibility import (
@@ -469,8 +467,9 @@ class _Parts:
                 named += named_by(links)
             for pid in unread:
                 if pid not in read_before:
-                    named += filter(None, [cached_named(pid)])
-                    uids.update(filter(None, (cached_author(pid), cached_answered(pid))), cached_mentions(pid))
+                    posts, persons = most_likely_named(pid)
+                    named += posts
+                    uids.update(persons)
             pids = named
         self._asked_posts = ask_stored(pipe, to_read) if to_read else None
         uids -= self._uids

@@ -253,17 +253,9 @@ def cached_author(pid: int) -> int | None:
     return _authors_by_pid.get(pid)
 
 
-def cached_named(pid: int) -> int | None:
-    """The post that this one reposts or quotes; None also when this process has not cached it. No round trip."""
-    return _named_by_pid.get(pid)
-
-
-def cached_answered(pid: int) -> int | None:
-    """The uid of the author that this post answers; None also when this process has not cached it. No round trip."""
-    return _answered_by_pid.get(pid)
-
-
-def cached_mentions(pid: int) -> tuple[int, ...]:
-    """The uids of the people that this post mentions; none also when this process has not cached them. No round
-    trip."""
-    return _mentions_by_pid.get(pid) or ()
+def most_likely_named(pid: int) -> tuple[list[int], list[int]]:
+    """The ids of the post that this one reposts or quotes, and the uids of its author and of the people that it names,
+    as far as this process has cached them. No round trip."""
+    post, author, answered = _named_by_pid.get(pid), _authors_by_pid.get(pid), _answered_by_pid.get(pid)
+    people = [uid for uid in (author, answered, *(_mentions_by_pid.get(pid) or ())) if uid is not None]
+    return [] if post is None else [post], people
