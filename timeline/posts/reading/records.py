@@ -83,8 +83,8 @@ Stored = Sequence[str]  # the hash of a post: its fields and their values in tur
 
 def fields_of(stored: Stored) -> list[str | None]:
     """The FIELDS of a post."""
-    found = dict(zip(stored[::2], stored[1::2], strict=True))
-    return [*map(found.get, FIELDS)]
+    in_turn = iter(stored)
+    return [*map(dict(zip(in_turn, in_turn, strict=True)).get, FIELDS)]
 
 
 class Record(NamedTuple):
@@ -155,7 +155,7 @@ def post_deleted(pid: int, by: DeletedBy) -> PostDeleted:
 def _further(key: str, fields: Sequence[str | None]) -> tuple[Links, Counts, int | None, str, Media]:
     """What only some posts have."""
     edited, language, *counts, media = fields[len(LINKS) :]
-    numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts])
+    numbers = Counts(*[(count and parse_number(count)) or 0 for count in counts]) if any(counts) else NO_COUNTS
     since = None if edited is None else stored_time(key, edited)
     return links_from(key, fields[: len(LINKS)]), numbers, since, language or "", media_from(key, media)
 
@@ -210,7 +210,7 @@ def links_from(key: str, fields: Sequence[str | None]) -> Links:
         stored_id(key, reply_to),
         stored_id(key, root),
         stored_id(key, reply_to_user),
-        tuple(stored_ids(key, (above or "").split())),
+        tuple(stored_ids(key, above.split())) if above else (),
         stored_id(key, quote),
         stored_id(key, repost_of),
         None if mentions is None else tuple(stored_ids(key, mentions.split())),
