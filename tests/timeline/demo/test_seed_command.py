@@ -154,7 +154,7 @@ def site(raw, store, alice, bob):
 @pytest.fixture
 def embedded(settings):
     """The store counts as the embedded one."""
-    settings.REDIS_URL = ""
+    settings.REDIS_URL, settings.REDIS_TOPOLOGY = "", "server"
 
 
 @pytest.mark.parametrize("answer", ["", "\n", "y\n", "yes\n", "3\n", "no\n2\n"])
