@@ -164,11 +164,26 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert "I am &lt;i&gt;sorry&lt;/i&gt;." in page
     assert "A moderator will decide." in page
     assert 'name="text"' not in page
-    assert client.post("/appeal/", {"text": "Again"}).status_code == 422
+    again = client.post("/appeal/", {"text": "Again"})
+    assert again.status_code == 422
+    assert "You have appealed already." in again.content.decode()
     Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
     page = client.get("/appeal/").content.decode()
     assert "Your appeal was refused." in page
     assert "not enough" in page
+
+
+def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, bob):
+    client = browser(bob)
+    Sanctions(store).impose(BOB, State.FROZEN, "insults")
+    Sanctions(store).appeal(BOB, "It was a quotation.")
+    Sanctions(store).decide_appeal(BOB, True, ALICE, "That is <so>.")
+    page = client.get("/appeal/").content.decode()
+    assert "There are no restrictions on your account." in page
+    assert "Your last appeal was granted." in page
+    assert "That is &lt;so&gt;." in page
+    Sanctions(store).impose(BOB, State.FROZEN, "insults again")
+    assert "granted" not in client.get("/appeal/").content.decode()
 
 
 def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, browser):
