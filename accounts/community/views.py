@@ -116,8 +116,8 @@ def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
 def appeal_page(
     request: RetwisRequest, uid: int, form: AppealForm, *, token: str = "", status: int | None = None
 ) -> HttpResponse:
-    """What is imposed on a person, and their appeal or its form; else how an appeal has ended it. `token`: for a suspended
-    person. Four round trips at most."""
+    """What is imposed on a person, and their appeal or its form; else how an appeal has ended it. `token`: for a
+    suspended person. Four round trips at most."""
     sanctions = Sanctions(connect())
     found = sanctions.standing(uid)
     context: dict[str, Any] = {"form": form, "token": token, "standing": found}
