@@ -252,6 +252,7 @@ def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted
     answers = [client.get(address) for address in addresses]
     assert [answer.status_code for answer in answers] == [410, 410]
     assert "This account is suspended." in answers[0].content.decode()
+    assert all("<h1>Suspended</h1>" in answer.content.decode() for answer in answers)
     assert "Post of bob" not in client.get("/timeline/").content.decode()
     Sanctions(store).lift(BOB)
     assert [client.get(address).status_code for address in addresses] == shown == [200, 200]
