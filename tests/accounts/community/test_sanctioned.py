@@ -75,12 +75,17 @@ def test_a_frozen_user_reads_with_a_banner_on_each_page(frozen, address):
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"]
+    "address",
+    [
+        *("/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"),
+        *("/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/more/", "/@Alice/more/"),
+        *("/notifications/", "/notifications/?only=mentions", "/tags/", "/search/?q=one", "/bookmarks/", "/likes/"),
+    ],
 )
 def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
     raw.hset("tags", "redis", "redis")
     page = frozen.get(address).content.decode()
-    for offer in ('class="to-compose"', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
+    for offer in ('href="/compose/', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
         assert offer not in page
     assert frozen.get("/compose/").status_code == 403
 
