@@ -148,7 +148,7 @@ def test_a_post_without_quotes_says_so(browser, alice, raw):
     assert "No quotes to show." in text_of(browser().get("/@Alice/1/quotes/"))
 
 
-def test_a_viewer_who_sees_none_of_the_quotes_and_likes_is_not_told_that_there_are_none(browser, store, alice, bob, raw):
+def test_where_a_block_hides_all_quotes_and_likes_no_page_says_that_there_are_none(browser, store, alice, bob, raw):
     write_posts(raw, 1, [1])
     raw.set("next_post_id", 1)
     Posts(store).publish(2, NewPost("Look at this", quote=1), "token")
