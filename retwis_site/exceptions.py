@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext_lazy as _
+
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
@@ -13,8 +15,9 @@ class NotFound(Exception):
 
 
 class Gone(Exception):
-    """A user or post has been deleted."""
+    """A user or post has been deleted, or staff shows nobody a user."""
 
+    title: StrPromise = _("Deleted")  # of the page
     message: StrPromise  # the sentence on the page
 
 

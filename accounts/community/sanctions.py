@@ -278,6 +278,14 @@ class Sanctions:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
         return case_in(uid, self._store.hgetall(keys.user(uid)))
 
+    def last_grant(self, uid: int) -> Act | None:
+        """The decision that has granted the person's last appeal; None when none has. One round trip."""
+        fields = self._store.hgetall(keys.user(uid))
+        appeal = read_appeal(uid, fields.get("appeal"))
+        line = fields.get(answer_of(appeal.act_id)) if appeal is not None else None
+        act = read_act(keys.user(uid), line) if line is not None else None
+        return act if act is not None and act.what == GRANTED else None
+
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round
         trips at most. Raises NothingImposed, NoAppeal, Decided."""

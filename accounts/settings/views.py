@@ -39,13 +39,12 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Device, Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import NotSignedIn, Role, User, Verified
+from accounts.users.entities import Role, User, Verified
 from accounts.users.html import drawn
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
 from retwis_site.rendering.dates import moment
-from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
@@ -237,13 +236,7 @@ class LanguageForm(forms.Form):
 @never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
     """The form for what a profile shows, with links to the other settings."""
-    try:
-        me, stored = stored_of(request.viewer)
-    except NotSignedIn:
-        if request.method != "POST":
-            raise
-        text = _("Nothing was saved. Log in in another window, then send this form again.")
-        return error_page(request, 403, _("You are logged out"), text, kept_fields(request))
+    me, stored = stored_of(request.viewer)
     before = facts_of(me.uid, *map(stored.get, FIELDS))
     initial = {"name": me.name, "bio": stored.get("bio", "")}
     initial["descriptions"] = REQUIRED if stored.get("needs_alt") else "optional"

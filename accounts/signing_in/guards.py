@@ -40,6 +40,7 @@ from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
 from retwis_site.identity import FOR_STAFF
+from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.reading import trip
 
@@ -154,11 +155,16 @@ def confirm_first(request: HttpRequest) -> HttpResponseRedirect:
     return _leading_on("confirm", request.get_full_path() if is_page else page_of_form(request))
 
 
-def log_in_first(request: HttpRequest) -> HttpResponseRedirect:
+def log_in_first(request: HttpRequest) -> HttpResponse:
     """What becomes of NotSignedIn: a redirect to the login page, which leads back to this page.
 
-    A redirect cannot repeat a POST. So after a `change`, it leads to the page that has the form.
+    A redirect cannot repeat a POST. So after a `change`, it leads to the page that has the form. What was typed into a
+    form would be lost on that way: a page keeps it, with a button that sends it again.
     """
+    kept = kept_fields(request) if request.method == "POST" else []
+    if any(one.field.kind in ("text", "textarea") for one in kept):
+        text = _("Nothing was saved. Log in in another window, then send this form again.")
+        return error_page(request, 403, _("You are logged out"), text, kept)
     view = request.resolver_match.func if request.resolver_match else None
     return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
 

@@ -105,6 +105,7 @@ class AccountDeleted(Gone):
 class AccountSuspended(AccountDeleted):
     """The account with this name is suspended."""
 
+    title = _("Suspended")
     message = _("This account is suspended.")
 
 

@@ -218,7 +218,7 @@ def page_of_exception(request: HttpRequest, exception: Exception) -> HttpRespons
     if isinstance(exception, NotFound):
         return not_found(request, exception)
     if isinstance(exception, Gone):
-        return error_page(request, 410, _("Deleted"), str(exception.message))
+        return error_page(request, 410, str(exception.title), str(exception.message))
     if isinstance(exception, NotShown):
         match, undone_at = request.resolver_match, ""
         if exception.undone_at and match:

@@ -348,7 +348,7 @@ MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the r
 
 
 class DecidedAlready(Refused):
-    message = _("Someone else has decided this report already.")
+    message = _("This report has been decided already. Nothing else was done.")
 
 
 class NotYours(Refused):

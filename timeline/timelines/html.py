@@ -212,6 +212,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
     shown = listing(request, PostsPage(others, found.page.older), by)
     owner, relation, origin = found.person, found.relation, origin_of(request)
+    is_blocked = relation.hiding.blocks.mine  # then the page is empty, whatever they have written
     return PROFILE.response(
         request,
         by,
@@ -224,7 +225,8 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         image=image_to_share(origin, owner),
         **_about(owner, found.about, found.numbers, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
-        is_blocked=relation.hiding.blocks.mine,
+        is_blocked=is_blocked,
+        only_replies=found.tab is Tab.POSTS and bool(found.numbers.written) and not is_blocked,
         button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
         in_common=_in_common(found, by),
         composer=_composer_of_profile(request, found, by),

@@ -75,12 +75,17 @@ def test_a_frozen_user_reads_with_a_banner_on_each_page(frozen, address):
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"]
+    "address",
+    [
+        *("/", "/timeline/", "/@Alice/", "/@Alice/1/", "/people/", "/tags/redis/", "/explore/", "/@bob/"),
+        *("/@Alice/1/quotes/", "/@Alice/1/likes/", "/@Alice/1/more/", "/@Alice/more/"),
+        *("/notifications/", "/notifications/?only=mentions", "/tags/", "/search/?q=one", "/bookmarks/", "/likes/"),
+    ],
 )
 def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
     raw.hset("tags", "redis", "redis")
     page = frozen.get(address).content.decode()
-    for offer in ('class="to-compose"', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
+    for offer in ('href="/compose/', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
         assert offer not in page
     assert frozen.get("/compose/").status_code == 403
 
@@ -164,11 +169,26 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert "I am &lt;i&gt;sorry&lt;/i&gt;." in page
     assert "A moderator will decide." in page
     assert 'name="text"' not in page
-    assert client.post("/appeal/", {"text": "Again"}).status_code == 422
+    again = client.post("/appeal/", {"text": "Again"})
+    assert again.status_code == 422
+    assert "You have appealed already." in again.content.decode()
     Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
     page = client.get("/appeal/").content.decode()
     assert "Your appeal was refused." in page
     assert "not enough" in page
+
+
+def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, bob):
+    client = browser(bob)
+    Sanctions(store).impose(BOB, State.FROZEN, "insults")
+    Sanctions(store).appeal(BOB, "It was a quotation.")
+    Sanctions(store).decide_appeal(BOB, True, ALICE, "That is <so>.")
+    page = client.get("/appeal/").content.decode()
+    assert "There are no restrictions on your account." in page
+    assert "Your last appeal was granted." in page
+    assert "That is &lt;so&gt;." in page
+    Sanctions(store).impose(BOB, State.FROZEN, "insults again")
+    assert "granted" not in client.get("/appeal/").content.decode()
 
 
 def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, browser):
@@ -237,6 +257,7 @@ def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted
     answers = [client.get(address) for address in addresses]
     assert [answer.status_code for answer in answers] == [410, 410]
     assert "This account is suspended." in answers[0].content.decode()
+    assert all("<h1>Suspended</h1>" in answer.content.decode() for answer in answers)
     assert "Post of bob" not in client.get("/timeline/").content.decode()
     Sanctions(store).lift(BOB)
     assert [client.get(address).status_code for address in addresses] == shown == [200, 200]

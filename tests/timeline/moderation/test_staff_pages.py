@@ -36,7 +36,9 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "Buy!" in staff.get(address).content.decode()
     assert staff.post(address, {"action": "frozen", "days": "7"}).status_code == 422
     assert staff.post(address, {"action": "frozen", "days": "7", "reason": "Ads"})["Location"] == "/moderation/"
-    assert staff.post(address, {"action": "dismissed", "reason": "No"}).status_code == 422  # it is decided
+    late = staff.post(address, {"action": "dismissed", "reason": "No"})
+    assert late.status_code == 422
+    assert "This report has been decided already." in late.content.decode()
     assert "The moderators have acted" in browser(alice).get("/notifications/").content.decode()
     Sanctions(store).appeal(BOB, "It was no ad")
     assert "It was no ad" in staff.get("/moderation/").content.decode()

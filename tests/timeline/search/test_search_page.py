@@ -131,6 +131,8 @@ def test_the_scopes_are_links_that_keep_the_query(posts, browser, alice):
     assert '<a href="?q=a+%22b%26c%22&amp;in=mine" aria-current="page">' in page
     assert '<a href="?q=a+%22b%26c%22">Everyone</a>' in page
     assert "in=mine" not in search(browser(), "a").content.decode()
+    german = browser(alice).get("/search/", {"q": "a"}, headers={"accept-language": "de"}).content.decode()
+    assert '<a href="?q=a&amp;in=following">Leute, denen du folgst</a>' in german
 
 
 # ---- pages

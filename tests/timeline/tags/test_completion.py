@@ -35,7 +35,10 @@ def test_people_that_the_user_follows_come_first(browser, store, alice, bob, car
     register(store, "Bobby")
     register(store, "Boba")
     Follows(store).follow(1, 4)
-    assert completed(browser(alice), "@bob")[0] == "@Bobby"
+    client = browser(alice)
+    assert completed(client, "@bob")[0] == "@Bobby"
+    german = client.get("/complete/", {"q": "@bob"}, headers={"accept-language": "de"}).content.decode()
+    assert german.count('<span class="tag">Folge ich</span>') == 1
 
 
 def test_a_tag_is_completed_by_its_beginning_the_most_used_first(browser, raw, alice):

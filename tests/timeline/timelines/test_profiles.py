@@ -12,6 +12,7 @@ from tests.support.http.page_text import CANONICAL, text_of
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost
 from timeline.posts.reading.post_reader import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
@@ -25,6 +26,21 @@ def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, ra
     write_posts(raw, 1, [1, 3])
     write_posts(raw, 2, [2])
     assert POST.findall(browser(bob).get("/@Alice/").content.decode()) == ["3", "1"]
+
+
+def test_a_profile_of_replies_alone_says_so_and_leads_to_them(browser, store, alice, bob, raw):
+    write_posts(raw, 1, [1])
+    bobs_page = browser(alice).get("/@bob/").content.decode()
+    assert "has not posted yet." in bobs_page
+    pid = Posts(store).publish(2, NewPost("An answer", reply_to=1), "token").pid
+    for client, said in ((browser(), "has written only replies"), (browser(bob), "You have written only replies")):
+        page = client.get("/@bob/").content.decode()
+        assert said in page
+        assert "not posted yet" not in page
+        assert 'href="/@bob/replies/">See the replies' in page
+    assert POST.findall(browser().get("/@bob/replies/").content.decode()) == [str(pid)]
+    browser(alice).post("/@bob/block/")
+    assert "You block" in browser(alice).get("/@bob/").content.decode()
 
 
 def test_a_profile_pages_to_the_first_post(browser, alice, raw):

@@ -1,0 +1,59 @@
+"""What was typed into a form stays on the page when its writer has logged out meanwhile, in another tab."""
+
+import pytest
+
+from tests.support.people import PASSWORD
+from tests.support.stored_keys import everything
+from tests.support.stored_posts import write_posts
+
+FORMS = {
+    "/@Alice/1/edit/": {"body": "Better words"},
+    "/@bob/report/": {"reason": "spam", "note": "The same text each hour"},
+    "/@bob/2/report/": {"reason": "spam", "note": ""},
+    "/settings/words/": {"words": "green tea", "where": "home", "how": "hide", "days": ""},
+    "/settings/": {"name": "", "bio": "", "label_1": "Garden", "value_1": "12 m²"},
+    "/first-steps/": {"name": "Ann", "bio": "", "body": "My first post", "token": "a-token"},
+}
+
+
+@pytest.fixture
+def site(alice, bob, raw):
+    write_posts(raw, 1, [1])
+    write_posts(raw, 2, [2])
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(("address", "form"), FORMS.items())
+def test_a_form_with_text_is_shown_again_and_can_be_sent_after_the_login(browser, alice, raw, address, form):
+    client, phone = browser(alice), browser(alice)
+    phone.post("/logout/")
+    before = everything(raw)
+    answer = client.post(address, form)
+    page = answer.content.decode()
+    assert answer.status_code == 403
+    assert "Nothing was saved. Log in in another window, then send this form again." in page
+    assert f'<form method="post" action="{address}">' in page
+    for name, text in form.items():
+        assert f'name="{name}"' in page
+        assert text in page
+    assert everything(raw) == before
+    client.post("/login/", {"username": "alice", "password": PASSWORD})
+    assert client.post(address, form).status_code == 302
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("address", "form"),
+    [("/settings/notifications/", {"like": "1"}), ("/@bob/2/like/", {}), ("/settings/password/", {"password": "x"})],
+)
+def test_a_form_without_a_text_leads_to_the_login(browser, address, form):
+    answer = browser().post(address, form)
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login/?next=")
+
+
+@pytest.mark.usefixtures("site")
+def test_a_form_that_another_site_sends_is_not_shown_with_a_button(browser):
+    answer = browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"})
+    assert answer.status_code == 403
+    assert 'action="/@bob/report/"' not in answer.content.decode()

@@ -1,0 +1,31 @@
+"""A printed page has what people wrote, and nothing to press."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.support.steps import more, post, posted
+from tests.browser.support.windows import WIDE
+
+A4 = {"width": 718, "height": 1047}  # in pixels of CSS, less the usual margins
+
+
+@pytest.mark.parametrize("size", [A4, WIDE], ids=["A4", "wide"])
+def test_a_thread_is_at_the_top_of_the_first_sheet_without_buttons(page, alice, size):
+    posted(page, "For the notice board")
+    post(page, "For the notice board").get_by_role("link", name="now").click()
+    alone = post(page, "For the notice board")
+    expect(more(alone)).to_be_visible()
+    page.set_viewport_size(size)
+    page.emulate_media(media="print")
+    expect(alone).to_be_visible()
+    assert alone.bounding_box()["y"] < size["height"] / 4
+    expect(more(alone)).to_be_hidden()
+    expect(page.get_by_role("link", name="Your bookmarks")).to_be_hidden()
+    expect(page.get_by_role("search")).to_be_hidden()
+
+
+def test_a_short_thread_is_one_sheet(page):
+    posted(page, "One sheet")
+    post(page, "One sheet").get_by_role("link", name="now").click()
+    expect(page.get_by_role("heading", name="Post by")).to_have_count(1)
+    assert page.pdf(format="A4").count(b"/Type /Page\n") == 1
