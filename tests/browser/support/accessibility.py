@@ -16,8 +16,20 @@ OPTIONS = {
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations", "incomplete"]}
 # axe cannot tell the colour behind letters in a drawing. tests/accounts/users/test_avatars.py measures their contrast.
 CONTEXT: dict[str, list[str]] = {"exclude": [".avatar"]}
-# An open menu lies over a part of the page, whose colours axe cannot tell then. It looks at the menu alone.
+# An open menu lies over a part of the page, whose colours axe cannot tell then. It looks at the menu alone, and nothing
+# else is seen meanwhile: a text of two lines may lie over two colours.
 OPEN_MENU = ".menu[open] > ul, .to-more + .choosing"
+ALONE = f"body * {{ visibility: hidden }} :is({OPEN_MENU}), :is({OPEN_MENU}) * {{ visibility: visible }}"
+RUN = """async ([context, options, style]) => {
+  const rules = new CSSStyleSheet();
+  rules.replaceSync(style);
+  document.adoptedStyleSheets.push(rules);
+  try {
+    return await axe.run(context, options);
+  } finally {
+    document.adoptedStyleSheets.pop();
+  }
+}"""
 # What axe cannot tell and leaves to people is a finding too, when it is about these.
 MUST_BE_TOLD = {"color-contrast", "target-size"}
 
@@ -29,12 +41,10 @@ def _axe() -> Axe:
 
 def ran(page: Page, options: dict[str, Any] = OPTIONS) -> dict[str, Any]:
     """axe's whole answer, to all rules or to COLOURS."""
-    menu = {"include": [OPEN_MENU]} if page.locator(OPEN_MENU).count() else {}
+    menu, style = ({"include": [OPEN_MENU]}, ALONE) if page.locator(OPEN_MENU).count() else ({}, "")
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(_axe().axe_script)
-    answer: dict[str, Any] = page.evaluate(
-        "([context, options]) => axe.run(context, options)", [CONTEXT | menu, options]
-    )
+    answer: dict[str, Any] = page.evaluate(RUN, [CONTEXT | menu, options, style])
     return answer
 
 
