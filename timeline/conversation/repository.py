@@ -394,6 +394,7 @@ class QuotesPage:
     author: User  # of the quoted post
     pid: int
     page: Page
+    hides_all: bool  # there are quotes, of which the viewer sees none
 
 
 class Quotes:
@@ -420,7 +421,7 @@ class Quotes:
         pids = stored_ids(keys.quotes_of(pid), quotes)
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
         filled = fill(pids, POSTS_A_PAGE, reader.read)
-        return QuotesPage(author, pid, Page(filled.posts, filled.older))
+        return QuotesPage(author, pid, Page(filled.posts, filled.older), hides_all=bool(pids) and not filled.posts)
 
 
 # ---- Who likes a post, and who has reposted it.
@@ -434,6 +435,7 @@ class ActedByPage:
     pid: int
     rows: list[tuple[Cursor, ListedPerson]]
     older: str | None  # the cursor of the next page; None on the last page
+    hides_all: bool  # there are such people, of whom the viewer sees none
 
     @property
     def people(self) -> list[ListedPerson]:
@@ -481,7 +483,8 @@ class ActedBy:
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         cursors = {uid: Cursor(score, str(uid)) for uid, score in shown}
         older = str(cursors[shown[-1][0]]) if shown and len(found) > size else None
-        return ActedByPage(author, pid, [(cursors[uid], person) for uid, person in people.items()], older)
+        rows = [(cursors[uid], person) for uid, person in people.items()]
+        return ActedByPage(author, pid, rows, older, hides_all=bool(shown) and not rows)
 
 
 # ---- A user's own lists of posts: those that they like, and those that they keep.

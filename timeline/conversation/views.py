@@ -149,6 +149,7 @@ def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int
         request,
         by,
         has_rows=bool(found.people),
+        hides_all=found.hides_all,
         more=found.older is not None,
         **about_post(found.author, found.pid),
         rows=listed(found.people, by),
@@ -313,6 +314,7 @@ def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     return QUOTES.response(
         request,
         by,
+        hides_all=found.hides_all,
         **about_post(found.author, pid),
         composer=composer(request, by, quote=pid),
         **listing.listing(request, found.page, by),

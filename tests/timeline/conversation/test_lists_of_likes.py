@@ -75,13 +75,13 @@ def test_the_people_who_like_a_post_are_listed(browser, store, alice, pid):
     shown = text_of(browser().get(f"/@bob/{pid}/likes/"))
     assert "Alice" in shown
     assert "carol" in shown
-    assert "No reposts to show." in text_of(browser().get(f"/@bob/{pid}/reposts/"))
+    assert "No one has reposted this post yet." in text_of(browser().get(f"/@bob/{pid}/reposts/"))
 
 
 def test_the_people_who_repost_a_post_are_listed(browser, store, alice, pid):
     Reposts(store).repost(CAROL, pid, BOB)
     assert "carol" in text_of(browser().get(f"/@bob/{pid}/reposts/"))
-    assert "No likes to show." in text_of(browser().get(f"/@bob/{pid}/likes/"))
+    assert "No one has liked this post yet." in text_of(browser().get(f"/@bob/{pid}/likes/"))
 
 
 def test_more_people_than_a_page_are_on_the_next_one(browser, raw, pid, round_trips):
@@ -145,7 +145,7 @@ def test_many_quotes_have_pages(browser, alice, bob, raw):
 
 def test_a_post_without_quotes_says_so(browser, alice, raw):
     write_posts(raw, 1, [1])
-    assert "No quotes to show." in text_of(browser().get("/@Alice/1/quotes/"))
+    assert "No one has quoted this post yet." in text_of(browser().get("/@Alice/1/quotes/"))
 
 
 def test_where_a_block_hides_all_quotes_and_likes_no_page_says_that_there_are_none(browser, store, alice, bob, raw):
@@ -158,7 +158,9 @@ def test_where_a_block_hides_all_quotes_and_likes_no_page_says_that_there_are_no
     client.post("/@bob/block/")
     for kind in ("quotes", "likes", "reposts"):
         assert f"1 {kind[:-1]}" in text_of(client.get("/@Alice/1/"))
-        assert f"No {kind} to show." in text_of(client.get(f"/@Alice/1/{kind}/"))
+        shown = text_of(client.get(f"/@Alice/1/{kind}/"))
+        assert f"No {kind} to show." in shown
+        assert "No one has" not in shown
 
 
 def test_the_page_takes_as_many_round_trips_for_many_quotes(browser, alice, bob, raw, round_trips):
