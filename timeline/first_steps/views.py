@@ -25,6 +25,7 @@ from accounts.users.names import NameIndex
 from accounts.users.repository import ask_owners, ask_people
 from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Store, connect
+from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore
 from timeline.people.lists import Suggested
@@ -49,12 +50,13 @@ class Offer(NamedTuple):
     people: list[Suggested]
 
 
-def offered_to(store: Store, me: int) -> Offer:
-    """At most OFFERED tags and people that `me` does not follow. One round trip with tags, and those of
-    `Explore.tags` and `Suggestions.for_user`."""
+def offered_to(store: Store, me: int, inviter: int | None) -> Offer:
+    """At most OFFERED tags and people that `me` does not follow, the person who has invited them first. One round trip
+    with tags, and those of `Explore.tags` and `Suggestions.for_user`."""
     tags = [one.tag for one in Explore(store).tags()] if settings.EXPLORE else []
     follows = answers(store, lambda pipe, tag: ask_follows_tag(pipe, me, tag.folded), tags)
-    return Offer([tag for tag in tags if not follows[tag]][:OFFERED], Suggestions(store).for_user(me, OFFERED))
+    people = Suggestions(store).for_user(me, OFFERED, [] if inviter is None else [inviter])
+    return Offer([tag for tag in tags if not follows[tag]][:OFFERED], people)
 
 
 def follow_people(store: Store, me: int, names: Sequence[str]) -> None:
@@ -127,7 +129,7 @@ def first_steps(request: RetwisRequest) -> HttpResponse:
         form.upload(me, request.FILES)
     if form.is_valid() and _taken(me, stored, form):
         return done(request, _("Saved."), "recovery")
-    offer = offered_to(connect(), me.uid)
+    offer = offered_to(connect(), me.uid, parse_id(stored.get("invited_by", "")))
     people = [(one, avatar(one.user)) for one in offer.people]
     context = {"form": form, "swatches": form.swatches(me), "tags": offer.tags, "people": people}
     context |= {"chosen": form["follow"].value() or (), "token": new_token(), "pictures": form.picture_rows(me, stored)}

@@ -36,15 +36,15 @@ class Suggestions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def for_user(self, me: int, count: int = 5) -> list[Suggested]:
+    def for_user(self, me: int, count: int = 5, first: Collection[int] = ()) -> list[Suggested]:
         """At most `count` people that `me` does not follow. Each person that `me` follows votes for the people that
         they follow. The candidates with the most votes come first, among equals the one with more followers. After
         them come the most followed users or, without a ranking as in a foreign database, the newest users. Of those
-        with votes one voter is named.
+        with votes one voter is named. `first`: the uids of people who come before all others.
 
         At most four round trips. For a user that follows no one two, or three without a ranking.
         """
-        return self._suggested(me, self._candidates(me, count + SPARE))[:count]
+        return self._suggested(me, self._candidates(me, count + SPARE, first))[:count]
 
     def for_visitor(self, count: int = 5) -> list[Suggested]:
         """At most `count` of the most followed users or, without a ranking, of the newest. Who they are may be five
@@ -72,7 +72,7 @@ class Suggestions:
             _shown.put(key, shown)
         return shown
 
-    def _candidates(self, me: int | None, count: int) -> Candidates:
+    def _candidates(self, me: int | None, count: int, first: Collection[int] = ()) -> Candidates:
         """At most `count`. At most three round trips."""
         pipe = self._store.pipeline()
         following = None if me is None else pipe.zrevrange(keys.following(me), 0, VOTERS - 1)
@@ -89,12 +89,12 @@ class Suggestions:
         voter_for = {uid: voter for voter in reversed(voted) for uid in voted[voter]}
         ranked = stored_ids(keys.users_by_followers(), most_followed.value)
         others = ranked or [uid for owner in owners if (uid := owner.value)]
-        candidates = [uid for uid in dict.fromkeys([*votes, *others]) if uid != me]
+        candidates = [uid for uid in dict.fromkeys([*first, *votes, *others]) if uid != me]
         if me is not None and voters and candidates:
-            candidates = self._in_order(me, candidates, votes)
+            candidates = self._in_order(me, candidates, votes, first)
         return {uid: voter_for.get(uid) for uid in candidates[:count]}
 
-    def _in_order(self, me: int, candidates: list[int], votes: Counter[int]) -> list[int]:
+    def _in_order(self, me: int, candidates: list[int], votes: Counter[int], first: Collection[int]) -> list[int]:
         """The candidates that `me` does not follow, the best first; equals stay in their order. One round trip."""
         pipe = self._store.pipeline()
         followed = ask_followed(pipe, me, candidates)
@@ -103,7 +103,7 @@ class Suggestions:
         followers = dict(zip(candidates, counts.value, strict=True))
         already = followed.value
         rest = [uid for uid in candidates if uid not in already]
-        return sorted(rest, key=lambda uid: (votes[uid], followers[uid] or 0), reverse=True)
+        return sorted(rest, key=lambda uid: (uid in first, votes[uid], followers[uid] or 0), reverse=True)
 
     def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:
         """Suggestions in the order of the candidates, without unknown uids, deleted accounts, people whom staff has

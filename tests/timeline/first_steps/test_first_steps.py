@@ -79,3 +79,27 @@ def test_an_outage_keeps_what_was_typed_and_chosen(browser, alice, bob):
     html = page.content.decode()
     for kept in ('value="Ann"', "Hello</textarea>", 'value="@bob"', 'value="#bread"'):
         assert kept in html
+
+
+def offered(client):
+    return re.findall(r'name="follow" value="@(\w+)"', client.get(URL).content.decode())
+
+
+def test_whoever_has_invited_a_person_is_offered_first(browser, raw, store, alice, bob, carol):
+    for uid in range(10, 20):
+        raw.hset(f"user:{uid}", mapping={"username": f"star_{uid}", "password": "hash"})
+        raw.zadd("users_by_followers", {uid: 100})
+    assert "bob" not in offered(browser(alice))
+    raw.hset("user:1", "invited_by", "2")
+    names = offered(browser(alice))
+    assert (names[0], len(names)) == ("bob", 5)
+    Follows(store).follow(1, 3)
+    raw.zadd("following:3", {"10": 1})  # a vote for another one
+    assert offered(browser(alice))[:2] == ["bob", "star_10"]
+    Follows(store).follow(1, 2)
+    assert "bob" not in offered(browser(alice))
+    Follows(store).unfollow(1, 2)
+    BlockedPeople(store).block(2, 1)
+    assert "bob" not in offered(browser(alice))
+    raw.hset("user:1", "invited_by", "0")  # the operator
+    assert len(offered(browser(alice))) == 5
