@@ -5,16 +5,15 @@ import re
 import pytest
 
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import post_ids
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_recent
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
-POST = re.compile(r'id="post-(\d+)"')
-
 
 def shown(client, url="/timeline/"):
-    return [int(pid) for pid in POST.findall(client.get(url).content.decode())]
+    return post_ids(client.get(url))
 
 
 def test_it_shows_the_newest_twenty_posts_and_ten_users(browser, store, raw):
@@ -22,8 +21,9 @@ def test_it_shows_the_newest_twenty_posts_and_ten_users(browser, store, raw):
         register(store, f"person{number}")
         raw.zadd("users_by_time", {f"person{number}": 1_700_000_000 + number})
     write_posts(raw, 1, range(1, 61))
-    page = browser().get("/timeline/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(60, 40, -1))
+    answer = browser().get("/timeline/")
+    page = answer.content.decode()
+    assert post_ids(answer) == list(range(60, 40, -1))
     assert "?before=41" in page
     assert [f"/@person{number}/" in page for number in (1, 2, 11)] == [False, True, True]
 
@@ -62,16 +62,16 @@ def test_the_last_page_says_that_older_posts_are_not_kept(browser, alice, raw):
     write_posts(raw, 1, range(1, 1201))
     client, seen, url = browser(), [], "/timeline/"
     for _ in range(60):
-        page = client.get(url).content.decode()
-        seen += [int(pid) for pid in POST.findall(page)]
-        older = re.search(r"\?before=(\d+)", page)
+        answer = client.get(url)
+        seen += post_ids(answer)
+        older = re.search(r"\?before=(\d+)", answer.content.decode())
         if not older:
             break
         url = f"/timeline/?before={older[1]}"
     assert seen[:200] == list(range(1200, 1000, -1))
     assert 750 <= len(seen) <= 1000
     assert seen == list(range(1200, 1200 - len(seen), -1))
-    assert "This list ends here." in page
+    assert "This list ends here." in answer.content.decode()
 
 
 def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):
@@ -101,8 +101,9 @@ def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):
 
 def test_the_welcome_page_shows_the_newest_posts_and_links_to_log_in(browser, alice, raw):
     write_posts(raw, 1, range(1, 31))
-    page = browser().get("/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(30, 10, -1))
+    answer = browser().get("/")
+    page = answer.content.decode()
+    assert post_ids(answer) == list(range(30, 10, -1))
     assert "/register/" in page
     assert "/login/" in page
 
@@ -120,11 +121,12 @@ def test_when_the_newest_posts_are_deleted_older_ones_are_shown(browser, alice, 
     for pid in range(801 - deleted, 801):
         raw.hset(f"post:{pid}", mapping={"deleted": 5, "body": ""})
     Memory.clear_all()  # five seconds pass
-    page = client.get("/timeline/").content.decode()
+    answer = client.get("/timeline/")
+    page = answer.content.decode()
     assert "No posts yet." not in page
     assert "This is as far back" not in page
     if deleted < 300:
-        assert [int(pid) for pid in POST.findall(page)] == list(range(800 - deleted, 780 - deleted, -1))
+        assert post_ids(answer) == list(range(800 - deleted, 780 - deleted, -1))
     assert shown(client) == list(range(800 - deleted, 780 - deleted, -1))
 
 
@@ -134,7 +136,7 @@ def test_a_page_that_the_head_of_the_list_just_fills_has_a_next_page(browser, st
     shown(browser())
     for pid in range(151, 281):
         Posts(store).delete(1, pid)
-    page = browser().get("/timeline/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(300, 280, -1))
-    assert "?before=281" in page
+    answer = browser().get("/timeline/")
+    assert post_ids(answer) == list(range(300, 280, -1))
+    assert "?before=281" in answer.content.decode()
     assert shown(browser(), "/timeline/?before=281") == list(range(150, 130, -1))

@@ -10,6 +10,7 @@ import redis
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly
 from retwis_site.store.client import Store
+from tests.support.http.page_text import post_ids
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
@@ -18,7 +19,6 @@ from timeline.relations.relations import Follows
 from timeline.timelines import home as homes_module
 from timeline.timelines.home import Homes, HomeSources
 
-POST = re.compile(r'id="post-(\d+)"')
 OLDER = re.compile(r"\?before=(\d+)")
 
 
@@ -218,9 +218,9 @@ def test_the_older_links_lead_to_the_first_post(browser, store, alice, raw):
     write_posts(raw, 1, range(1, 46))
     client, seen, url = browser(alice), [], "/"
     while url:
-        page = client.get(url).content.decode()
-        seen += [int(pid) for pid in POST.findall(page)]
-        older = OLDER.search(page)
+        answer = client.get(url)
+        seen += post_ids(answer)
+        older = OLDER.search(answer.content.decode())
         url = f"/?before={older[1]}" if older else None
     assert seen == list(range(45, 0, -1))
 
@@ -288,7 +288,7 @@ def home(browser, store, alice, bob, carol):
     """The ids on alice's home page. She follows bob (2), not carol (3)."""
     Follows(store).follow(1, 2)
     client = browser(alice)
-    return lambda path="/": [int(pid) for pid in POST.findall(client.get(path).content.decode())]
+    return lambda path="/": post_ids(client.get(path))
 
 
 def test_an_answer_to_someone_whom_the_viewer_does_not_follow_is_not_in_home(home, raw):

@@ -8,7 +8,7 @@ import pytest
 
 from retwis_site.store import local_cache
 from tests.support.clock import Clock
-from tests.support.http.page_text import CANONICAL, text_of
+from tests.support.http.page_text import CANONICAL, post_ids, text_of
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
@@ -17,32 +17,30 @@ from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines.profile import compare
 
-POST = re.compile(r'id="post-(\d+)"')
-
 
 def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, raw):
     Follows(store).follow(1, 2)
     write_posts(raw, 1, [1, 3])
     write_posts(raw, 2, [2])
-    assert POST.findall(browser(bob).get("/@Alice/").content.decode()) == ["3", "1"]
+    assert post_ids(browser(bob).get("/@Alice/")) == [3, 1]
 
 
 def test_a_profile_pages_to_the_first_post(browser, alice, raw):
     write_posts(raw, 1, range(1, 46))
     client, seen, url = browser(), [], "/@alice/"
     while url:
-        page = client.get(url).content.decode()
-        seen += [int(pid) for pid in POST.findall(page)]
-        older = re.search(r"\?before=(\d+)", page)
+        answer = client.get(url)
+        seen += post_ids(answer)
+        older = re.search(r"\?before=(\d+)", answer.content.decode())
         url = f"/@alice/?before={older[1]}" if older else None
     assert seen == list(range(45, 0, -1))
 
 
 def test_a_profile_with_exactly_one_page_has_no_older_link(browser, alice, raw):
     write_posts(raw, 1, range(1, 21))
-    page = browser().get("/@alice/").content.decode()
-    assert len(POST.findall(page)) == 20
-    assert "?before=" not in page
+    answer = browser().get("/@alice/")
+    assert len(post_ids(answer)) == 20
+    assert "?before=" not in answer.content.decode()
 
 
 def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bob, raw):
@@ -177,7 +175,7 @@ def test_the_login_leads_back_to_a_profile_whose_name_needs_escaping(browser, ra
 
 @pytest.fixture
 def shown(browser, alice, bob):
-    return lambda path="/@Alice/": [int(pid) for pid in POST.findall(browser().get(path).content.decode())]
+    return lambda path="/@Alice/": post_ids(browser().get(path))
 
 
 def test_posts_are_those_to_everyone_and_a_thread_of_ones_own(shown, raw):
