@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from retwis_site.store.chunks import answer
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from timeline.posts import repository
@@ -31,10 +32,7 @@ def post(store, alice, bob, now, raw):
 
 
 def versions(store, pid):
-    pipe = store.pipeline()
-    asked = ask_versions(pipe, pid)
-    pipe.execute()
-    return asked.value
+    return answer(store, ask_versions, pid)
 
 
 def test_an_edit_replaces_the_text_and_keeps_the_earlier_ones(store, post, now, raw):

@@ -10,6 +10,7 @@ import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
+from retwis_site.store.chunks import answer
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import make_due, noted
@@ -23,10 +24,7 @@ pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
 
 
 def blocks_between(store, me, them):
-    pipe = store.pipeline()
-    found = ask_blocks(pipe, me, them)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_blocks, me, them)
 
 
 def test_a_block_is_written_on_both_sides_with_its_date(store, raw):
