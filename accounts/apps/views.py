@@ -37,7 +37,7 @@ from accounts.users.entities import User
 from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import policy_with_forms_to
-from retwis_site.rendering.dates import moment
+from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
@@ -195,13 +195,6 @@ def metadata(request: HttpRequest) -> HttpResponse:
 ALL = "all"  # in place of a token's number
 
 
-class Moment(NamedTuple):
-    """A time for people: `iso` for the attribute of `<time>`, and in words."""
-
-    iso: str
-    words: str
-
-
 class Row(NamedTuple):
     number: str  # of the token
     name: str
@@ -239,8 +232,8 @@ def _row(token: Token, app: App | None, language: str) -> Row:
         app.name if app else _("Unknown app"),
         _shown_website(app) if app else "",
         in_words(token.scopes),
-        Moment(*moment(token.since, language)),
-        Moment(*moment(token.used, language)),
+        moment(token.since, language),
+        moment(token.used, language),
     )
 
 
