@@ -10,6 +10,7 @@ from django.core.management import call_command
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted
 from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.protocols.reports import CAROL, report
 from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import doctor_findings
@@ -60,8 +61,7 @@ def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, s
     killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert not any(doctor_findings(capsys)[0].values())  # while the job waits for the worker
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert not any(doctor_findings(capsys)[0].values())
     call_command("cleanup", stdout=io.StringIO())
     assert not any(any(found.values()) for found in doctor_findings(capsys))

@@ -9,11 +9,11 @@ from unittest.mock import Mock
 import pytest
 
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.worker import drain
 from retwis_site.store.chunks import answer
+from tests.support.delivering import drain_due
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, publish, ranking
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks
@@ -90,8 +90,7 @@ def test_the_round_trips_are_few_and_fixed(store, raw, alice, round_trips):
 def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
     Follows(store).follow(ALICE, BOB)
     killed_before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
     blocked = raw.zscore("blocked:1", BOB)
     assert raw.zscore("blocked_by:2", ALICE) == blocked
