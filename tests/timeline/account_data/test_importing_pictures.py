@@ -5,7 +5,6 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
@@ -24,8 +23,7 @@ FACE = decoded_once(picture_file("green"), Shape.PROFILE)
 
 
 @pytest.fixture(autouse=True)
-def _quickly(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+def _quickly(monkeypatch, quick_decoder):
     monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
 
 

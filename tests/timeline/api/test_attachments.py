@@ -5,20 +5,15 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.media import repository
 from accounts.media.repository import Pictures
 from tests.support.apps import App
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_picture, uploaded
 
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+pytestmark = pytest.mark.usefixtures("quick_decoder")
 
 
 def upload(app, address="/api/v2/media", **said):
-    file = SimpleUploadedFile("photo.png", picture_file(), "image/png")
-    return app.client.post(address, {"file": file, **said})
+    return app.client.post(address, {"file": uploaded(), **said})
 
 
 def test_a_picture_is_uploaded_described_and_posted(store, raw, alice):

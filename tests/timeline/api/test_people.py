@@ -7,11 +7,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from accounts.facts.facts import Fact, Facts
-from accounts.media import repository
 from accounts.users.names import NameIndex
 from tests.support.apps import App
 from tests.support.people import register
-from tests.support.pictures import decoded_once, picture_file
+from tests.support.pictures import picture_file
 from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 
@@ -180,8 +179,7 @@ def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):
     assert len(round_trips(lambda: app.json("GET", "/api/v1/accounts/verify_credentials")).round_trips) == 1
 
 
-def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice, monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice, quick_decoder):
     app, at = App(alice), "/api/v1/accounts/update_credentials"
     assert app.json("GET", "/api/v1/accounts/verify_credentials")["avatar"].endswith("/static/avatar.png")
     files = {
