@@ -6,8 +6,10 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import post_ids
+from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_recent
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -140,3 +142,27 @@ def test_a_page_that_the_head_of_the_list_just_fills_has_a_next_page(browser, st
     assert post_ids(answer) == list(range(300, 280, -1))
     assert "?before=281" in answer.content.decode()
     assert shown(browser(), "/timeline/?before=281") == list(range(150, 130, -1))
+
+
+# ---- It has no reposts: neither a rebuilt list has them, nor does `doctor` miss them there.
+
+
+@pytest.fixture(params=["incr", "snowflake"])
+def alices_post(request, store, settings, alice, bob):
+    settings.POST_IDS = request.param
+    return Posts(store).publish(1, NewPost("Hello"), "1").pid
+
+
+def test_doctor_misses_no_repost_in_a_complete_list(store, browser, capsys, alices_post):
+    shown(browser())
+    Reposts(store).repost(2, alices_post, 1)
+    Posts(store).publish(1, NewPost("again"), "2")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_rebuilt_list_has_no_repost(store, raw, browser, capsys, alices_post):
+    Reposts(store).repost(2, alices_post, 1)
+    raw.delete("timeline")
+    shown(browser())
+    assert [one for one in raw.lrange("timeline", 0, -1) if one.isdigit() and int(one) > 0] == [str(alices_post)]
+    assert doctor(capsys) == (0, {}, {})
