@@ -6,6 +6,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from accounts.users.names import skeletons
+from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.stored_posts import queue_posts
@@ -64,6 +65,17 @@ def delete_account(store, uid):
 
 def post(store, uid, token="t"):  # noqa: S107
     return lambda: Posts(store).publish(uid, NewPost(f"by {uid}"), token)
+
+
+def worker(store, name):
+    """Carry out due jobs. It looks for jobs until there is one, at most twenty times."""
+
+    def work():
+        for _ in range(20):
+            if drain(store, name):
+                return
+
+    return work
 
 
 def finish_jobs(store, raw):
