@@ -353,6 +353,12 @@ def browser(raw: redis.Redis) -> Callable[..., Client]:
 
 
 @pytest.fixture
+def member(browser: Callable[..., Client], alice: Login) -> Client:
+    """The browser of alice, who is signed in."""
+    return browser(alice)
+
+
+@pytest.fixture
 def round_trips() -> Callable[[Callable[[], object]], Recording]:
     """Records what a call sends: `len(round_trips(lambda: client.get("/")).round_trips)`."""
 

@@ -186,14 +186,13 @@ def test_staff_gets_in(store, raw, alice, role, guard, status):
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, browser, alice, bob):
+def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, member, bob):
     Roles(store).give(ALICE, Role.ADMIN)
-    client = browser(alice)
-    answer = client.post("/settings/delete/", {"password": PASSWORD})
+    answer = member.post("/settings/delete/", {"password": PASSWORD})
     assert answer.status_code == 422
     assert "This is the only admin." in answer.content.decode()
     assert raw.hget("user:1", "deleted") is None
-    assert client.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}).status_code == 302
+    assert member.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}).status_code == 302
     assert raw.hget("user:1", "deleted") is not None
 
 

@@ -80,42 +80,40 @@ def test_a_picture_and_a_header_are_cropped_stored_and_shown_at_once(browser, ra
     assert "/media/" not in other.get("/@Alice/").content.decode()
 
 
-def test_the_first_steps_have_a_picture_and_a_colour(browser, raw, alice):
-    client = browser(alice)
-    page = client.get("/first-steps/").content.decode()
+def test_the_first_steps_have_a_picture_and_a_colour(raw, member):
+    page = member.get("/first-steps/").content.decode()
     assert 'type="file" name="picture"' in page
     assert 'name="header"' not in page
-    client.post("/first-steps/", {"name": "", "bio": "", "picture": uploaded("red")})
+    member.post("/first-steps/", {"name": "", "bio": "", "picture": uploaded("red")})
     assert raw.hget("user:1", "picture") == RED.digest
-    assert f"/media/{RED.digest}-96.webp" in client.get("/first-steps/").content.decode()
+    assert f"/media/{RED.digest}-96.webp" in member.get("/first-steps/").content.decode()
 
 
-def test_a_form_with_errors_keeps_what_was_uploaded_and_a_bad_file_saves_nothing(browser, raw, alice, settings):
-    client = browser(alice)
-    answer = client.post("/settings/", {"name": "Ann", "bio": "b" * 161, "picture": uploaded("red")})
+def test_a_form_with_errors_keeps_what_was_uploaded_and_a_bad_file_saves_nothing(raw, member, settings):
+    answer = member.post("/settings/", {"name": "Ann", "bio": "b" * 161, "picture": uploaded("red")})
     assert answer.status_code == 422
     page = answer.content.decode()
     assert f'name="uploaded_picture" value="{RED.digest}"' in page
     assert f'src="/media/{RED.digest}-96.webp"' in page
     assert raw.hget("user:1", "picture") is None
-    client.post("/settings/", {"name": "Ann", "bio": "", "uploaded_picture": RED.digest})
+    member.post("/settings/", {"name": "Ann", "bio": "", "uploaded_picture": RED.digest})
     assert raw.hmget("user:1", "picture", "name") == [RED.digest, "Ann"]
     for named in ("0" * 40, WIDE.digest):  # of nobody, and not one of three sizes
-        answer = client.post("/settings/", {"name": "Bea", "bio": "", "uploaded_picture": named})
+        answer = member.post("/settings/", {"name": "Bea", "bio": "", "uploaded_picture": named})
         assert (answer.status_code, "no longer there" in answer.content.decode()) == (422, True)
     bad = SimpleUploadedFile("x.svg", b"<svg/>", "image/svg+xml")
-    answer = client.post("/settings/", {"name": "Bea", "bio": "new", "header": bad})
+    answer = member.post("/settings/", {"name": "Bea", "bio": "new", "header": bad})
     assert answer.status_code == 422
     assert "not a picture that the site can read" in answer.content.decode()
     assert 'value="Bea"' in answer.content.decode()
     settings.MEDIA_MEMORY = 1000
-    answer = client.post("/settings/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
+    answer = member.post("/settings/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
     assert (answer.status_code, "no room for more pictures" in answer.content.decode()) == (422, True)
     settings.MEDIA_MEMORY, settings.MEDIA_QUOTA = 10**9, 1000
-    answer = client.post("/first-steps/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
+    answer = member.post("/first-steps/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
     assert (answer.status_code, "all the room" in answer.content.decode()) == (422, True)
     assert raw.hmget("user:1", "picture", "name") == [RED.digest, "Ann"]
-    client.post("/settings/", {"name": "Bea", "bio": ""})  # a full store refuses pictures and nothing else
+    member.post("/settings/", {"name": "Bea", "bio": ""})  # a full store refuses pictures and nothing else
     assert raw.hget("user:1", "name") == "Bea"
 
 

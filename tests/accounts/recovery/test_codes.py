@@ -68,10 +68,9 @@ def test_after_registering_one_sees_codes_without_typing_the_password_again(brow
     assert shown(client.get(SETTINGS).content.decode()) == []
 
 
-def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(browser, store, raw, alice, bob, codes):
+def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(store, raw, member, bob, codes):
     of_bob = RecoveryCodes(store).make(2)
-    client = browser(alice)
-    answer = client.post(f"{SETTINGS}file/", {"codes": " ".join([codes[0], "<script>", of_bob[0], codes[1].upper()])})
+    answer = member.post(f"{SETTINGS}file/", {"codes": " ".join([codes[0], "<script>", of_bob[0], codes[1].upper()])})
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["Content-Disposition"] == 'attachment; filename="recovery-codes.txt"'
     assert "no-store" in answer["Cache-Control"]
@@ -81,8 +80,8 @@ def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(browser, store, r
         "Each one sets a new password once: http://testserver/recover/",
     )
     assert rest == ["", codes[0], codes[1].upper()]
-    assert client.post(f"{SETTINGS}file/", {"codes": of_bob[0]})["Location"] == SETTINGS
-    assert client.get(f"{SETTINGS}file/").status_code == 405
+    assert member.post(f"{SETTINGS}file/", {"codes": of_bob[0]})["Location"] == SETTINGS
+    assert member.get(f"{SETTINGS}file/").status_code == 405
 
 
 def test_later_the_password_is_asked_for(browser, store, raw, alice, codes):

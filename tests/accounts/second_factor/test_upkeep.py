@@ -17,10 +17,9 @@ from tests.support.second_factors import Authenticator
 LOGIN, SECOND = "/login/", "/login/second/"
 
 
-def test_the_download_names_them_without_a_secret(browser, raw, alice, alices_app, passkey):
-    client = browser(alice)
-    client.post("/settings/confirm/", {"code": alices_app.next_code()})
-    text = b"".join(client.get("/settings/download/")).decode()
+def test_the_download_names_them_without_a_secret(raw, member, alices_app, passkey):
+    member.post("/settings/confirm/", {"code": alices_app.next_code()})
+    text = b"".join(member.get("/settings/download/")).decode()
     lines = [json.loads(line) for line in text.splitlines()]
     assert [line["since"][:4] for line in lines if line["type"] == "authenticator"] == ["2023"]
     assert [line["name"] for line in lines if line["type"] == "passkey"] == ["Phone"]

@@ -86,21 +86,19 @@ def test_an_auths_entry_of_another_user_opens_nothing(browser, alice, bob, raw):
     assert not signed_in(browser(alice))
 
 
-def test_a_cached_uid_is_checked_again_on_every_request(browser, alice, raw):
-    client = browser(alice)
-    assert signed_in(client)
+def test_a_cached_uid_is_checked_again_on_every_request(alice, member, raw):
+    assert signed_in(member)
     raw.hset("user:1", "auth", "another")
-    assert not signed_in(client)
+    assert not signed_in(member)
     raw.hset("user:1", "auth", alice.secret)
-    assert signed_in(client)
+    assert signed_in(member)
 
 
-def test_a_wrong_cached_uid_makes_the_request_ask_again(browser, alice, bob, raw):
-    client = browser(alice)
-    assert signed_in(client)
+def test_a_wrong_cached_uid_makes_the_request_ask_again(alice, member, bob, raw):
+    assert signed_in(member)
     raw.hset("auths", alice.secret, 2)  # the secret is bob's from now on
     raw.hset("user:2", "auth", alice.secret)
-    assert b"bob" in client.get("/").content
+    assert b"bob" in member.get("/").content
 
 
 @pytest.mark.parametrize("cookie", ["", "x" * 5000, "ä", "a;b", "\\", "1", "None"])
@@ -154,10 +152,9 @@ def test_pages_for_users_send_visitors_to_the_login_and_back(browser, alice, bob
     assert '<input type="hidden" name="next" value="/@bob/"' in page
 
 
-def test_login_and_registration_lead_a_signed_in_user_home(browser, alice):
-    client = browser(alice)
-    assert client.get("/login/")["Location"] == "/"
-    assert client.get("/register/")["Location"] == "/"
+def test_login_and_registration_lead_a_signed_in_user_home(member):
+    assert member.get("/login/")["Location"] == "/"
+    assert member.get("/register/")["Location"] == "/"
 
 
 def test_the_time_of_a_registration_is_stored(store, raw):

@@ -145,10 +145,9 @@ def test_each_language_is_listed_by_its_own_name(browser):
 
 
 @pytest.mark.parametrize("form", [{}, {"language": ""}, {"language": "fr"}, {"language": "ar "}, {"language": "ar\0"}])
-def test_an_unknown_language_is_refused_and_changes_nothing(browser, raw, alice, form):
-    client = browser(alice)
+def test_an_unknown_language_is_refused_and_changes_nothing(raw, member, form):
     before = everything(raw)
-    answer = client.post(URL, {**form, "next": "/timeline/"})
+    answer = member.post(URL, {**form, "next": "/timeline/"})
     assert answer.status_code == 422
     assert COOKIE not in answer.cookies
     assert "Choose one of these languages." in answer.content.decode()
@@ -212,14 +211,13 @@ def test_a_login_without_a_stored_language_keeps_the_browsers_choice(browser, ra
     assert language_of_page(get(client)) == "de"
 
 
-def test_a_logout_and_a_registration_keep_the_choice(browser, raw, alice):
-    client = browser(alice)
-    client.post(URL, {"language": "de"})
-    client.post("/logout/")
-    assert language_of_page(get(client)) == "de"
+def test_a_logout_and_a_registration_keep_the_choice(raw, member):
+    member.post(URL, {"language": "de"})
+    member.post("/logout/")
+    assert language_of_page(get(member)) == "de"
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
-    assert "Willkommen, dora!" in client.post("/register/", form, follow=True).content.decode()
-    assert language_of_page(get(client)) == "de"
+    assert "Willkommen, dora!" in member.post("/register/", form, follow=True).content.decode()
+    assert language_of_page(get(member)) == "de"
     assert raw.hget("user:2", "language") is None
 
 

@@ -27,22 +27,21 @@ def faces(store, raw, alice, bob):
     raw.hset("user:1", "role", "moderator")
 
 
-def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, alice, bob, carol, store, raw):
-    client = browser(alice)
-    page = client.get(PAGE).content.decode()
+def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, member, bob, carol, store, raw):
+    page = member.get(PAGE).content.decode()
     assert page.count("Nobody may upload a deleted picture again") == 2
     form = {"act": "remove_picture", "digest": RED.digest, "reason": "", "block": "1"}
-    assert client.post(PAGE, form).status_code == 422
-    assert client.post(PAGE, {**form, "reason": "Not yours"}).status_code == 302
+    assert member.post(PAGE, form).status_code == 422
+    assert member.post(PAGE, {**form, "reason": "Not yours"}).status_code == 302
     assert raw.hmget("user:2", "picture", "header") == [None, WIDE.digest]
     drain_due(store, raw)
     assert not raw.exists(f"media:{RED.digest}")
     assert raw.exists(f"media:{WIDE.digest}")
     assert raw.hexists("blocked_media", RED.digest)
-    log = client.get("/moderation/log/").content.decode()
+    log = member.get("/moderation/log/").content.decode()
     assert "Profile picture removed" in log
     assert "Not yours" in log
-    again = client.post(PAGE, {**form, "reason": "Not yours"})
+    again = member.post(PAGE, {**form, "reason": "Not yours"})
     assert (again.status_code, "no longer on the profile" in again.content.decode()) == (422, True)
     assert browser(carol).post(PAGE, {**form, "reason": "x"}).status_code == 404
 

@@ -80,12 +80,11 @@ def test_the_composer_beside_quotes_quotes_the_post_and_says_so(browser, raw, al
         ("/post/", "/"),
     ],
 )
-def test_a_post_leads_back_to_the_page_of_its_form(browser, alice, bob, raw, page, after):
-    client = browser(alice)
+def test_a_post_leads_back_to_the_page_of_its_form(member, bob, raw, page, after):
     referer = {"referer": f"http://testserver{page}"}
-    answer = client.post("/post/", {"body": "Hello", "token": "t"}, headers=referer)
+    answer = member.post("/post/", {"body": "Hello", "token": "t"}, headers=referer)
     assert (answer.status_code, answer["Location"]) == (302, after)
-    assert "Posted." in client.get("/timeline/").content.decode()
+    assert "Posted." in member.get("/timeline/").content.decode()
     assert raw.hget("post:1", "body") == "Hello"
 
 
@@ -215,10 +214,9 @@ def test_line_breaks_survive_a_login(browser, alice):
         *("", "!", "a", "AAAA", "/+8=", "x" * 5000, "\\", "ä"),
     ],
 )
-def test_an_invalid_draft_cookie_is_no_draft(browser, alice, cookie):
-    client = browser(alice)
-    client.cookies["draft"] = cookie
-    page = client.get("/")
+def test_an_invalid_draft_cookie_is_no_draft(member, cookie):
+    member.cookies["draft"] = cookie
+    page = member.get("/")
     assert page.status_code == 200
     assert in_composer(page) == [""]
 
@@ -251,11 +249,10 @@ def test_bob_can_post_it_as_bob(browser, alice, bob, raw):
     assert raw.hget("post:1", "user_id") == "2"
 
 
-def test_the_authors_own_form_posts_at_once(browser, alice, raw):
-    client = browser(alice)
-    fields = fields_of(client.get("/").content.decode())
+def test_the_authors_own_form_posts_at_once(member, raw):
+    fields = fields_of(member.get("/").content.decode())
     assert fields["as"] == "1"
-    assert client.post("/post/", {"body": "Mine", **fields}).status_code == 302
+    assert member.post("/post/", {"body": "Mine", **fields}).status_code == 302
     assert raw.hget("post:1", "user_id") == "1"
 
 

@@ -43,25 +43,23 @@ def test_a_form_with_a_picture_reminds_of_its_description(browser, alice, raw):
     assert f'aria-describedby="reminder_{RED}"' in added
 
 
-def test_after_a_post_whose_form_could_not_remind_a_sentence_does(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "Look", "picture": uploaded()})
-    assert "A picture has no description." in client.get("/").content.decode()
-    client.post("/post/", {"body": "Look again", "media": RED, "alt": ""})
-    assert "A picture has no description." not in client.get("/").content.decode()
+def test_after_a_post_whose_form_could_not_remind_a_sentence_does(member, raw):
+    member.post("/post/", {"body": "Look", "picture": uploaded()})
+    assert "A picture has no description." in member.get("/").content.decode()
+    member.post("/post/", {"body": "Look again", "media": RED, "alt": ""})
+    assert "A picture has no description." not in member.get("/").content.decode()
     assert alts(raw) == [""]
 
 
-def test_the_setting_is_kept_and_a_form_without_it_changes_nothing(browser, alice, raw):
-    client = browser(alice)
-    assert 'value="optional" selected' in client.get("/settings/").content.decode()
-    client.post("/settings/", {"name": "", "bio": "", "descriptions": "required"})
+def test_the_setting_is_kept_and_a_form_without_it_changes_nothing(member, raw):
+    assert 'value="optional" selected' in member.get("/settings/").content.decode()
+    member.post("/settings/", {"name": "", "bio": "", "descriptions": "required"})
     assert int(raw.hget("user:1", "needs_alt")) > 1_700_000_000
-    assert 'value="required" selected' in client.get("/settings/").content.decode()
-    client.post("/settings/", {"name": "", "bio": ""})
+    assert 'value="required" selected' in member.get("/settings/").content.decode()
+    member.post("/settings/", {"name": "", "bio": ""})
     assert raw.hexists("user:1", "needs_alt")
-    assert client.post("/settings/", {"name": "", "bio": "", "descriptions": "x"}).status_code == 422
-    client.post("/settings/", {"name": "", "bio": "", "descriptions": "optional"})
+    assert member.post("/settings/", {"name": "", "bio": "", "descriptions": "x"}).status_code == 422
+    member.post("/settings/", {"name": "", "bio": "", "descriptions": "optional"})
     assert not raw.hexists("user:1", "needs_alt")
 
 

@@ -136,9 +136,8 @@ def test_the_author_gets_a_form_with_the_text(browser, alice, alices_post):
     assert "The frist text</textarea>" in page.content.decode()
 
 
-def test_the_new_text_stands_and_the_page_of_the_post_follows(browser, alice, alices_post, raw):
-    client = browser(alice)
-    answer = client.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
+def test_the_new_text_stands_and_the_page_of_the_post_follows(member, alices_post, raw):
+    answer = member.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
     assert answer.redirect_chain == [("/@Alice/1/", 302)]
     assert "Saved." in answer.content.decode()
     assert raw.hget("post:1", "body") == "The first text\n\nwith more"
@@ -162,11 +161,10 @@ def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw
     assert raw.hget("post:1", "body") == "The frist text"
 
 
-def test_a_post_with_too_many_texts_keeps_the_one_it_has(browser, alice, alices_post, raw, monkeypatch):
+def test_a_post_with_too_many_texts_keeps_the_one_it_has(member, alices_post, raw, monkeypatch):
     monkeypatch.setattr(repository, "MOST_TEXTS", 2)
-    client = browser(alice)
-    client.post("/@alice/1/edit/", {"body": "second"})
-    answer = client.post("/@alice/1/edit/", {"body": "third"})
+    member.post("/@alice/1/edit/", {"body": "second"})
+    answer = member.post("/@alice/1/edit/", {"body": "third"})
     assert answer.status_code == 422
     assert "This post was edited too often." in answer.content.decode()
     assert "third</textarea>" in answer.content.decode()

@@ -59,10 +59,9 @@ def test_a_post_may_have_a_picture_and_no_text(browser, alice, raw):
     assert "Sensitive pictures" in browser().get("/@Alice/1/").content.decode()
 
 
-def test_without_a_script_pictures_are_added_described_and_removed(browser, alice, raw):
-    client = browser(alice)
+def test_without_a_script_pictures_are_added_described_and_removed(member, raw):
     form = {"body": "Look", "token": "t1", "picture": [uploaded("red"), uploaded("blue")], "add": "1"}
-    added = client.post("/post/", form)
+    added = member.post("/post/", form)
     assert added.status_code == 200
     page = added.content.decode()
     digests = re.findall(r'name="media" value="(\w+)"', page)
@@ -70,10 +69,10 @@ def test_without_a_script_pictures_are_added_described_and_removed(browser, alic
     assert "Look</textarea>" in page
     assert 'name="token" value="t1"' in page
     assert not raw.exists("post:1")
-    again = client.post("/post/", {"body": "Look", "media": digests, "alt": ["one", "two"], "remove": digests[0]})
+    again = member.post("/post/", {"body": "Look", "media": digests, "alt": ["one", "two"], "remove": digests[0]})
     assert re.findall(r'name="media" value="(\w+)"', again.content.decode()) == digests[1:]
     assert "two</textarea>" in again.content.decode()
-    client.post("/post/", {"body": "Look", "media": digests[1:], "alt": ["two"]})
+    member.post("/post/", {"body": "Look", "media": digests[1:], "alt": ["two"]})
     assert [one[:4] for one in json.loads(raw.hget("post:1", "media"))["pictures"]] == [[digests[1], 900, 600, "two"]]
 
 
@@ -86,10 +85,9 @@ def test_an_error_of_the_form_keeps_the_pictures(browser, alice, raw):
     assert raw.zcard("outbox") == 1  # the job that removes it, if no post comes
 
 
-def test_a_form_that_was_posted_already_keeps_new_pictures(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "First", "token": "t1"})
-    again = client.post("/post/", {"body": "Second", "token": "t1", "picture": uploaded()})
+def test_a_form_that_was_posted_already_keeps_new_pictures(member, raw):
+    member.post("/post/", {"body": "First", "token": "t1"})
+    again = member.post("/post/", {"body": "Second", "token": "t1", "picture": uploaded()})
     page = again.content.decode()
     assert again.status_code == 422
     assert "already posted" in page

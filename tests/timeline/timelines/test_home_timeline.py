@@ -284,11 +284,10 @@ def test_a_list_of_padding_only_is_rebuilt(store, alice, raw):
 
 
 @pytest.fixture
-def home(browser, store, alice, bob, carol):
+def home(store, member, bob, carol):
     """The ids on alice's home page. She follows bob (2), not carol (3)."""
     Follows(store).follow(1, 2)
-    client = browser(alice)
-    return lambda path="/": post_ids(client.get(path))
+    return lambda path="/": post_ids(member.get(path))
 
 
 def test_an_answer_to_someone_whom_the_viewer_does_not_follow_is_not_in_home(home, raw):
@@ -345,14 +344,13 @@ def test_a_home_full_of_hidden_answers_reads_on(home, raw):
     assert home() == [*range(11, 1, -1)]
 
 
-def test_hidden_answers_cost_no_round_trip_of_their_own(home, browser, alice, raw, round_trips):
+def test_hidden_answers_cost_no_round_trip_of_their_own(home, member, raw, round_trips):
     write_posts(raw, 3, [1])
     write_posts(raw, 2, range(2, 42))
-    client = browser(alice)
-    client.get("/")
-    warm = len(round_trips(lambda: client.get("/")).round_trips)
+    member.get("/")
+    warm = len(round_trips(lambda: member.get("/")).round_trips)
     raw.delete("posts:1")
     for pid in range(42, 50):
         write_answer(raw, 2, pid, parent=1)
     home()
-    assert len(round_trips(lambda: client.get("/")).round_trips) <= warm + 1  # `fill` reads on, once
+    assert len(round_trips(lambda: member.get("/")).round_trips) <= warm + 1  # `fill` reads on, once

@@ -101,12 +101,11 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     assert shared.first == (1, 2, 3, 4)
 
 
-def test_the_follow_button_shows_the_present_state(browser, alice, bob):
-    client = browser(alice)
-    assert 'action="/@bob/follow/"' in client.get("/@bob/").content.decode()
-    client.post("/@bob/follow/")
-    assert 'action="/@bob/unfollow/"' in client.get("/@bob/").content.decode()
-    assert "follow/" not in re.findall(r'action="([^"]*)"', client.get("/@alice/").content.decode())
+def test_the_follow_button_shows_the_present_state(browser, member, bob):
+    assert 'action="/@bob/follow/"' in member.get("/@bob/").content.decode()
+    member.post("/@bob/follow/")
+    assert 'action="/@bob/unfollow/"' in member.get("/@bob/").content.decode()
+    assert "follow/" not in re.findall(r'action="([^"]*)"', member.get("/@alice/").content.decode())
     assert "/@bob/follow/" not in re.findall(r'action="([^"]*)"', browser().get("/@bob/").content.decode())
 
 
@@ -302,13 +301,12 @@ def test_another_pin_replaces_the_first(shown, browser, alice, raw):
     assert shown() == [2, 3, 1]
 
 
-def test_a_post_can_be_unpinned(shown, browser, alice, raw):
+def test_a_post_can_be_unpinned(shown, member, raw):
     write_posts(raw, 1, range(1, 4))
-    client = browser(alice)
-    client.post("/@Alice/2/pin/")
-    client.post("/@Alice/1/unpin/")  # on an old page
+    member.post("/@Alice/2/pin/")
+    member.post("/@Alice/1/unpin/")  # on an old page
     assert shown() == [2, 3, 1]
-    client.post("/@Alice/2/unpin/")
+    member.post("/@Alice/2/unpin/")
     assert shown() == [3, 2, 1]
     assert raw.hget("user:1", "pinned") is None
 
