@@ -171,10 +171,9 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert "not enough" in page
 
 
-def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, browser):
+def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     before = everything(site)
-    client = browser()
     answer = log_in(client)
     page = answer.content.decode()
     assert answer.status_code == 403
@@ -205,9 +204,8 @@ def test_when_the_store_fails_the_login_of_a_suspended_user_is_a_503(site, store
     assert int(answer["Retry-After"]) > 0
 
 
-def test_a_suspended_user_appeals_without_a_session(site, store, browser):
+def test_a_suspended_user_appeals_without_a_session(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
-    client = browser()
     token = token_in(log_in(client))
     answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
     assert answer.status_code == 200

@@ -57,8 +57,7 @@ def test_two_users_never_share_a_field():
     assert field_of(1, "0123-4567-89ab-cdef") != field_of(2, "0123-4567-89ab-cdef")
 
 
-def test_after_registering_one_sees_codes_without_typing_the_password_again(browser, raw):
-    client = browser()
+def test_after_registering_one_sees_codes_without_typing_the_password_again(client, raw):
     client.post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
     page = client.get(SETTINGS).content.decode()
     assert "Skip this for now" in page
@@ -237,9 +236,8 @@ def test_only_the_hash_of_a_token_is_kept_and_for_a_day(raw, token):
     assert len(token) == 43
 
 
-def test_a_link_sets_a_password_and_ends_all_sessions(browser, store, raw, alice, url):
+def test_a_link_sets_a_password_and_ends_all_sessions(client, store, raw, alice, url):
     login = log_in(store)
-    client = browser()
     page = client.get(url).content.decode()
     assert "@Alice" in page
     assert "no-store" in client.get(url)["Cache-Control"]
@@ -357,9 +355,8 @@ def test_the_command_prints_an_address_that_works(browser, store, alice, capsys,
     assert browser().post(path, FORM).status_code == 302
 
 
-def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(browser, store, raw, url):
+def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(client, store, raw, url):
     Sanctions(store).impose(1, State.SUSPENDED, "Too many advertisements")
-    client = browser()
     for answer in (client.get(url), client.post(url, FORM)):
         assert answer.status_code == 403
         assert "Too many advertisements" in answer.content.decode()

@@ -28,7 +28,7 @@ def test_the_download_names_them_without_a_secret(raw, member, alices_app, passk
 
 
 def test_they_travel_with_the_file_of_a_site_and_open_the_accounts_there(
-    browser, store, raw, tmp_path, alice, bob, alices_app, passkey
+    client, store, raw, tmp_path, alice, bob, alices_app, passkey
 ):
     before = raw.hgetall("credentials:1")
     passkey.counter = 7
@@ -40,7 +40,6 @@ def test_they_travel_with_the_file_of_a_site_and_open_the_accounts_there(
     assert raw.hgetall("credentials:1") == before
     [field] = [name for name in before if name.startswith("passkey:")]
     assert raw.zrange("factor_uses:1", 0, -1, withscores=True) == [(use_of(field, ""), 7)]
-    client = browser()
     assert client.post(LOGIN, {"username": "alice", "password": PASSWORD})["Location"].startswith(SECOND)
     assert client.post(SECOND, {"code": alices_app.next_code()}).status_code == 302
 

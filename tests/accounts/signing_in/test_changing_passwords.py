@@ -83,8 +83,7 @@ def test_nobody_registers_with_it(browser, raw, long_site_name, password):
 
 
 @pytest.mark.parametrize("password", [*NAMES, "STRASSENFEST NORD"])
-def test_nobody_changes_to_it(browser, raw, long_site_name, password):
-    client = browser()
+def test_nobody_changes_to_it(client, raw, long_site_name, password):
     client.post("/register/", {"username": "Somebody_New", "password1": PASSWORD, "password2": PASSWORD})
     typed = {"password": PASSWORD, "password1": password, "password2": password}
     answer = client.post("/settings/password/", typed)

@@ -185,8 +185,7 @@ def secrets_in(text, raw):
     return [secret for secret in hidden if secret in text]
 
 
-def test_signing_in_and_out_shows_and_logs_no_secret(browser, raw, logged, capfd):
-    client = browser()
+def test_signing_in_and_out_shows_and_logs_no_secret(client, raw, logged, capfd):
     pages, seen = [], []
     for answer in send_every_form(client):
         pages.append(answer.content.decode())
@@ -409,8 +408,7 @@ def lines(caplog, monkeypatch):
     return lambda logger: [record.getMessage() for record in caplog.records if record.name == logger]
 
 
-def test_each_event_of_an_account_is_logged_with_the_user_and_the_address(browser, raw, lines):
-    client = browser()
+def test_each_event_of_an_account_is_logged_with_the_user_and_the_address(client, raw, lines):
     both = {"password1": PASSWORD, "password2": PASSWORD}
     new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     client.post("/register/", {"username": "alice", **both}, REMOTE_ADDR=ADDRESS)

@@ -14,8 +14,7 @@ def signed_in(client) -> bool:
     return 'action="/logout/"' in client.get("/timeline/").content.decode()
 
 
-def test_logging_in_with_the_right_password_sets_the_cookie(browser, alice, raw):
-    client = browser()
+def test_logging_in_with_the_right_password_sets_the_cookie(client, alice, raw):
     response = client.post("/login/", {"username": "Alice", "password": PASSWORD})
     assert response.status_code == 302
     assert response["Location"] == "/"
@@ -27,8 +26,7 @@ def test_logging_in_with_the_right_password_sets_the_cookie(browser, alice, raw)
 
 
 @pytest.mark.parametrize("name", ["alice", "ALICE", "aLiCe"])
-def test_letter_case_of_the_name_does_not_matter(browser, alice, name):
-    client = browser()
+def test_letter_case_of_the_name_does_not_matter(client, alice, name):
     client.post("/login/", {"username": name, "password": PASSWORD})
     assert signed_in(client)
 
@@ -52,26 +50,23 @@ def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatc
     assert hashed == ["wrong"]
 
 
-def test_a_user_of_a_foreign_database_without_a_secret_can_log_in(browser, alice, raw):
+def test_a_user_of_a_foreign_database_without_a_secret_can_log_in(client, alice, raw):
     raw.hdel("user:1", "auth")
     raw.delete("auths")
-    client = browser()
     client.post("/login/", {"username": "Alice", "password": PASSWORD})
     assert raw.hgetall("auths") == {client.cookies["auth"].value: "1"}
     assert signed_in(client)
 
 
-def test_a_name_as_typed_in_an_official_database_is_found(browser, alice, raw):
+def test_a_name_as_typed_in_an_official_database_is_found(client, alice, raw):
     raw.delete("users")
     raw.hset("users", "Alice", 1)
-    client = browser()
     client.post("/login/", {"username": "Alice", "password": PASSWORD})
     assert signed_in(client)
 
 
-def test_a_stale_auths_entry_opens_nothing(browser, alice, raw):
+def test_a_stale_auths_entry_opens_nothing(client, alice, raw):
     raw.hset("auths", "stolen", 1)
-    client = browser()
     client.cookies["auth"] = "stolen"
     assert not signed_in(client)
 
@@ -102,8 +97,7 @@ def test_a_wrong_cached_uid_makes_the_request_ask_again(alice, member, bob, raw)
 
 
 @pytest.mark.parametrize("cookie", ["", "x" * 5000, "ä", "a;b", "\\", "1", "None"])
-def test_an_invalid_cookie_is_ignored_and_not_deleted(browser, alice, cookie):
-    client = browser()
+def test_an_invalid_cookie_is_ignored_and_not_deleted(client, alice, cookie):
     client.cookies["auth"] = cookie
     response = client.get("/timeline/")
     assert response.status_code == 200
@@ -144,8 +138,7 @@ def test_next_leads_only_to_pages_of_this_site(browser, alice, after, lands):
     assert browser().post("/login/", form)["Location"] == lands
 
 
-def test_pages_for_users_send_visitors_to_the_login_and_back(browser, alice, bob):
-    client = browser()
+def test_pages_for_users_send_visitors_to_the_login_and_back(client, alice, bob):
     response = client.post("/@bob/follow/", headers={"referer": "http://testserver/@bob/"})
     assert response["Location"] == "/login/?next=%2F%40bob%2F"
     page = client.get(response["Location"]).content.decode()

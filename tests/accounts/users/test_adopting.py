@@ -114,12 +114,11 @@ def test_a_lower_case_name_gives_way_to_an_older_account(raw):
     assert name_entries(raw) == expected_name_entries(raw)
 
 
-def test_profiles_timelines_and_the_ranking_are_there(php, raw, browser, settings):
+def test_profiles_timelines_and_the_ranking_are_there(php, raw, client, settings):
     adopt()
     own = [pid for pid in range(30, 0, -1) if raw.hget(f"post:{pid}", "user_id") == str(BOB)]
     assert raw.zrevrange("updates:2", 0, -1, withscores=True) == [(str(pid), pid) for pid in own]
     assert ranking(raw) == follower_counts(raw) == {"1": 2, "2": 1}
-    client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     assert post_ids(client.get("/"))[-1] == 1  # the hole is filled
     assert len(post_ids(client.get("/timeline/?before=21"))) == 20

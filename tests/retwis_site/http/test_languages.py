@@ -119,8 +119,7 @@ def test_messages_and_form_errors_are_translated(browser, alice, bob):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_choice_is_kept_for_a_year_in_an_httponly_cookie(browser, raw, code):
-    client = browser()
+def test_a_choice_is_kept_for_a_year_in_an_httponly_cookie(client, raw, code):
     before = everything(raw)
     answer = client.post(URL, {"language": code, "next": "/timeline/"})
     cookie = answer.cookies[COOKIE]
@@ -187,9 +186,8 @@ def test_the_choice_of_a_user_is_stored_with_the_account(browser, raw, alice):
     assert everything(raw) == before
 
 
-def test_a_login_sets_the_language_of_the_account(browser, raw, alice):
+def test_a_login_sets_the_language_of_the_account(browser, client, raw, alice):
     raw.hset("user:1", "language", "ar")
-    client = browser()
     client.cookies[COOKIE] = "de"
     answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
     cookie = answer.cookies[COOKIE]
@@ -201,10 +199,9 @@ def test_a_login_sets_the_language_of_the_account(browser, raw, alice):
 
 
 @pytest.mark.parametrize("stored", [None, "", "fr", "x" * 400])
-def test_a_login_without_a_stored_language_keeps_the_browsers_choice(browser, raw, alice, stored):
+def test_a_login_without_a_stored_language_keeps_the_browsers_choice(client, raw, alice, stored):
     if stored is not None:
         raw.hset("user:1", "language", stored)
-    client = browser()
     client.cookies[COOKIE] = "de"
     answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
     assert COOKIE not in answer.cookies

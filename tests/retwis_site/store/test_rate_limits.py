@@ -45,8 +45,7 @@ def an_hour_passes(raw):
 # ---- logins
 
 
-def test_after_ten_wrong_passwords_the_right_one_is_refused_too(browser, alice, raw):
-    client = browser()
+def test_after_ten_wrong_passwords_the_right_one_is_refused_too(client, alice, raw):
     for _ in range(10):
         assert log_in(client, password="wrong").status_code == 422
     page = is_refused(log_in(client), LOGINS)

@@ -33,9 +33,8 @@ def php(raw):
 
 
 @pytest.mark.parametrize("uid", [None, AMELIA])
-def test_no_page_changes_a_key(gated, php, browser, raw, uid, settings):
+def test_no_page_changes_a_key(gated, php, client, raw, uid, settings):
     before = everything(raw)
-    client = browser()
     if uid:
         client.cookies[settings.AUTH_COOKIE] = php.secret(uid)
     for path in PAGES:
@@ -61,8 +60,7 @@ def test_a_post_has_its_page(gated, php, browser):
     assert browser().get("/@Amelia/1/").status_code == 404
 
 
-def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, browser, raw, settings):
-    client = browser()
+def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, client, raw, settings):
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     answer = client.get("/")
     assert post_ids(answer) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
@@ -78,9 +76,8 @@ def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, brow
         ("/post/", {"body": "Hello", "token": "t" * 32}),
     ],
 )
-def test_a_form_gets_a_503_and_changes_nothing(gated, php, browser, raw, settings, path, form, caplog):
+def test_a_form_gets_a_503_and_changes_nothing(gated, php, client, raw, settings, path, form, caplog):
     before = everything(raw)
-    client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     answer = client.post(path, form)
     assert answer.status_code == 503

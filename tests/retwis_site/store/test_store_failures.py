@@ -88,9 +88,8 @@ def test_a_failure_is_one_line_in_the_log_without_a_traceback(alice, member, bre
 
 
 @pytest.mark.parametrize("url", ["/login/", "/register/", "/recover/"])
-def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(browser, raw, break_store, clock, caplog, url):
+def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(client, raw, break_store, clock, caplog, url):
     raw.hset("site", "name", "Harbour")
-    client = browser()
     client.get("/timeline/")
     clock.sleep(6)
     break_store()
@@ -118,9 +117,8 @@ def test_pages_of_the_words_of_the_site_claim_nothing_while_the_store_fails(brow
     assert browser().get(url).status_code == 503
 
 
-def test_nobody_registers_by_words_that_were_read_last(browser, raw, clock):
+def test_nobody_registers_by_words_that_were_read_last(client, raw, clock):
     """The store fails for one round trip: then it is not known whether registration is open."""
-    client = browser()
     client.get("/register/")
     raw.hset("site", "registration", "closed")
     clock.sleep(6)

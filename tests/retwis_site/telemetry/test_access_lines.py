@@ -112,10 +112,9 @@ def test_a_request_of_very_many_commands_keeps_only_the_first_ones_in_memory(sto
     assert len(seen[0].recorded.commands) == 1000
 
 
-def test_no_line_has_a_secret(browser, raw, store, alice, written):
+def test_no_line_has_a_secret(browser, client, raw, store, alice, written):
     """Login, registration, and a link for a new password: neither what was typed, nor cookies, nor the link."""
     secrets = ["my-wrong-password", PASSWORD, "Zoe-the-typed-name", alice.secret]
-    client = browser()
     client.post("/login/", {"username": "Zoe-the-typed-name", "password": "my-wrong-password"})
     client.post("/login/", {"username": "Alice", "password": PASSWORD})
     secrets.append(client.cookies["auth"].value)

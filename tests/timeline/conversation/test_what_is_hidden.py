@@ -107,9 +107,8 @@ def test_the_earlier_texts_of_a_post_link_no_names_that_nobody_had(browser, stor
     assert 'href="/@no' not in page
 
 
-def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(browser, store):
+def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(client, store):
     Posts(store).publish(BOB, NewPost("hello", None, None), "one")
-    client = browser()
     to_login = client.post("/post/", {"body": "my long answer", "reply_to": "1"})["Location"]
     Posts(store).delete(BOB, 1)
     client.post(to_login, {"username": "Alice", "password": PASSWORD, "next": "/compose/?reply_to=1"})

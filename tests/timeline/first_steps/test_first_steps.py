@@ -13,13 +13,12 @@ from timeline.relations.relations import BlockedPeople, Follows
 URL = "/first-steps/"
 
 
-def test_from_registering_to_the_recovery_codes(browser, raw, store, alice, bob, carol):
+def test_from_registering_to_the_recovery_codes(client, raw, store, alice, bob, carol):
     for pid, uid in enumerate((1, 2, 3), 1):
         write_recent(raw, pid, uid, body="Rye #Bread")
     raw.set("next_post_id", "3")
     raw.hset("tags", "bread", "Bread")
     Follows(store).follow(1, 2)
-    client = browser()
     registered = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
     page = client.post("/register/", registered, follow=True)
     assert page.redirect_chain == [(URL, 302)]

@@ -108,11 +108,10 @@ def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
     assert '<a href="/@alice/followers/?show=mutual">Back to the newest followers</a>' in later.content.decode()
 
 
-def test_a_page_compares_a_limited_number_of_rows_and_says_so(browser, raw, alice, small):
+def test_a_page_compares_a_limited_number_of_rows_and_says_so(client, raw, alice, small):
     add_users(raw, 25)
     raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(25)})
     raw.zadd("following:1", {FIRST + 22: 1})
-    client = browser()
     first = client.get("/@alice/followers/?show=mutual")
     assert names(first) == []
     assert "No one found so far. There are more people to check. Keep searching" in text_of(first)

@@ -222,8 +222,7 @@ def test_a_reply_that_is_edited_stays_a_reply(browser, bob, alices_post, store, 
     assert raw.hmget("post:2", "body", "reply_to") == ["No", "1"]
 
 
-def test_the_history_costs_two_round_trips_when_warm(browser, alices_post, store, round_trips):
+def test_the_history_costs_two_round_trips_when_warm(client, alices_post, store, round_trips):
     Posts(store).edit(1, 1, "second")
-    client = browser()
     client.get("/@alice/1/history/")
     assert len(round_trips(lambda: client.get("/@alice/1/history/")).round_trips) <= 2

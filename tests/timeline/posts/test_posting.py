@@ -172,8 +172,7 @@ def test_an_invalid_post_is_refused_and_its_text_kept(browser, alice, raw, body)
 
 
 @pytest.mark.parametrize("text", ["Hello & goodbye", "中" * 280, "😀" * 280, '<b>"x"</b>'])
-def test_a_visitors_text_is_in_the_composer_after_the_login(browser, alice, raw, text):
-    client = browser()
+def test_a_visitors_text_is_in_the_composer_after_the_login(client, alice, raw, text):
     response = client.post("/post/", {"body": text, "token": "t"})
     assert response.status_code == 302
     assert response["Location"] == "/login/?next=%2F"
@@ -186,8 +185,7 @@ def test_a_visitors_text_is_in_the_composer_after_the_login(browser, alice, raw,
     assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
 
 
-def test_a_logout_removes_the_draft(browser, alice, bob):
-    client = browser()
+def test_a_logout_removes_the_draft(client, alice, bob):
     client.post("/post/", {"body": "Nobody else's business", "token": "t"})
     client.cookies["auth"] = alice.secret
     assert "Nobody else&#x27;s business" in client.get("/").content.decode()

@@ -30,9 +30,8 @@ def test_it_shows_the_newest_twenty_posts_and_ten_users(browser, store, raw):
     assert [f"/@person{number}/" in page for number in (1, 2, 11)] == [False, True, True]
 
 
-def test_later_pages_end_at_the_beginning(browser, store, alice, raw):
+def test_later_pages_end_at_the_beginning(client, store, alice, raw):
     write_posts(raw, 1, range(1, 61))
-    client = browser()
     assert shown(client, "/timeline/?before=11") == list(range(10, 0, -1))
     assert "?before=" not in client.get("/timeline/?before=11").content.decode()
 
@@ -116,9 +115,8 @@ def test_pages_without_posts_are_shown(browser):
 
 
 @pytest.mark.parametrize("deleted", [121, 161, 300])
-def test_when_the_newest_posts_are_deleted_older_ones_are_shown(browser, alice, raw, deleted):
+def test_when_the_newest_posts_are_deleted_older_ones_are_shown(client, alice, raw, deleted):
     write_posts(raw, 1, range(1, 801))
-    client = browser()
     client.get("/timeline/")
     for pid in range(801 - deleted, 801):
         raw.hset(f"post:{pid}", mapping={"deleted": 5, "body": ""})
