@@ -87,8 +87,7 @@ def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, 
     assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Blue")
 
 
-def test_only_posts_with_pictures_are_listed_as_media(store, alice):
-    app = App(alice)
+def test_only_posts_with_pictures_are_listed_as_media(store, app):
     for text in ("one", "two"):
         app.json("POST", "/api/v1/statuses", {"status": text})
     assert app.json("GET", "/api/v1/accounts/1/statuses", {"only_media": "true"}) == []

@@ -74,8 +74,7 @@ def test_what_would_hide_an_account_is_refused_and_what_would_not_is_taken(store
     assert raw.hget("user:1", "name") == "Ann"
 
 
-def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
-    app = App(alice)
+def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, app, bob):
     found = app.json("GET", f"/api/v1/accounts/{bob.user.uid}")
     assert (found["acct"], found["url"]) == ("bob", "http://testserver/@bob")
     for acct in ("bob", "@bob", "BOB", "bob@testserver"):
@@ -89,9 +88,8 @@ def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
     assert app.json("GET", "/api/v1/accounts", {"id[]": [bob.user.uid]}) == []
 
 
-def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
+def test_people_are_found_by_the_beginnings_of_their_names(store, app, bob):
     NameIndex(store).edit(bob.user, "Robert Smith", "", None)
-    app = App(alice)
     for query in ("smith", "@bob", "bob@testserver"):
         assert [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})] == ["bob"]
     for sent in (
@@ -103,8 +101,7 @@ def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
         assert app.json("GET", "/api/v1/accounts/search", sent) == []
 
 
-def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, bob):
-    app = App(alice)
+def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, app, bob):
 
     def found(query):
         return [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})]
@@ -153,8 +150,7 @@ def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
     ]
 
 
-def test_blocked_and_muted_people_are_listed_in_pages(store, alice, bob, carol):
-    app = App(alice)
+def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, carol):
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     Mutes(store).mute(alice.user.uid, carol.user.uid, 4_000_000_000)
     Mutes(store).mute(alice.user.uid, bob.user.uid)

@@ -90,11 +90,10 @@ def test_an_address_of_any_length_has_links_and_only_a_short_one_is_kept(alice):
         assert calls._kept.cache_info().currsize == kept
 
 
-def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, alice, bob, round_trips):
+def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, app, bob, round_trips):
     write_posts(raw, 1, range(1, 1500))
     write_posts(raw, 2, range(1500, 1510))
     raw.zadd("following:1", {"2": 1})
-    app = App(alice)
     assert ids(app.json("GET", "/api/v1/timelines/home?limit=1")) == [1509]
     found = []
     recorded = round_trips(lambda: found.extend(app.json("GET", "/api/v1/timelines/home?min_id=100")))
