@@ -2,9 +2,8 @@
 
 import pytest
 
-from retwis_site.store import cached_list, local_cache
+from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.reading import cached_posts
@@ -142,11 +141,9 @@ def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(store, 
 
 
 @pytest.fixture
-def cost_of_profile(browser, alice, bob, carol, raw, round_trips, monkeypatch):
+def cost_of_profile(browser, alice, bob, carol, raw, round_trips, clock):
     """`cost_of_profile(login, seconds)`: of bob's profile, so long after the last visit; posts and users are cached for
     five seconds. Its round trips, the posts that it asks for, and the page."""
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
     write_posts(raw, 1, [1, 2])
     write_posts(raw, 2, range(3, 33))
     raw.hset("post:30", "quote", "1")

@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.store import local_cache
 from tests.support.apps import App
-from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer, write_posts, write_tag
@@ -149,9 +147,7 @@ def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice
         assert quote["quoted_status"] == app.json("GET", f"/api/v1/statuses/{quoted}")
 
 
-def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
+def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, clock):
     people = [register(store, f"person{number}").user.uid for number in range(10)]
     for pid in range(1, 41):
         write_posts(raw, people[pid % 10], [pid])

@@ -6,8 +6,6 @@ from urllib.parse import quote
 
 import pytest
 
-from retwis_site.store import local_cache
-from tests.support.clock import Clock
 from tests.support.http.page_text import CANONICAL, post_ids, text_of
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
@@ -56,9 +54,7 @@ def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bo
     assert "You both follow 12 people" in text
 
 
-def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, bob, raw, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
+def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, bob, raw, clock):
     raw.zadd("following:2", {900: 1})
     client = browser(bob)
     assert "in common" not in text_of(client.get("/@alice/"))
