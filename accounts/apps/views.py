@@ -71,7 +71,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
         RateLimits(connect()).count(CONSENTS, str(me.uid))
         log_account_event(request, "allowed an app", me)
         return _sent_back(request, grant, Granting(me.uid, generation))
-    return _consent_page(request, me, grant, form)
+    return _consent_page(request, grant, form)
 
 
 def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None:
@@ -82,7 +82,7 @@ def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None
     return PresentPasswordForm(typed(request), request=request, username=me.username)
 
 
-def _consent_page(request: RetwisRequest, me: User, grant: Any, form: PresentPasswordForm | None) -> HttpResponse:
+def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm | None) -> HttpResponse:
     client: Client = grant.request.client
     place = _place_of(grant.redirect_uri)
     context = {
