@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.cache import caches
 from django.test import Client
 
+from accounts.media import repository as pictures
 from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
@@ -25,6 +26,7 @@ from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
 from tests.support.people import register
+from tests.support.pictures import decoded_once
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import OWN_SETTINGS, end, run_server, run_site
 from tests.support.protocols.thoroughness import examples
@@ -197,6 +199,12 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def quick_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same upload is decoded once: a process takes most of a second, and many tests upload the same."""
+    monkeypatch.setattr(pictures, "decoded", decoded_once)
+
+
+@pytest.fixture
 def snowflakes(settings: Any) -> None:
     """The site makes ids from the time."""
     settings.POST_IDS = "snowflake"
@@ -342,6 +350,12 @@ def browser(raw: redis.Redis) -> Callable[..., Client]:
         return client
 
     return open_browser
+
+
+@pytest.fixture
+def member(browser: Callable[..., Client], alice: Login) -> Client:
+    """The browser of alice, who is signed in."""
+    return browser(alice)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from accounts.users.entities import User
 from retwis_site.http.apps import Unreadable, json_response
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.security_headers import policy_with_forms_to
-from retwis_site.rendering.dates import moment
+from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.error_pages import error_page
 from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import origin_of
@@ -71,7 +71,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
         RateLimits(connect()).count(CONSENTS, str(me.uid))
         log_account_event(request, "allowed an app", me)
         return _sent_back(request, grant, Granting(me.uid, generation))
-    return _consent_page(request, me, grant, form)
+    return _consent_page(request, grant, form)
 
 
 def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None:
@@ -82,7 +82,7 @@ def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None
     return PresentPasswordForm(typed(request), request=request, username=me.username)
 
 
-def _consent_page(request: RetwisRequest, me: User, grant: Any, form: PresentPasswordForm | None) -> HttpResponse:
+def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm | None) -> HttpResponse:
     client: Client = grant.request.client
     place = _place_of(grant.redirect_uri)
     context = {
@@ -195,13 +195,6 @@ def metadata(request: HttpRequest) -> HttpResponse:
 ALL = "all"  # in place of a token's number
 
 
-class Moment(NamedTuple):
-    """A time for people: `iso` for the attribute of `<time>`, and in words."""
-
-    iso: str
-    words: str
-
-
 class Row(NamedTuple):
     number: str  # of the token
     name: str
@@ -239,8 +232,8 @@ def _row(token: Token, app: App | None, language: str) -> Row:
         app.name if app else _("Unknown app"),
         _shown_website(app) if app else "",
         in_words(token.scopes),
-        Moment(*moment(token.since, language)),
-        Moment(*moment(token.used, language)),
+        moment(token.since, language),
+        moment(token.used, language),
     )
 
 

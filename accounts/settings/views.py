@@ -44,7 +44,7 @@ from accounts.users.html import drawn
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
 from retwis_site.http.language import keep_language
-from retwis_site.rendering.dates import moment
+from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
@@ -351,13 +351,6 @@ def _choice(
 OTHERS = "others"  # in place of a session's number: all but the one of this browser
 
 
-class Moment(NamedTuple):
-    """A time for people: `iso` for the attribute of `<time>`, and in words."""
-
-    iso: str
-    words: str
-
-
 WAYS = {
     Way.PASSWORD: gettext_lazy("with a password"),
     Way.PASSKEY: gettext_lazy("with a passkey"),
@@ -411,8 +404,8 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
             session.number,
             in_words(session.device),
             str(WAYS[session.way]),
-            Moment(*moment(session.since, language)),
-            Moment(*moment(session.used, language)),
+            moment(session.since, language),
+            moment(session.used, language),
             session.secret == here,
         )
         for session in sessions

@@ -86,7 +86,6 @@ class Login:
 
     user: User
     secret: str
-    language: str = ""  # as in `Verified`
 
     def __repr__(self) -> str:  # the secret stays out of logs
         return f"Login({self.user!r})"

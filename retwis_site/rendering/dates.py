@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -38,8 +39,15 @@ def unix(text: str) -> int | None:
     return seconds if seconds >= 0 and iso(seconds) == text else None
 
 
-def moment(seconds: int, language: str) -> tuple[str, str]:
-    """A date and time: in ISO 8601, for the attribute of `<time datetime>`, and for people, to the minute.
+class Moment(NamedTuple):
+    """A date and time: `iso` for the attribute of `<time>`, and in words, to the minute."""
+
+    iso: str
+    words: str
+
+
+def moment(seconds: int, language: str) -> Moment:
+    """A date and time, for people.
 
     Django needs 20 us to format one, and a page shows twenty. So each day is formatted once, and the rest is
     put in."""
@@ -47,7 +55,8 @@ def moment(seconds: int, language: str) -> tuple[str, str]:
     minutes, second = divmod(rest, 60)
     hour, minute = _TWO_DIGITS[minutes // 60], _TWO_DIGITS[minutes % 60]
     date, words = _day(number, language)
-    return f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z", words.replace(_HOUR, hour).replace(_MINUTE, minute)
+    words = words.replace(_HOUR, hour).replace(_MINUTE, minute)
+    return Moment(f"{date}T{hour}:{minute}:{_TWO_DIGITS[second]}Z", words)
 
 
 @lru_cache(maxsize=4000)

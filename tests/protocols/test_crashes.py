@@ -18,9 +18,10 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NewPost
@@ -32,8 +33,7 @@ from timeline.timelines.home import Homes
 
 
 def finish_jobs(store: Store, raw) -> None:
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
     assert raw.keys("lease:*") == []
 

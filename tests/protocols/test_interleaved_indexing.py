@@ -13,7 +13,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.interleaving import Schedule
-from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, make_small_site, post
+from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, make_small_site, post, worker
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_posts import write_posts
 from tests.support.stores.indexed_posts import posts_under
@@ -56,17 +56,6 @@ def reindex(store):
         running.begin()
         for _ in running:
             pass
-
-
-def worker(store, name):
-    """Looks for jobs until there is one, at most ten times."""
-
-    def work():
-        for _ in range(10):
-            if drain(store, name):
-                return
-
-    return work
 
 
 def edit(store, pid, body):

@@ -42,6 +42,7 @@ from tests.support.protocols.small_site import (
     home,
     make_small_site,
     post,
+    worker,
 )
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
@@ -56,17 +57,6 @@ from timeline.relations.relations import Follows
 from timeline.timelines.profile import Pins
 
 RUNS = 5  # seeds for each scenario
-
-
-def worker(store, name):
-    """Carry out due jobs. It looks for jobs until there is one, at most twenty times."""
-
-    def work():
-        for _ in range(20):
-            if drain(store, name):
-                return
-
-    return work
 
 
 def remove(store, uid):

@@ -32,6 +32,7 @@ from retwis_site.features import features
 from retwis_site.jobs import lease
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.people import give_old_password
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from tests.support.protocols.conversations import make_thread
@@ -322,8 +323,7 @@ def test_each_kind_of_job_has_its_write_here(store, raw, begun, sent):
     for begin in WRITES.values():
         work = begun(begin)
         work()
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
     added = [command for command in sent.commands if command[0] == "ZADD" and str(command[1]).startswith("outbox")]
     kinds = {kind for feature in features() for kind in (*feature.jobs, *feature.batches)}
     assert kinds - {str(part).partition(":")[0] for command in added for part in command[2:]} == set()

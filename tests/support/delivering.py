@@ -1,6 +1,14 @@
-"""Running `deliver` once, and what it leaves behind."""
+"""A worker that does all jobs, running `deliver` once, and what it leaves behind."""
 
+from retwis_site.jobs.worker import drain
 from tests.support.command_output import said
+from tests.support.stores.key_layouts import make_due
+
+
+def drain_due(store, raw):
+    """Make every job due, and let a worker do what it can."""
+    make_due(raw)
+    drain(store, "worker")
 
 
 def deliver(capsys):

@@ -3,6 +3,7 @@
 import io
 from functools import cache
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from accounts.media.decoding import Decoded, Shape, decoded
@@ -16,6 +17,11 @@ def picture_file(colour: str = "red", size: tuple[int, int] = (900, 600), kind: 
     return file.getvalue()
 
 
+def uploaded(colour: str = "red", name: str = "photo.png", size: tuple[int, int] = (900, 600)) -> SimpleUploadedFile:
+    """The same, in a form."""
+    return SimpleUploadedFile(name, picture_file(colour, size), "image/png")
+
+
 @cache
 def moving_file() -> bytes:
     """An animation, as a GIF."""
@@ -24,7 +30,7 @@ def moving_file() -> bytes:
     return file.getvalue()
 
 
-decoded_once = cache(decoded)  # a process takes most of a second, and many tests upload the same
+decoded_once = cache(decoded)
 
 
 def decoded_picture(colour: str = "red") -> Decoded:

@@ -193,23 +193,21 @@ def test_what_a_visitor_sees(site, browser, case):
 
 
 @pytest.mark.parametrize("case", ["he is hidden", "he is suspended", "she mutes him", "he blocks her"])
-def test_new_posts_are_announced_only_if_they_are_seen(site, browser, alice, case):
-    client = browser(alice)
-    assert "new post" in client.get("/new/?after=6").content.decode()
+def test_new_posts_are_announced_only_if_they_are_seen(site, member, case):
+    assert "new post" in member.get("/new/?after=6").content.decode()
     CASES[case][0](site)
     Memory.clear_all()
     # Above it stands carol's repost of bob's post alone.
-    assert "new post" not in client.get("/new/?after=6").content.decode()
+    assert "new post" not in member.get("/new/?after=6").content.decode()
 
 
-def test_a_muted_person_is_not_named_among_known_followers(site, browser, alice):
+def test_a_muted_person_is_not_named_among_known_followers(site, member):
     follow(site)
-    client = browser(alice)
     Memory.clear_all()
-    assert "Followed by" in client.get("/@carol/").content.decode()
+    assert "Followed by" in member.get("/@carol/").content.decode()
     CASES["she mutes him"][0](site)
     Memory.clear_all()
-    assert "Followed by" not in client.get("/@carol/").content.decode()
+    assert "Followed by" not in member.get("/@carol/").content.decode()
 
 
 def test_what_a_follower_reads_of_a_hidden_person_is_not_kept_for_others(site, browser, alice, carol):

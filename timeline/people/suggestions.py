@@ -20,6 +20,7 @@ VOTES_EACH = 100  # people that each voter follows, the latest first
 MOST_FOLLOWED = 100  # users from the top of the ranking
 NEWEST = 30  # users, when there is no ranking
 ENOUGH = 5  # people that a user follows; then a home with posts suggests no others
+BESIDE_HOME = 3  # suggestions beside a home with posts
 SPARE = 10  # users that are loaded besides, in case some are deleted
 
 # Uids, the best first, each with the latest person that votes for it, if any.
@@ -51,13 +52,13 @@ class Suggestions:
         minutes old, what is shown of them five seconds. At most three round trips, none while both are cached."""
         return list(self._kept(None, 0, count))
 
-    def beside_home(self, me: int, following: int, hidden: Collection[int], count: int = 3) -> tuple[Suggested, ...]:
+    def beside_home(self, me: int, following: int, hidden: Collection[int]) -> tuple[Suggested, ...]:
         """The same for a user that follows `following` people; none when these are ENOUGH. Who is suggested may be five
         minutes old, what is shown of them five seconds; `hidden`, whom this request has read, are never shown. No
         round trip while both are cached, one while the first is."""
         if following >= ENOUGH:
             return ()
-        return tuple(one for one in self._kept(me, following, count) if one.user.uid not in hidden)
+        return tuple(one for one in self._kept(me, following, BESIDE_HOME) if one.user.uid not in hidden)
 
     def _kept(self, me: int | None, following: int, count: int) -> tuple[Suggested, ...]:
         """Suggestions that this process keeps. `me`: None for a visitor."""

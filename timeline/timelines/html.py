@@ -104,10 +104,9 @@ def home_page(
     by: Rendering,
     found: HomePage,
     *,
-    said: Html = NOTHING,
-    last_read: int | None = None,
-    suggested: tuple[Suggested, ...] = (),
-    status: int = 200,
+    said: Html,
+    last_read: int | None,
+    suggested: tuple[Suggested, ...],
 ) -> HttpResponse:
     """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
     user = found.viewer
@@ -119,7 +118,6 @@ def home_page(
     return HOME.response(
         request,
         by,
-        status=status,
         polls="before" not in request.GET,
         **heading(user, by.language),
         counts=counts_of(user, found.counts, by.language),

@@ -111,7 +111,7 @@ class Sessions:
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
         self.remove(uid, {*ended_in(stored.value), *too_many_in(stored.value, kept={secret})})
-        return Login(verified.user, secret, verified.language)
+        return Login(verified.user, secret)
 
     def end(self, uid: int, secret: str) -> None:
         """End one session. Two round trips. The official secret is replaced instead: seven round trips.

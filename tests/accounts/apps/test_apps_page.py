@@ -30,7 +30,3 @@ def test_the_token_of_an_app_that_has_ended_is_listed_without_a_name(store, raw,
     Tokens(store).issue(Code(1, "", app.id, ("read",), OUT_OF_BAND))
     raw.delete(f"app:{app.id}")
     assert "Unknown app" in browser(alice).get("/settings/apps/").content.decode()
-
-
-def test_a_visitor_logs_in_first(store, client):
-    assert client.get("/settings/apps/")["Location"] == "/login/?next=%2Fsettings%2Fapps%2F"

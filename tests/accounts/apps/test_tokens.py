@@ -10,10 +10,9 @@ from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn
-from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import token_of
-from tests.support.stores.key_layouts import make_due
+from tests.support.delivering import drain_due
 
 
 def opens(store, token):
@@ -59,8 +58,7 @@ def test_what_ends_sessions_ends_tokens(store, raw, alice, bob, carol):
     assert opens(store, others) == bob.user
     AccountDeletion(store).delete(bob.user, bob.secret)
     assert opens(store, others) is None
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hgetall("user:2").keys() == {"username", "deleted"}
 
 

@@ -107,17 +107,16 @@ def test_a_code_that_is_wrong_or_has_ended_opens_nothing(browser, store, raw, co
         Invitations(store).find(code)
 
 
-def test_a_member_makes_and_takes_back_invitations_within_the_quota(browser, alice, raw, store):
+def test_a_member_makes_and_takes_back_invitations_within_the_quota(member, raw, store):
     raw.hset("site", "invites", "1")
-    client = browser(alice)
-    client.post("/settings/invites/")
+    member.post("/settings/invites/")
     [one] = Invitations(store).of(1)
-    assert one.code in client.get("/settings/invites/").content.decode()
-    client.post("/settings/invites/")
+    assert one.code in member.get("/settings/invites/").content.decode()
+    member.post("/settings/invites/")
     assert raw.hlen("invites:1") == 1
     with pytest.raises(TooManyInvitations):
         Invitations(store).make(by=1, quota=1)
-    client.post("/settings/invites/", {"revoke": one.code})
+    member.post("/settings/invites/", {"revoke": one.code})
     assert raw.exists("invites:1") == 0
 
 

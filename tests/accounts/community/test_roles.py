@@ -16,9 +16,9 @@ from accounts.community.sanctions import Sanctions
 from accounts.signing_in.guards import admin_required, staff_required
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
-from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.people import PASSWORD
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -122,8 +122,7 @@ def test_a_change_that_dies_before_any_round_trip_is_finished_or_never_was(roles
     before = {**raw.hgetall("staff")}
     killed_before_round_trip(step, lambda: roles.give(CAROL if role is Role.ADMIN else BOB, role))
     assert [uid for uid, its in roles.staff().items() if its is Role.ADMIN]
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
     after = raw.hgetall("staff")
     assert not [field for field in after if ":" in field]
@@ -187,14 +186,13 @@ def test_staff_gets_in(store, raw, alice, role, guard, status):
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, browser, alice, bob):
+def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, member, bob):
     Roles(store).give(ALICE, Role.ADMIN)
-    client = browser(alice)
-    answer = client.post("/settings/delete/", {"password": PASSWORD})
+    answer = member.post("/settings/delete/", {"password": PASSWORD})
     assert answer.status_code == 422
     assert "This is the only admin." in answer.content.decode()
     assert raw.hget("user:1", "deleted") is None
-    assert client.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}).status_code == 302
+    assert member.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}).status_code == 302
     assert raw.hget("user:1", "deleted") is not None
 
 

@@ -191,10 +191,9 @@ def test_a_user_whose_appeal_was_granted_reads_so_and_why(site, store, browser, 
     assert "granted" not in client.get("/appeal/").content.decode()
 
 
-def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, browser):
+def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_else(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     before = everything(site)
-    client = browser()
     answer = log_in(client)
     page = answer.content.decode()
     assert answer.status_code == 403
@@ -225,9 +224,8 @@ def test_when_the_store_fails_the_login_of_a_suspended_user_is_a_503(site, store
     assert int(answer["Retry-After"]) > 0
 
 
-def test_a_suspended_user_appeals_without_a_session(site, store, browser):
+def test_a_suspended_user_appeals_without_a_session(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
-    client = browser()
     token = token_in(log_in(client))
     answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
     assert answer.status_code == 200
@@ -248,20 +246,19 @@ def test_a_token_is_for_one_person_and_one_hour(site, store, browser, monkeypatc
     assert browser().post("/appeal/", {"text": "Why?", "token": token_of(BOB)}).status_code == 403
 
 
-def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted(site, store, browser, alice):
-    client = browser(alice)
+def test_a_suspended_user_and_their_posts_are_shown_to_no_one_until_it_is_lifted(site, store, member):
     addresses = ("/@bob/", "/@bob/1/")
-    shown = [client.get(address).status_code for address in addresses]
+    shown = [member.get(address).status_code for address in addresses]
     before = everything(site)
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
-    answers = [client.get(address) for address in addresses]
+    answers = [member.get(address) for address in addresses]
     assert [answer.status_code for answer in answers] == [410, 410]
     assert "This account is suspended." in answers[0].content.decode()
     assert all("<h1>Suspended</h1>" in answer.content.decode() for answer in answers)
-    assert "Post of bob" not in client.get("/timeline/").content.decode()
+    assert "Post of bob" not in member.get("/timeline/").content.decode()
     Sanctions(store).lift(BOB)
-    assert [client.get(address).status_code for address in addresses] == shown == [200, 200]
-    assert "Post of bob" in client.get("/timeline/").content.decode()
+    assert [member.get(address).status_code for address in addresses] == shown == [200, 200]
+    assert "Post of bob" in member.get("/timeline/").content.decode()
     after = everything(site)
     own = ("user:2", "acts:2", "log:", "outbox", "throttle:", "timeline")
     assert {key: value for key, value in after.items() if not key.startswith(own)} == {

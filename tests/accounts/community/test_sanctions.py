@@ -23,6 +23,7 @@ from accounts.users.entities import NoSuchUser, Role, State
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
+from tests.support.delivering import drain_due
 from tests.support.protocols.community import jobs_but_recounts
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
@@ -88,8 +89,7 @@ def test_an_admin_cannot_be_sanctioned(sanctions, store, raw):
 def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sanctions, store, raw, step, state):
     killed_before_round_trip(step, lambda: sanctions.impose(BOB, state, "spam"))
     holds = sanctions.of(BOB) is not None
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert (sanctions.of(BOB) is not None) == holds
     assert [act.what for act in Log(store).about(BOB).acts] == ([state] if holds else [])
     assert not [field for field in raw.hgetall("user:2") if field.startswith("act:")]
@@ -98,8 +98,7 @@ def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sancti
 def test_of_two_acts_of_which_the_first_died_both_are_logged(sanctions, store, raw):
     killed_before_round_trip(5, lambda: sanctions.impose(BOB, State.FROZEN, "insults"))
     sanctions.lift(BOB)
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert sanctions.of(BOB) is None
     assert sorted(act.what for act in Log(store).about(BOB).acts) == ["frozen", "lifted"]
 
@@ -116,8 +115,7 @@ def test_nothing_is_imposed_on_an_unknown_or_deleted_user(sanctions, raw):
 
 def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bob):
     sanctions.impose(BOB, State.SUSPENDED, "spam")
-    make_due(raw)
-    drain(store, "worker")  # the job is early, and waits
+    drain_due(store, raw)  # the job is early, and waits
     assert raw.hget("user:2", "deleted") is None
     month_ago = int(time.time()) - 31 * A_DAY
     raw.hset("user:2", "state_since", month_ago)
@@ -127,8 +125,7 @@ def test_a_suspension_becomes_a_deletion_after_30_days(sanctions, store, raw, bo
         sanctions.impose(BOB, State.FROZEN, "insults")
     with pytest.raises(TooLate):
         sanctions.appeal(BOB, "It was not me.")
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hgetall("user:2").keys() == {"username", "deleted"}
     assert noted(raw) == []
 
@@ -142,13 +139,11 @@ def test_an_open_appeal_keeps_a_suspended_account(sanctions, store, raw):
     sanctions.impose(BOB, State.SUSPENDED, "spam")
     sanctions.appeal(BOB, "It was not me.")
     raw.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hget("user:2", "deleted") is None
     sanctions.decide_appeal(BOB, True, ALICE, "we were wrong")
     assert sanctions.of(BOB) is None
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hget("user:2", "deleted") is None
     assert noted(raw) == []
 
@@ -171,8 +166,7 @@ def test_an_account_lives_for_an_hour_after_its_appeal_was_refused(sanctions, st
     sanctions.decide_appeal(BOB, False, ALICE, "no")
     for grace, is_gone in ((GRACE, False), (-1, True)):
         monkeypatch.setattr("accounts.community.checks.GRACE", grace)
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         assert raw.hexists("user:2", "deleted") == is_gone
 
 
@@ -222,8 +216,7 @@ def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store
 def test_an_appeal_that_dies_before_any_round_trip_waits_or_never_was(sanctions, store, raw, step):
     sanctions.impose(BOB, State.FROZEN, "insults")
     assert killed_before_round_trip(step, lambda: sanctions.appeal(BOB, "I am sorry.")) == (step < 6)
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
     assert raw.zcard("appeals") == raw.hexists("user:2", "appeal")
 
@@ -234,8 +227,7 @@ def test_a_refusal_that_dies_before_any_round_trip_is_finished_or_never_was(sanc
     sanctions.appeal(BOB, "I am sorry.")
     killed = killed_before_round_trip(step, lambda: sanctions.decide_appeal(BOB, False, ALICE, "so"))
     assert not killed or step < 9
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     was_decided = raw.zcard("appeals") == 0
     assert len(Log(store).about(BOB).acts) == 1 + was_decided
     assert sanctions.of(BOB).state is State.FROZEN

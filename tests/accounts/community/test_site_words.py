@@ -123,21 +123,20 @@ def test_a_wrong_word_is_a_422_with_what_was_typed(admin, raw):
     assert "x" * 41 in answer.content.decode()
 
 
-def test_an_announcement_is_shown_until_it_is_dismissed(browser, alice, bob, raw):
+def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, raw):
     raw.hset("site", "announcement", "We move on Sunday")
-    client = browser(alice)
-    assert "We move on Sunday" in client.get("/timeline/").content.decode()
+    assert "We move on Sunday" in member.get("/timeline/").content.decode()
     assert "We move on Sunday" in browser().get("/timeline/").content.decode()
-    client.post("/announcement/dismiss/", {"announcement": "x" * 99})
-    assert "We move on Sunday" in client.get("/timeline/").content.decode()
-    name = client.get("/timeline/").content.decode().split('name="announcement" value="')[1].split('"')[0]
-    client.post("/announcement/dismiss/", {"announcement": name})
+    member.post("/announcement/dismiss/", {"announcement": "x" * 99})
+    assert "We move on Sunday" in member.get("/timeline/").content.decode()
+    name = member.get("/timeline/").content.decode().split('name="announcement" value="')[1].split('"')[0]
+    member.post("/announcement/dismiss/", {"announcement": name})
     assert raw.hget("user:1", "dismissed") == name
-    assert "We move on Sunday" not in client.get("/timeline/").content.decode()
+    assert "We move on Sunday" not in member.get("/timeline/").content.decode()
     assert "We move on Sunday" in browser(bob).get("/timeline/").content.decode()
     raw.hset("site", "announcement", "We have moved")
     Memory.clear_all()
-    assert "We have moved" in client.get("/timeline/").content.decode()
+    assert "We have moved" in member.get("/timeline/").content.decode()
 
 
 @pytest.mark.parametrize("address", ["/about/", "/rules/", "/privacy/"])

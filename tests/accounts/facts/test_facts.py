@@ -40,21 +40,20 @@ def fill_in(client, *pairs, **more):
     return client.post("/settings/", fields | more)
 
 
-def test_facts_and_links_stand_on_the_profile(browser, raw, alice, asked):
-    client = browser(alice)
-    assert fill_in(client, ("Pronouns", "she/her"), ("Web", SITE), ("<b>", "<i>")).status_code == 302
+def test_facts_and_links_stand_on_the_profile(browser, raw, member, asked):
+    assert fill_in(member, ("Pronouns", "she/her"), ("Web", SITE), ("<b>", "<i>")).status_code == 302
     assert json.loads(raw.hget("user:1", "facts")) == [["Pronouns", "she/her"], ["Web", SITE], ["<b>", "<i>"]]
     page = browser().get("/@alice/").content.decode()
     assert "<bdi>Pronouns</bdi>" in page
     assert f'<a href="{SITE}" rel="nofollow me">{SITE}</a>' in page
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
-    form = client.get("/settings/").content.decode()
+    form = member.get("/settings/").content.decode()
     assert 'value="she/her"' in form
-    client.post("/settings/", {"name": "Alice L.", "bio": "x"})  # a form without these fields
-    assert "she/her" in text_of(client.get("/@alice/"))
-    fill_in(client)
-    assert "Pronouns" not in text_of(client.get("/@alice/"))
+    member.post("/settings/", {"name": "Alice L.", "bio": "x"})  # a form without these fields
+    assert "she/her" in text_of(member.get("/@alice/"))
+    fill_in(member)
+    assert "Pronouns" not in text_of(member.get("/@alice/"))
     assert raw.hget("user:1", "facts") == "[]"
 
 

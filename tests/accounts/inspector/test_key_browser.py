@@ -82,10 +82,9 @@ def test_it_is_only_read(browser, raw, alice, method):
 
 
 @pytest.mark.one_server
-def test_looking_at_every_key_writes_nothing(browser, raw, store, settings):
+def test_looking_at_every_key_writes_nothing(client, raw, store, settings):
     make_site_with_every_key(raw, store)
     before = everything(raw)
-    client = browser()
     client.get("/inspect/")
     for key in before:
         client.get(f"/inspect/{key}")

@@ -6,7 +6,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 
-from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
@@ -14,7 +13,7 @@ from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.maintenance.doctor_report import complaints, report_of
 from tests.support.maintenance.site_files import empty, export, import_
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_once, decoded_picture, picture_file, uploaded
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
@@ -23,16 +22,8 @@ from timeline.relations.relations import Follows
 RED, BLUE = (decoded_once(picture_file(colour), Shape.PROFILE) for colour in ("red", "blue"))
 WIDE = decoded_once(picture_file("green", (3000, 900)), Shape.HEADER)
 FACE = re.compile(r'<(?:img|span) class="avatar[^>]*>')
+pytestmark = pytest.mark.usefixtures("quick_decoder")
 LONG_AGO = 7200  # seconds: a mark as old as this has come to its commit, or never will
-
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
-
-
-def file_of(colour, size=(900, 600)):
-    return SimpleUploadedFile(f"{colour}.png", picture_file(colour, size), "image/png")
 
 
 def choose(store, picture=RED, kind=Kind.PICTURE, uid=1):
@@ -60,7 +51,7 @@ def test_a_picture_and_a_header_are_cropped_stored_and_shown_at_once(browser, ra
     client, other = browser(alice), browser(bob)
     for who, url in ((client, "/"), (other, "/"), (other, f"/@Alice/{pid}/")):  # cards are kept
         assert "/media/" not in who.get(url).content.decode()
-    form = {"name": "", "bio": "", "picture": file_of("red"), "header": file_of("green", (3000, 900))}
+    form = {"name": "", "bio": "", "picture": uploaded("red"), "header": uploaded("green", size=(3000, 900))}
     assert client.post("/settings/", form).status_code == 302
     stored = raw.hmget("user:1", "picture", "header")
     assert stored == [RED.digest, WIDE.digest]
@@ -89,42 +80,40 @@ def test_a_picture_and_a_header_are_cropped_stored_and_shown_at_once(browser, ra
     assert "/media/" not in other.get("/@Alice/").content.decode()
 
 
-def test_the_first_steps_have_a_picture_and_a_colour(browser, raw, alice):
-    client = browser(alice)
-    page = client.get("/first-steps/").content.decode()
+def test_the_first_steps_have_a_picture_and_a_colour(raw, member):
+    page = member.get("/first-steps/").content.decode()
     assert 'type="file" name="picture"' in page
     assert 'name="header"' not in page
-    client.post("/first-steps/", {"name": "", "bio": "", "picture": file_of("red")})
+    member.post("/first-steps/", {"name": "", "bio": "", "picture": uploaded("red")})
     assert raw.hget("user:1", "picture") == RED.digest
-    assert f"/media/{RED.digest}-96.webp" in client.get("/first-steps/").content.decode()
+    assert f"/media/{RED.digest}-96.webp" in member.get("/first-steps/").content.decode()
 
 
-def test_a_form_with_errors_keeps_what_was_uploaded_and_a_bad_file_saves_nothing(browser, raw, alice, settings):
-    client = browser(alice)
-    answer = client.post("/settings/", {"name": "Ann", "bio": "b" * 161, "picture": file_of("red")})
+def test_a_form_with_errors_keeps_what_was_uploaded_and_a_bad_file_saves_nothing(raw, member, settings):
+    answer = member.post("/settings/", {"name": "Ann", "bio": "b" * 161, "picture": uploaded("red")})
     assert answer.status_code == 422
     page = answer.content.decode()
     assert f'name="uploaded_picture" value="{RED.digest}"' in page
     assert f'src="/media/{RED.digest}-96.webp"' in page
     assert raw.hget("user:1", "picture") is None
-    client.post("/settings/", {"name": "Ann", "bio": "", "uploaded_picture": RED.digest})
+    member.post("/settings/", {"name": "Ann", "bio": "", "uploaded_picture": RED.digest})
     assert raw.hmget("user:1", "picture", "name") == [RED.digest, "Ann"]
     for named in ("0" * 40, WIDE.digest):  # of nobody, and not one of three sizes
-        answer = client.post("/settings/", {"name": "Bea", "bio": "", "uploaded_picture": named})
+        answer = member.post("/settings/", {"name": "Bea", "bio": "", "uploaded_picture": named})
         assert (answer.status_code, "no longer there" in answer.content.decode()) == (422, True)
     bad = SimpleUploadedFile("x.svg", b"<svg/>", "image/svg+xml")
-    answer = client.post("/settings/", {"name": "Bea", "bio": "new", "header": bad})
+    answer = member.post("/settings/", {"name": "Bea", "bio": "new", "header": bad})
     assert answer.status_code == 422
     assert "not a picture that the site can read" in answer.content.decode()
     assert 'value="Bea"' in answer.content.decode()
     settings.MEDIA_MEMORY = 1000
-    answer = client.post("/settings/", {"name": "Bea", "bio": "", "picture": file_of("blue")})
+    answer = member.post("/settings/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
     assert (answer.status_code, "no room for more pictures" in answer.content.decode()) == (422, True)
     settings.MEDIA_MEMORY, settings.MEDIA_QUOTA = 10**9, 1000
-    answer = client.post("/first-steps/", {"name": "Bea", "bio": "", "picture": file_of("blue")})
+    answer = member.post("/first-steps/", {"name": "Bea", "bio": "", "picture": uploaded("blue")})
     assert (answer.status_code, "all the room" in answer.content.decode()) == (422, True)
     assert raw.hmget("user:1", "picture", "name") == [RED.digest, "Ann"]
-    client.post("/settings/", {"name": "Bea", "bio": ""})  # a full store refuses pictures and nothing else
+    member.post("/settings/", {"name": "Bea", "bio": ""})  # a full store refuses pictures and nothing else
     assert raw.hget("user:1", "name") == "Bea"
 
 

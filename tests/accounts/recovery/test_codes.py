@@ -57,8 +57,7 @@ def test_two_users_never_share_a_field():
     assert field_of(1, "0123-4567-89ab-cdef") != field_of(2, "0123-4567-89ab-cdef")
 
 
-def test_after_registering_one_sees_codes_without_typing_the_password_again(browser, raw):
-    client = browser()
+def test_after_registering_one_sees_codes_without_typing_the_password_again(client, raw):
     client.post("/register/", {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD})
     page = client.get(SETTINGS).content.decode()
     assert "Skip this for now" in page
@@ -68,10 +67,9 @@ def test_after_registering_one_sees_codes_without_typing_the_password_again(brow
     assert shown(client.get(SETTINGS).content.decode()) == []
 
 
-def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(browser, store, raw, alice, bob, codes):
+def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(store, raw, member, bob, codes):
     of_bob = RecoveryCodes(store).make(2)
-    client = browser(alice)
-    answer = client.post(f"{SETTINGS}file/", {"codes": " ".join([codes[0], "<script>", of_bob[0], codes[1].upper()])})
+    answer = member.post(f"{SETTINGS}file/", {"codes": " ".join([codes[0], "<script>", of_bob[0], codes[1].upper()])})
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["Content-Disposition"] == 'attachment; filename="recovery-codes.txt"'
     assert "no-store" in answer["Cache-Control"]
@@ -81,8 +79,8 @@ def test_the_codes_are_a_text_file_too_with_nothing_else_in_it(browser, store, r
         "Each one sets a new password once: http://testserver/recover/",
     )
     assert rest == ["", codes[0], codes[1].upper()]
-    assert client.post(f"{SETTINGS}file/", {"codes": of_bob[0]})["Location"] == SETTINGS
-    assert client.get(f"{SETTINGS}file/").status_code == 405
+    assert member.post(f"{SETTINGS}file/", {"codes": of_bob[0]})["Location"] == SETTINGS
+    assert member.get(f"{SETTINGS}file/").status_code == 405
 
 
 def test_later_the_password_is_asked_for(browser, store, raw, alice, codes):
@@ -238,9 +236,8 @@ def test_only_the_hash_of_a_token_is_kept_and_for_a_day(raw, token):
     assert len(token) == 43
 
 
-def test_a_link_sets_a_password_and_ends_all_sessions(browser, store, raw, alice, url):
+def test_a_link_sets_a_password_and_ends_all_sessions(client, store, raw, alice, url):
     login = log_in(store)
-    client = browser()
     page = client.get(url).content.decode()
     assert "@Alice" in page
     assert "no-store" in client.get(url)["Cache-Control"]
@@ -358,9 +355,8 @@ def test_the_command_prints_an_address_that_works(browser, store, alice, capsys,
     assert browser().post(path, FORM).status_code == 302
 
 
-def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(browser, store, raw, url):
+def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(client, store, raw, url):
     Sanctions(store).impose(1, State.SUSPENDED, "Too many advertisements")
-    client = browser()
     for answer in (client.get(url), client.post(url, FORM)):
         assert answer.status_code == 403
         assert "Too many advertisements" in answer.content.decode()

@@ -104,8 +104,7 @@ def test_a_recovery_code_serves_too_once(browser, store, raw, waiting):
     assert again.post(SECOND, {"code": codes[0]}).status_code == 422
 
 
-def test_a_passkey_serves_too(browser, raw, passkey):
-    client = browser()
+def test_a_passkey_serves_too(browser, client, raw, passkey):
     client.post(LOGIN, {"username": "alice", "password": PASSWORD})
     options = options_in(client.get(SECOND).content.decode())
     answer = passkey.get(options)
@@ -200,9 +199,8 @@ def test_until_the_password_is_right_the_answer_and_the_work_do_not_tell_of_a_se
     assert costs[0] == costs[1]
 
 
-def test_a_hash_of_another_retwis_is_replaced_before_the_second_step(browser, raw, alices_app):
+def test_a_hash_of_another_retwis_is_replaced_before_the_second_step(client, raw, alices_app):
     give_old_password(raw, 1)
-    client = browser()
     client.post(LOGIN, {"username": "alice", "password": PASSWORD})
     assert client.post(SECOND, {"code": alices_app.next_code()}).status_code == 302
     assert is_signed_in(client)

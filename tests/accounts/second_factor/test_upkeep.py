@@ -17,10 +17,9 @@ from tests.support.second_factors import Authenticator
 LOGIN, SECOND = "/login/", "/login/second/"
 
 
-def test_the_download_names_them_without_a_secret(browser, raw, alice, alices_app, passkey):
-    client = browser(alice)
-    client.post("/settings/confirm/", {"code": alices_app.next_code()})
-    text = b"".join(client.get("/settings/download/")).decode()
+def test_the_download_names_them_without_a_secret(raw, member, alices_app, passkey):
+    member.post("/settings/confirm/", {"code": alices_app.next_code()})
+    text = b"".join(member.get("/settings/download/")).decode()
     lines = [json.loads(line) for line in text.splitlines()]
     assert [line["since"][:4] for line in lines if line["type"] == "authenticator"] == ["2023"]
     assert [line["name"] for line in lines if line["type"] == "passkey"] == ["Phone"]
@@ -29,7 +28,7 @@ def test_the_download_names_them_without_a_secret(browser, raw, alice, alices_ap
 
 
 def test_they_travel_with_the_file_of_a_site_and_open_the_accounts_there(
-    browser, store, raw, tmp_path, alice, bob, alices_app, passkey
+    client, store, raw, tmp_path, alice, bob, alices_app, passkey
 ):
     before = raw.hgetall("credentials:1")
     passkey.counter = 7
@@ -41,7 +40,6 @@ def test_they_travel_with_the_file_of_a_site_and_open_the_accounts_there(
     assert raw.hgetall("credentials:1") == before
     [field] = [name for name in before if name.startswith("passkey:")]
     assert raw.zrange("factor_uses:1", 0, -1, withscores=True) == [(use_of(field, ""), 7)]
-    client = browser()
     assert client.post(LOGIN, {"username": "alice", "password": PASSWORD})["Location"].startswith(SECOND)
     assert client.post(SECOND, {"code": alices_app.next_code()}).status_code == 302
 

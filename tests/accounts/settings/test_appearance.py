@@ -138,8 +138,7 @@ def test_every_page_links_to_the_appearance_page(browser, raw, store, alice, url
 
 
 @pytest.mark.parametrize("url", ["/timeline/", "/@Alice/", "/timeline/?before=5", "/login/?next=/%40Alice/"])
-def test_saving_leads_back_to_the_page_that_led_here(browser, alice, url):
-    client = browser()
+def test_saving_leads_back_to_the_page_that_led_here(client, alice, url):
     after = next_field(page(client, referer=f"http://testserver{url}"))
     assert after == url
     assert client.post(URL, {"theme": "dark", "next": after})["Location"] == url

@@ -9,7 +9,7 @@ from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything
 
 
-def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):
+def test_createuser_makes_a_user_who_can_log_in(raw, typed, client, capsys):
     typed(f"{PASSWORD}\n")
     assert said(capsys, "createuser", "Alice") == "User Alice created with the id 1.\n"
     assert raw.hgetall("users") == {"alice": "1"}
@@ -19,7 +19,6 @@ def test_createuser_makes_a_user_who_can_log_in(raw, typed, browser, capsys):
     assert raw.hgetall("auths") == {user["auth"]: "1"}
     assert raw.zrange("users_by_time", 0, -1) == ["Alice"]
     assert raw.zcard("outbox") == 0
-    client = browser()
     assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
     assert 'action="/logout/"' in client.get("/").content.decode()
 

@@ -33,19 +33,24 @@ def full():
     return busy(*(f"203.0.113.{number}" for number in range(HASHING.waiting)))
 
 
-@pytest.fixture
-def hashes(monkeypatch):
-    """How many requests are at work, at each hash that is made or compared."""
+def seen_at_hashes(monkeypatch, look):
+    """What `look` returns at each hash that is made or compared."""
     seen = []
     for name in ("encode", "verify"):
         real = getattr(Argon2PasswordHasher, name)
 
         def noted(self, *arguments, real=real):
-            seen.append(len(HASHING._at_work))
+            seen.append(look())
             return real(self, *arguments)
 
         monkeypatch.setattr(Argon2PasswordHasher, name, noted)
     return seen
+
+
+@pytest.fixture
+def hashes(monkeypatch):
+    """How many requests are at work, at each hash."""
+    return seen_at_hashes(monkeypatch, lambda: len(HASHING._at_work))
 
 
 def is_refused(answer):
@@ -218,17 +223,8 @@ def priority():
 
 @pytest.fixture
 def priorities(monkeypatch):
-    """The priority at which each hash was made or compared."""
-    seen = []
-    for name in ("encode", "verify"):
-        real = getattr(Argon2PasswordHasher, name)
-
-        def noted(self, *arguments, real=real):
-            seen.append(priority())
-            return real(self, *arguments)
-
-        monkeypatch.setattr(Argon2PasswordHasher, name, noted)
-    return seen
+    """The priority at each hash."""
+    return seen_at_hashes(monkeypatch, priority)
 
 
 @on_linux

@@ -10,12 +10,11 @@ MENU = 'formaction="/logout/"'
 MISSING = "/nothing/is/here/"
 
 
-def test_the_frame_costs_no_round_trip_and_no_cache_keeps_it(browser, alice, round_trips):
-    client = browser(alice)
-    assert MENU not in client.get(MISSING).content.decode()  # not known yet
-    client.get("/")
+def test_the_frame_costs_no_round_trip_and_no_cache_keeps_it(member, round_trips):
+    assert MENU not in member.get(MISSING).content.decode()  # not known yet
+    member.get("/")
     answers = []
-    assert round_trips(lambda: answers.append(client.get(MISSING))).round_trips == []
+    assert round_trips(lambda: answers.append(member.get(MISSING))).round_trips == []
     [answer] = answers
     assert answer.status_code == 404
     assert MENU in answer.content.decode()
@@ -33,23 +32,21 @@ def test_its_forms_are_accepted(browser, alice):
     assert MENU not in client.get(MISSING).content.decode()
 
 
-def test_a_failing_store_is_a_503_in_the_frame_of_the_member(browser, alice):
-    client = browser(alice)
-    client.get("/")
+def test_a_failing_store_is_a_503_in_the_frame_of_the_member(member):
+    member.get("/")
     with broken_store(redis.ConnectionError()):
-        answer = client.get("/")
+        answer = member.get("/")
     assert answer.status_code == 503
     assert MENU in answer.content.decode()
     assert "cannot reach its database" in answer.content.decode()
 
 
-def test_numbers_and_sanctions_that_may_be_over_are_not_shown(browser, alice, bob, raw):
+def test_numbers_and_sanctions_that_may_be_over_are_not_shown(member, bob, raw):
     raw.zadd("notices:1", {"follow:2": 1_700_000_000})
     raw.hset("user:1", mapping={"state": "frozen", "state_until": "0"})
-    client = browser(alice)
-    home = client.get("/").content.decode()
+    home = member.get("/").content.decode()
     assert "Your account is frozen." in home
-    page = client.get(MISSING).content.decode()
+    page = member.get(MISSING).content.decode()
     assert MENU in page
     assert "frozen" not in page
     assert 'class="number"' not in page
@@ -64,17 +61,15 @@ def test_a_cookie_that_nobody_has_shown_before_gets_nobodys_frame(browser, alice
     assert MENU not in stranger.get(MISSING).content.decode()
 
 
-def test_once_the_session_is_known_to_have_ended_the_frame_is_a_visitors(browser, alice, raw):
-    client = browser(alice)
-    client.get("/")
+def test_once_the_session_is_known_to_have_ended_the_frame_is_a_visitors(member, raw):
+    member.get("/")
     raw.hset("user:1", "generation", "another")
     raw.hset("user:1", "auth", "another")
-    client.get("/")
-    assert MENU not in client.get(MISSING).content.decode()
+    member.get("/")
+    assert MENU not in member.get(MISSING).content.decode()
 
 
-def test_a_process_that_has_forgotten_the_cookie_shows_nobodys_frame(browser, alice):
-    client = browser(alice)
-    client.get("/")
+def test_a_process_that_has_forgotten_the_cookie_shows_nobodys_frame(member):
+    member.get("/")
     Memory.clear_all()
-    assert MENU not in client.get(MISSING).content.decode()
+    assert MENU not in member.get(MISSING).content.decode()

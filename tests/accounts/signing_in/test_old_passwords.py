@@ -8,11 +8,11 @@ from django.core.management import call_command
 from accounts.signing_in import passwords
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
-from retwis_site.jobs.worker import drain
 from tests.support import people
 from tests.support.command_output import said
+from tests.support.delivering import drain_due
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
 
 
@@ -107,8 +107,7 @@ def test_logging_out_keeps_it(raw, store, alice, old):
 def test_a_deleted_account_has_none(raw, store, alice, old):
     AccountDeletion(store).delete(alice.user, alice.secret)
     assert log_in() is None
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
 
 

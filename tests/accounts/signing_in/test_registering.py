@@ -24,8 +24,7 @@ def test_registering_signs_in_at_once(browser):
     assert 'action="/logout/"' in response.content.decode()
 
 
-def test_registering_leaves_the_official_keys(browser, raw):
-    client = browser()
+def test_registering_leaves_the_official_keys(client, raw):
     client.post("/register/", FORM)
     secret = client.cookies["auth"].value
     user = raw.hgetall("user:1")

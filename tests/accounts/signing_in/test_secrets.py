@@ -100,10 +100,9 @@ def test_nothing_but_the_cookie_signs_in(browser, alice):
     assert settings.AUTHENTICATION_BACKENDS == ["accounts.signing_in.passwords.RedisBackend"]
 
 
-def test_a_session_outlives_another_secret_key(browser, alice, settings):
-    client = browser(alice)
+def test_a_session_outlives_another_secret_key(member, settings):
     settings.SECRET_KEY = "quite another one"
-    assert SIGNED_IN in client.get("/").content.decode()
+    assert SIGNED_IN in member.get("/").content.decode()
 
 
 def test_the_sites_secret_key_is_random_and_readable_by_its_owner_alone(tmp_path):
@@ -186,8 +185,7 @@ def secrets_in(text, raw):
     return [secret for secret in hidden if secret in text]
 
 
-def test_signing_in_and_out_shows_and_logs_no_secret(browser, raw, logged, capfd):
-    client = browser()
+def test_signing_in_and_out_shows_and_logs_no_secret(client, raw, logged, capfd):
     pages, seen = [], []
     for answer in send_every_form(client):
         pages.append(answer.content.decode())
@@ -200,15 +198,14 @@ def test_signing_in_and_out_shows_and_logs_no_secret(browser, raw, logged, capfd
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failure_while_signing_in_shows_and_logs_no_secret(browser, alice, raw, logged, capfd, monkeypatch, failure):
+def test_a_failure_while_signing_in_shows_and_logs_no_secret(member, raw, logged, capfd, monkeypatch, failure):
     def fail(*args, **kwargs):
         raise FAILURES[failure]
 
-    client = browser(alice)
-    client.raise_request_exception = False
+    member.raise_request_exception = False
     with monkeypatch.context() as patched:
         patched.setattr(type(connect().transport), "exchange", fail)
-        answers = send_every_form(client)
+        answers = send_every_form(member)
     assert {answer.status_code for answer in answers} <= {302, 500, 503, 422}
     assert {500, 503} & {answer.status_code for answer in answers}
     output = capfd.readouterr()
@@ -221,16 +218,13 @@ def test_a_failure_while_signing_in_shows_and_logs_no_secret(browser, alice, raw
 @pytest.mark.parametrize(
     "where", ["accounts.signing_in.passwords.check_password", "accounts.signing_in.views.make_password"]
 )
-def test_an_exception_beside_a_password_shows_and_logs_no_secret(
-    browser, alice, raw, logged, capfd, monkeypatch, where
-):
+def test_an_exception_beside_a_password_shows_and_logs_no_secret(member, raw, logged, capfd, monkeypatch, where):
     def fail(password, *rest):
         raise RuntimeError("cannot be hashed")
 
     monkeypatch.setattr(where, fail)
-    client = browser(alice)
-    client.raise_request_exception = False
-    answers = send_every_form(client)
+    member.raise_request_exception = False
+    answers = send_every_form(member)
     assert 500 in {answer.status_code for answer in answers}
     assert "cannot be hashed" in logged.text()
     output = capfd.readouterr()
@@ -414,8 +408,7 @@ def lines(caplog, monkeypatch):
     return lambda logger: [record.getMessage() for record in caplog.records if record.name == logger]
 
 
-def test_each_event_of_an_account_is_logged_with_the_user_and_the_address(browser, raw, lines):
-    client = browser()
+def test_each_event_of_an_account_is_logged_with_the_user_and_the_address(client, raw, lines):
     both = {"password1": PASSWORD, "password2": PASSWORD}
     new = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     client.post("/register/", {"username": "alice", **both}, REMOTE_ADDR=ADDRESS)

@@ -20,13 +20,12 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Verified
 from retwis_site.exceptions import StoreReadOnly
-from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
 from retwis_site.store.commands import READS
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
+from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, log_in
-from tests.support.stores.key_layouts import make_due
 
 HOUR = LONG_AGO // 3600 * 3600
 FIREFOX = {"HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"}
@@ -209,8 +208,7 @@ def test_the_sessions_of_a_deleted_account_go_with_it(store, raw, alice):
     login = log_in(store)
     AccountDeletion(store).delete(alice.user, alice.secret)
     assert not signed_in(store, login)
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.hgetall("user:1").keys() == {"username", "deleted"}
     assert raw.hgetall("auths") == {}
 

@@ -11,6 +11,7 @@ from accounts.joining.joining import NameRefused, check_name
 from accounts.users.checks import SkeletonChecks
 from retwis_site.store.schema import is_hash
 from tests.support.command_output import said
+from tests.support.http.page_text import post_ids
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.official_database import (
@@ -27,8 +28,6 @@ from tests.support.people import PASSWORD, register
 from tests.support.removed_accounts import delete_account
 from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.seam import killed_before_write
-
-POST = re.compile(r'id="post-(\d+)"')
 
 
 @pytest.fixture
@@ -115,15 +114,14 @@ def test_a_lower_case_name_gives_way_to_an_older_account(raw):
     assert name_entries(raw) == expected_name_entries(raw)
 
 
-def test_profiles_timelines_and_the_ranking_are_there(php, raw, browser, settings):
+def test_profiles_timelines_and_the_ranking_are_there(php, raw, client, settings):
     adopt()
     own = [pid for pid in range(30, 0, -1) if raw.hget(f"post:{pid}", "user_id") == str(BOB)]
     assert raw.zrevrange("updates:2", 0, -1, withscores=True) == [(str(pid), pid) for pid in own]
     assert ranking(raw) == follower_counts(raw) == {"1": 2, "2": 1}
-    client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
-    assert [int(pid) for pid in POST.findall(client.get("/").content.decode())][-1] == 1  # the hole is filled
-    assert len(POST.findall(client.get("/timeline/?before=21").content.decode())) == 20
+    assert post_ids(client.get("/"))[-1] == 1  # the hole is filled
+    assert len(post_ids(client.get("/timeline/?before=21"))) == 20
 
 
 def test_what_the_php_wrote_keeps_its_place(php, raw):

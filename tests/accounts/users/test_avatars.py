@@ -97,10 +97,9 @@ def test_letters_are_legible_and_the_hues_stand_apart_in_both_themes():
     assert min(contrast(ground, page) for ground in GROUND_COLOURS for page in ("#ffffff", "#161f1b")) >= 3
 
 
-def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
+def test_every_user_on_a_page_has_a_picture(browser, raw, store, member, bob):
     Follows(store).follow(1, 2)
     pid = publish(raw, store, bob, "hello")
-    client = browser(alice)
     shown = {
         "/": [1, 2, 1],
         "/timeline/": [1, 2],
@@ -111,7 +110,7 @@ def test_every_user_on_a_page_has_a_picture(browser, raw, store, alice, bob):
         "/login/": [],
     }
     for url, uids_shown in shown.items():
-        page = (browser() if url == "/login/" else client).get(url).content.decode()
+        page = (browser() if url == "/login/" else member).get(url).content.decode()
         assert PICTURE.findall(page) == [avatar(User(uid, NAMES[uid])) for uid in uids_shown], url
 
 

@@ -129,13 +129,12 @@ def test_a_new_name_is_cached_at_once(store, alice):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
-def test_posts_show_each_new_name_of_their_author_at_once(browser, alice, raw, url):
+def test_posts_show_each_new_name_of_their_author_at_once(alice, member, raw, url):
     """Posts and users are cached for some seconds. The process that changes a name uses the new one at once."""
     write_posts(raw, 1, [1, 2])
-    client = browser(alice)
     for name in ("Ann of Cleves", "Bea", ""):
-        client.get(url)
-        client.post("/settings/", {"name": name, "bio": ""})
+        member.get(url)
+        member.post("/settings/", {"name": name, "bio": ""})
         timeline = {
             "/": lambda: Homes(connect()).page(Viewer(connect(), alice.secret), None),
             "/timeline/": lambda: EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50),

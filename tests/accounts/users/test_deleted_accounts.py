@@ -13,6 +13,7 @@ from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import NAMES, SECRETS
 from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO, PASSWORD, log_in
@@ -30,7 +31,7 @@ from tests.support.removed_accounts import (
 )
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
@@ -117,8 +118,7 @@ def test_a_logout_during_a_deletion_opens_nothing_and_leaves_no_secret(store, si
 def test_a_password_change_that_died_during_a_deletion_leaves_no_hash(store, site, alice, monkeypatch, step):
     with before_round_trip(1, lambda: delete_and_remove(store, alice)):
         killed_before_round_trip(step, lambda: Sessions(store).change_password(ALICE, "another hash"))
-    make_due(site)
-    drain(store, "worker")
+    drain_due(store, site)
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
     assert noted(site) == []
 

@@ -18,6 +18,7 @@ from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO, register
 from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import (
@@ -260,8 +261,7 @@ def test_a_registration_that_died_during_the_deletion_lists_no_user(store, site,
     site.zadd("outbox", {"user:1": 2**40})
     with before_round_trip(2, lambda: delete_and_remove(store, alice)):
         killed_before_round_trip(step, lambda: finish_user(store, Claim(store, "user:1", attempt=1)))
-    make_due(site)
-    drain(store, "worker")
+    drain_due(store, site)
     assert site.zrange("users_by_time", 0, -1) == ["bob", "carol"]
     assert name_entries(site) == {"bob:2": 0, "carol:3": 0}
 
@@ -275,7 +275,6 @@ def test_a_post_with_a_store_error_before_the_deletion_is_not_published(store, s
     with pytest.raises(StoreError), before_round_trip(6, fails):
         Posts(store).publish(ALICE, NewPost("Too late"), "late")
     delete_and_remove(store, alice)
-    make_due(site)
-    drain(store, "worker")
+    drain_due(store, site)
     assert_nothing_is_left(site, ALICE)
     assert site.hget("post:5", "body") == ""

@@ -48,8 +48,7 @@ class At:
 
 def register_with_errors(world):
     world.console.expects(422, "/register/")
-    page = world.visitor
-    page.goto("/register/")
+    page = At("visitor", "/register/")(world)
     fill_in_registration(page, "no such name!", "short", "other")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_attribute("aria-invalid", "true")
     return page
@@ -57,8 +56,7 @@ def register_with_errors(world):
 
 def login_with_errors(world):
     world.console.expects(422, "/login/")
-    page = world.visitor
-    page.goto("/login/")
+    page = At("visitor", "/login/")(world)
     fill_in_login(page, "nobody_at_all", "nothing at all")
     expect(page.get_by_role("alert")).to_be_visible()
     return page
@@ -66,8 +64,7 @@ def login_with_errors(world):
 
 def settings_with_errors(world):
     world.console.expects(422, "/settings/")
-    page = world.member
-    page.goto("/settings/")
+    page = At("member", "/settings/")(world)
     page.get_by_label("About you").fill("x" * 161)
     page.get_by_role("main").get_by_role("button", name="Save").click()
     expect(page.get_by_label("About you")).to_have_attribute("aria-invalid", "true")
@@ -76,8 +73,7 @@ def settings_with_errors(world):
 
 def password_with_errors(world):
     world.console.expects(422, "/settings/password/")
-    page = world.member
-    page.goto("/settings/password/")
+    page = At("member", "/settings/password/")(world)
     page.get_by_label("Current password").fill("not mine")
     page.get_by_label("New password", exact=True).fill("short")
     page.get_by_label("Repeat new password").fill("other")
@@ -88,8 +84,7 @@ def password_with_errors(world):
 
 def deletion_with_errors(world):
     world.console.expects(422, "/settings/delete/")
-    page = world.member
-    page.goto("/settings/delete/")
+    page = At("member", "/settings/delete/")(world)
     page.get_by_label("Current password").fill("not mine")
     page.get_by_role("button", name="Delete my account permanently").click()
     expect(page.get_by_label("Current password")).to_have_attribute("aria-invalid", "true")
@@ -98,8 +93,7 @@ def deletion_with_errors(world):
 
 def home_with_a_text_that_is_too_long(world):
     world.console.expects(422, "/post/")
-    page = world.member
-    page.goto("/")
+    page = At("member", "/")(world)
     write(page, "x" * 281)
     expect(composer(page)).to_have_attribute("aria-invalid", "true")
     return page
@@ -118,8 +112,7 @@ def home_with_a_draft(world):
 
 def a_form_of_another_user(world):
     world.console.expects(409, "/post/")
-    page = world.member
-    page.goto("/")
+    page = At("member", "/")(world)
     page.evaluate("() => { document.querySelector('[name=as]').value = '2'; }")
     write(page, LONGEST_WORD)
     expect(page.get_by_role("heading", name="Post as someone else?")).to_be_visible()
@@ -127,8 +120,7 @@ def a_form_of_another_user(world):
 
 
 def profile_with_a_message(world):
-    page = world.newcomer
-    page.goto(f"/@{world.me}/")
+    page = At("newcomer", "/@{me}/")(world)
     follow_button(page, world.me).click()
     said(page, f"You now follow {world.me}.")
     unfollow_button(page, world.me).click()
@@ -137,8 +129,7 @@ def profile_with_a_message(world):
 
 
 def home_with_a_deletion_to_confirm(world):
-    page = world.member
-    page.goto("/")
+    page = At("member", "/")(world)
     write(page, "Not for long")
     own = post(page, "Not for long").first
     more(own).click()
@@ -148,8 +139,7 @@ def home_with_a_deletion_to_confirm(world):
 
 
 def profile_with_an_open_menu(world):
-    page = world.member
-    page.goto(f"/@{world.other}/")
+    page = At("member", "/@{other}/")(world)
     page.get_by_role("link", name=f"More about {world.other}").click()
     expect(page.get_by_text(f"Mute {world.other}")).to_be_visible()
     return page
@@ -184,8 +174,7 @@ def home_in_an_outage(world):
 
 def a_text_in_an_outage(world):
     world.console.expects_an_outage("/post/")
-    page = world.member
-    page.goto("/")
+    page = At("member", "/")(world)
     with outage(world.site, world.server):
         write(page, LONGEST_WORD)
         expect(page.get_by_role("button", name="Send it again")).to_be_visible()
@@ -194,8 +183,7 @@ def a_text_in_an_outage(world):
 
 def a_form_from_before_a_login(world):
     world.console.expects(403, "/post/")
-    page = world.member
-    page.goto("/")
+    page = At("member", "/")(world)
     page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
     write(page, LONGEST_WORD)
     expect(page.get_by_role("heading", name="Please send the form again")).to_be_visible()
@@ -203,16 +191,14 @@ def a_form_from_before_a_login(world):
 
 
 def a_code_for_an_app(world):
-    page = world.newcomer
-    page.goto(f"/oauth/authorize?{world.consent}")
+    page = At("newcomer", "/oauth/authorize?{consent}")(world)
     page.get_by_role("button", name="Allow", exact=True).click()
     expect(page.get_by_role("heading", name="Your code")).to_be_visible()
     return page
 
 
 def a_post(world):
-    page = world.member
-    page.goto(f"/@{world.other}/")
+    page = At("member", "/@{other}/")(world)
     page.get_by_role("link", name=AGE).first.click()
     expect(page.get_by_role("article")).to_have_count(1)
     return page

@@ -61,34 +61,32 @@ def test_the_commands_run_in_their_order(raw, store, rights, monkeypatch, tmp_pa
     assert raw.hget("post:4", "deleted").endswith(":staff")
 
 
-def test_the_store_does_not_know_the_domain(raw, store, alice, browser, settings):
+def test_the_store_does_not_know_the_domain(raw, store, member, settings):
     settings.ALLOWED_HOSTS = ["retwis.example", "club.example"]
     old, new = ({"HTTP_HOST": host} for host in settings.ALLOWED_HOSTS)
-    client = browser(alice)
-    client.post("/post/", {"body": "Kept", "token": "1-abcdefgh"}, **old)
-    assert client.post("/settings/", {"name": "Al", "bio": "Also kept"}, **old).status_code == 302
+    member.post("/post/", {"body": "Kept", "token": "1-abcdefgh"}, **old)
+    assert member.post("/settings/", {"name": "Al", "bio": "Also kept"}, **old).status_code == 302
     everything = str(keys_to_copy(raw))
     assert "Kept" in everything
     assert "Also kept" in everything
     assert "retwis.example" not in everything
-    assert "Kept" in client.get("/", **new).content.decode()  # the browser has its cookie here, and lost it there
-    assert "http://club.example/@Alice/1/</guid>" in client.get("/@Alice/rss/", **new).content.decode()
+    assert "Kept" in member.get("/", **new).content.decode()  # the browser has its cookie here, and lost it there
+    assert "http://club.example/@Alice/1/</guid>" in member.get("/@Alice/rss/", **new).content.decode()
 
 
-def test_a_replica_can_be_read_and_takes_no_changes_until_it_is_the_primary(raw, alice, browser, capsys):
+def test_a_replica_can_be_read_and_takes_no_changes_until_it_is_the_primary(raw, member, capsys):
     form = {"body": "Typed", "token": "1-abcdefgh"}
-    client = browser(alice)
     [promote] = [command for command in guides.commands(GUIDE) if "REPLICAOF" in command]
     raw.replicaof("127.0.0.1", 1)
     try:
-        assert client.get("/").status_code == 200
-        refused = client.post("/post/", form)
+        assert member.get("/").status_code == 200
+        refused = member.post("/post/", form)
         assert refused.status_code == 503
         assert "The site can only be read right now, and takes no changes." in refused.content.decode()
         assert raw.info("replication")["role"] == "slave"
     finally:
         raw.execute_command(*guides.words(promote)[1:])
-    assert client.post("/post/", form).status_code == 302
+    assert member.post("/post/", form).status_code == 302
 
 
 def test_a_full_memory_refuses_changes_and_pages_can_be_read(raw, store, alice, bob, carol, browser):

@@ -9,11 +9,12 @@ from accounts.media.repository import Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.repository import Posts
@@ -71,8 +72,7 @@ def test_no_change_undoes_another_one(store, raw, layout, scenario):
         pid = post_with_pictures(store, raw, layout)
         interleave(seed, 0, changes(store, pid))
         assert shown(raw, pid) == left, seed
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         assert {*raw.zrange("media_sizes", 0, -1)} == {*left}, seed
 
 
@@ -84,8 +84,7 @@ def test_a_worker_finishes_the_changes_of_killed_processes(store, raw, layout, s
     for seed in range(examples(RUNS)):
         pid = post_with_pictures(store, raw, layout)
         interleave(seed, 2, [*changes(store, pid), lambda: take_all_over(store)])
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         assert noted(raw) == []
         now, fields = shown(raw, pid), raw.hgetall(f"post:{pid}")
         removed = {name.partition(":")[2] for name in fields if name.startswith("removed:")}
@@ -101,12 +100,10 @@ def test_nothing_of_the_pictures_of_a_deleted_post_is_left(store, raw, layout):
         pid = post_with_pictures(store, raw, layout)
         changes = [say(store, pid, red="Red"), remove(store, pid, BLUE), delete(store, pid)]
         interleave(seed, seed % 2, [*changes, lambda: take_all_over(store)])
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         delete(store, pid)()
         drain(store, "worker")
         names = raw.hkeys(f"post:{pid}")
         assert not [name for name in names if name == "media" or name.startswith("alt:")], (seed, names)
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         assert list(raw.zrange("media_sizes", 0, -1)) == [], seed

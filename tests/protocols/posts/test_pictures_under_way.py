@@ -9,11 +9,12 @@ from accounts.media.repository import PictureRefused, Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.pictures import decoded_picture
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.forms import new_token
@@ -42,8 +43,7 @@ def a_day_passes(raw, store):
         for key in raw.keys("media_users:*"):
             for member in raw.zrange(key, 0, -1):
                 raw.zadd(key, {member: 1})
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
     assert noted(raw) == []
 
 

@@ -44,11 +44,10 @@ def test_other_methods_are_refused_everywhere_before_the_csrf_check(browser, ali
     assert browser(csrf=True).generic(method, "/nothing/").status_code == 404
 
 
-def test_a_body_shorter_than_its_content_length_is_not_posted(browser, alice, raw):
-    client = browser(alice)
+def test_a_body_shorter_than_its_content_length_is_not_posted(member, raw):
     body = b"body=half+of+a+post&token=t"
     length = {"CONTENT_LENGTH": str(len(body)), "CONTENT_TYPE": "application/x-www-form-urlencoded"}
-    response = client.request(
+    response = member.request(
         REQUEST_METHOD="POST", PATH_INFO="/post/", **length, **{"wsgi.input": io.BytesIO(body[:9])}
     )
     assert response.status_code == 400
@@ -210,7 +209,7 @@ def test_a_refused_text_of_half_a_megabyte_comes_back_complete(browser, alice):
     assert text.strip() in response.content.decode()
 
 
-def test_html_in_every_field_is_escaped(browser, alice, raw):
+def test_html_in_every_field_is_escaped(browser, member, raw):
     write_posts(raw, 1, [1])
     raw.hset("post:1", "body", HOSTILE)
     raw.hset("user:9", mapping={"username": HOSTILE, "password": "x", "auth": "s"})
@@ -218,17 +217,16 @@ def test_html_in_every_field_is_escaped(browser, alice, raw):
     raw.zadd("users_by_time", {HOSTILE: 2_000_000_000})
     raw.zadd("followers:1", {"9": 1})
     write_posts(raw, 9, [2])
-    client = browser(alice)
     answers = [
-        client.get("/"),
-        client.get("/timeline/"),
-        client.get("/@Alice/"),
-        client.get("/@Alice/1/"),
-        client.get("/@Alice/followers/"),
-        client.get("/@%3Cscript%3Ealert('x')%3C%252Fscript%3E%22&/"),
+        member.get("/"),
+        member.get("/timeline/"),
+        member.get("/@Alice/"),
+        member.get("/@Alice/1/"),
+        member.get("/@Alice/followers/"),
+        member.get("/@%3Cscript%3Ealert('x')%3C%252Fscript%3E%22&/"),
         browser().post("/post/", {"body": HOSTILE, "token": "t"}, follow=True),
-        client.post("/post/", {"body": HOSTILE * 20, "token": HOSTILE}),
-        client.post(f"/@{HOSTILE.replace('/', '%2F')}/follow/", follow=True),
+        member.post("/post/", {"body": HOSTILE * 20, "token": HOSTILE}),
+        member.post(f"/@{HOSTILE.replace('/', '%2F')}/follow/", follow=True),
         browser().get("/login/", {"next": HOSTILE}),
         browser().post("/login/", {"username": HOSTILE, "password": HOSTILE, "next": HOSTILE}),
         browser().post("/register/", {"username": HOSTILE, "password1": HOSTILE, "password2": HOSTILE}),
@@ -270,12 +268,11 @@ def test_a_wrong_password_is_not_shown_again(browser, alice):
     assert PASSWORD not in page
 
 
-def test_links_and_redirects_after_a_form_error_lead_to_existing_pages(browser, alice, raw):
+def test_links_and_redirects_after_a_form_error_lead_to_existing_pages(browser, member, raw):
     write_posts(raw, 1, range(1, 26))
-    client = browser(alice)
-    page = client.post("/post/", {"body": "", "token": "t"}).content.decode()
+    page = member.post("/post/", {"body": "", "token": "t"}).content.decode()
     assert 'href="/"' in page
-    response = client.post("/@Alice/25/delete/", headers={"referer": "http://testserver/post/"})
+    response = member.post("/@Alice/25/delete/", headers={"referer": "http://testserver/post/"})
     assert response["Location"] == "/"
     response = browser().post("/@Alice/24/delete/", headers={"referer": "http://testserver/post/"})
     assert response["Location"] == "/login/?next=%2F"

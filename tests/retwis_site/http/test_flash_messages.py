@@ -19,13 +19,12 @@ def page(client, url="/"):
     return client.get(url).content.decode()
 
 
-def test_a_message_is_shown_once_and_its_cookie_is_removed(browser, alice, bob):
-    client = browser(alice)
-    assert "messages" in client.post("/@bob/follow/").cookies
-    answer = client.get("/@bob/")
+def test_a_message_is_shown_once_and_its_cookie_is_removed(member, bob):
+    assert "messages" in member.post("/@bob/follow/").cookies
+    answer = member.get("/@bob/")
     assert answer.content.decode().count("You now follow bob.") == 1
     assert answer.cookies["messages"]["max-age"] == 0
-    again = client.get("/@bob/")
+    again = member.get("/@bob/")
     assert "You now follow bob." not in again.content.decode()
     assert "messages" not in again.cookies
 
@@ -38,32 +37,29 @@ def test_without_a_message_there_is_no_cookie(browser, alice, url):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/", "/@bob/following/"])
-def test_a_message_is_shown_on_the_next_page(browser, alice, bob, url):
-    client = browser(alice)
-    for each in (client, browser(bob), client):
+def test_a_message_is_shown_on_the_next_page(browser, member, bob, url):
+    for each in (member, browser(bob), member):
         each.get(url)
-    client.post("/@bob/follow/")
-    assert "You now follow bob." in page(client, url)
-    assert "You now follow bob." not in page(client, url)
+    member.post("/@bob/follow/")
+    assert "You now follow bob." in page(member, url)
+    assert "You now follow bob." not in page(member, url)
 
 
-def test_the_next_page_shows_all_messages_in_order(browser, alice, bob):
-    client = browser(alice)
-    client.post("/@bob/follow/")
-    client.post("/@bob/unfollow/")
-    text = page(client)
+def test_the_next_page_shows_all_messages_in_order(member, bob):
+    member.post("/@bob/follow/")
+    member.post("/@bob/unfollow/")
+    text = page(member)
     assert 0 < text.index("You now follow bob.") < text.index("You no longer follow bob.")
-    assert "follow bob" not in page(client)
+    assert "follow bob" not in page(member)
 
 
 SIGNED_BY_NOBODY = ['[["__json_message",0,25,"Forged"]]', "gASVCgAAAAAAAACMBkZvcmdlZJQu:x", "Forged:1:1"]
 
 
 @pytest.mark.parametrize("forged", ["x", "W10:forged", "\u00e9", "[]", *SIGNED_BY_NOBODY])
-def test_a_forged_message_is_not_shown_and_its_cookie_is_removed(browser, alice, forged):
-    client = browser(alice)
-    client.cookies["messages"] = forged
-    answer = client.get("/")
+def test_a_forged_message_is_not_shown_and_its_cookie_is_removed(member, forged):
+    member.cookies["messages"] = forged
+    answer = member.get("/")
     assert answer.status_code == 200
     assert 'class="message ' not in answer.content.decode()
     assert "Forged" not in answer.content.decode()
@@ -104,14 +100,13 @@ def test_with_debug_messages_that_do_not_fit_are_no_error(rf, settings):
 
 
 @pytest.mark.parametrize("url", ["/", "/timeline/", "/@bob/"])
-def test_without_a_message_no_signer_is_made(browser, alice, bob, url, monkeypatch):
+def test_without_a_message_no_signer_is_made(member, bob, url, monkeypatch):
     made = []
     make = signing.get_cookie_signer
     monkeypatch.setattr(signing, "get_cookie_signer", lambda salt: (made.append(salt), make(salt=salt))[1])
-    client = browser(alice)
     for _ in range(3):
-        client.get(url)
+        member.get(url)
     assert not made
-    client.post("/@bob/follow/")
-    client.get(url)
+    member.post("/@bob/follow/")
+    member.get(url)
     assert made

@@ -119,8 +119,7 @@ def test_messages_and_form_errors_are_translated(browser, alice, bob):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_choice_is_kept_for_a_year_in_an_httponly_cookie(browser, raw, code):
-    client = browser()
+def test_a_choice_is_kept_for_a_year_in_an_httponly_cookie(client, raw, code):
     before = everything(raw)
     answer = client.post(URL, {"language": code, "next": "/timeline/"})
     cookie = answer.cookies[COOKIE]
@@ -145,10 +144,9 @@ def test_each_language_is_listed_by_its_own_name(browser):
 
 
 @pytest.mark.parametrize("form", [{}, {"language": ""}, {"language": "fr"}, {"language": "ar "}, {"language": "ar\0"}])
-def test_an_unknown_language_is_refused_and_changes_nothing(browser, raw, alice, form):
-    client = browser(alice)
+def test_an_unknown_language_is_refused_and_changes_nothing(raw, member, form):
     before = everything(raw)
-    answer = client.post(URL, {**form, "next": "/timeline/"})
+    answer = member.post(URL, {**form, "next": "/timeline/"})
     assert answer.status_code == 422
     assert COOKIE not in answer.cookies
     assert "Choose one of these languages." in answer.content.decode()
@@ -188,9 +186,8 @@ def test_the_choice_of_a_user_is_stored_with_the_account(browser, raw, alice):
     assert everything(raw) == before
 
 
-def test_a_login_sets_the_language_of_the_account(browser, raw, alice):
+def test_a_login_sets_the_language_of_the_account(browser, client, raw, alice):
     raw.hset("user:1", "language", "ar")
-    client = browser()
     client.cookies[COOKIE] = "de"
     answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
     cookie = answer.cookies[COOKIE]
@@ -202,24 +199,22 @@ def test_a_login_sets_the_language_of_the_account(browser, raw, alice):
 
 
 @pytest.mark.parametrize("stored", [None, "", "fr", "x" * 400])
-def test_a_login_without_a_stored_language_keeps_the_browsers_choice(browser, raw, alice, stored):
+def test_a_login_without_a_stored_language_keeps_the_browsers_choice(client, raw, alice, stored):
     if stored is not None:
         raw.hset("user:1", "language", stored)
-    client = browser()
     client.cookies[COOKIE] = "de"
     answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
     assert COOKIE not in answer.cookies
     assert language_of_page(get(client)) == "de"
 
 
-def test_a_logout_and_a_registration_keep_the_choice(browser, raw, alice):
-    client = browser(alice)
-    client.post(URL, {"language": "de"})
-    client.post("/logout/")
-    assert language_of_page(get(client)) == "de"
+def test_a_logout_and_a_registration_keep_the_choice(raw, member):
+    member.post(URL, {"language": "de"})
+    member.post("/logout/")
+    assert language_of_page(get(member)) == "de"
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
-    assert "Willkommen, dora!" in client.post("/register/", form, follow=True).content.decode()
-    assert language_of_page(get(client)) == "de"
+    assert "Willkommen, dora!" in member.post("/register/", form, follow=True).content.decode()
+    assert language_of_page(get(member)) == "de"
     assert raw.hget("user:2", "language") is None
 
 

@@ -27,10 +27,9 @@ def test_a_page_ends_with_the_commands_that_it_has_sent(browser, raw, store, ali
     ]
 
 
-def test_the_line_says_commands_round_trips_and_milliseconds(browser, alice):
-    client = browser(alice)
-    client.get("/settings/")
-    shown = inspector(client.get("/settings/"))
+def test_the_line_says_commands_round_trips_and_milliseconds(member):
+    member.get("/settings/")
+    shown = inspector(member.get("/settings/"))
     assert shown.summary == f"5 commands, 1 round trip, {shown.milliseconds} ms"
 
 

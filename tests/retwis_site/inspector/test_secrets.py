@@ -62,8 +62,7 @@ def test_a_wrong_password_is_not_shown(browser, raw):
     assert [secret for secret in secrets if secret in shown] == []
 
 
-def test_a_password_change_shows_no_secret(browser, raw):
-    client = browser()
+def test_a_password_change_shows_no_secret(client, raw):
     register(client, raw)
     fields = {"password": PASSWORD, "password1": ANOTHER, "password2": ANOTHER}
     shown, secrets = shown_after(client, raw, "/settings/password/", fields)
@@ -71,8 +70,7 @@ def test_a_password_change_shows_no_secret(browser, raw):
     assert [secret for secret in secrets if secret in shown] == []
 
 
-def test_logging_out_shows_no_secret(browser, raw):
-    client = browser()
+def test_logging_out_shows_no_secret(client, raw):
     register(client, raw)
     secret = client.cookies[settings.AUTH_COOKIE].value
     shown, secrets = shown_after(client, raw, "/logout/", {})

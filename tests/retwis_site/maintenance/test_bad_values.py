@@ -240,7 +240,7 @@ def test_a_copy_has_the_bad_values_too(raw, source, capsys, value):
 
 
 @pytest.mark.parametrize("value", damaged_store.NOT_IDS)
-def test_an_official_database_with_bad_values_is_shown_and_adopted(raw, browser, settings, capsys, value):
+def test_an_official_database_with_bad_values_is_shown_and_adopted(raw, client, settings, capsys, value):
     php = make_official_database(raw)
     bad = damaged_store.NOT_IDS[value]
     raw.hset("users", "ghost", bad)
@@ -251,7 +251,6 @@ def test_an_official_database_with_bad_values_is_shown_and_adopted(raw, browser,
     raw.hset("post:30", "user_id", bad)
     raw.lpush("posts:1", bad)
     raw.lpush("timeline", bad)
-    client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     for page in ("/", "/timeline/", "/@Amelia/", "/@Amelia/followers/", "/people/", "/sitemap-people.xml"):
         assert client.get(page).status_code == 200

@@ -65,13 +65,12 @@ def test_an_unfinished_copy_starts_from_the_beginning(raw, source, meanwhile):
     assert everything(raw) == keys_to_copy(source.raw)
 
 
-def test_no_one_can_register_or_post_in_an_unfinished_copy(raw, source, browser, monkeypatch):
+def test_no_one_can_register_or_post_in_an_unfinished_copy(raw, source, browser, client, monkeypatch):
     monkeypatch.setattr(filling.Copy, "finish", lambda copy: None)
     copy(source)
     before = keys_to_copy(raw)
     form = {"username": "dora", "password1": PASSWORD, "password2": PASSWORD}
     assert browser().post("/register/", form).status_code == 503
-    client = browser()
     client.cookies["auth"] = source.raw.hget("user:1", "auth")
     assert client.post("/post/", {"body": "too early", "token": "t"}).status_code == 503
     after = keys_to_copy(raw)

@@ -52,12 +52,13 @@ def test_an_option_of_every_command_may_stand_before_the_verb(raw, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, False), (1, True)])
 def test_on_a_terminal_the_progress_bar_fills_up_and_disappears(raw, monkeypatch, verbosity, shown):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     monkeypatch.setattr("sys.stderr", Terminal())
     monkeypatch.setattr("timeline.demo.seeding.BATCH", 10)
     monkeypatch.setenv("TERM", "xterm")
@@ -74,10 +75,6 @@ def test_a_progress_bar_takes_a_length_that_was_estimated_too_low(raw, monkeypat
     class Estimated(list):
         def __len__(self):
             return 2
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
 
     monkeypatch.setattr("sys.stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")

@@ -51,11 +51,10 @@ def test_other_words_of_the_site_make_another_worker(browser, raw):
     assert told(browser().get(WORKER).content.decode())["version"] != before
 
 
-def test_the_page_for_no_connection_knows_nobody(browser, alice, round_trips):
-    client = browser(alice)
-    client.get("/")
+def test_the_page_for_no_connection_knows_nobody(browser, member, round_trips):
+    member.get("/")
     answers = []
-    assert round_trips(lambda: answers.append(client.get("/offline/"))).round_trips == []
+    assert round_trips(lambda: answers.append(member.get("/offline/"))).round_trips == []
     page = answers[0].content.decode()
     assert "You are offline" in page
     assert "Alice" not in page

@@ -92,11 +92,10 @@ def test_what_is_no_form_comes_back_empty(browser, alice):
         assert "<textarea" not in answer.content.decode()
 
 
-def test_a_form_that_was_sent_too_often_comes_back(browser, alice, settings):
+def test_a_form_that_was_sent_too_often_comes_back(member, settings):
     settings.THROTTLE = True
-    client = browser(alice)
     for number in range(61):
-        answer = client.post("/post/", {"body": f"{TEXT} {number}", "token": f"t{number}"})
+        answer = member.post("/post/", {"body": f"{TEXT} {number}", "token": f"t{number}"})
     assert answer.status_code == 429
     assert kept(answer.content.decode(), "body") == f"{TEXT} 60"
     assert kept(answer.content.decode(), "token") == "t60"

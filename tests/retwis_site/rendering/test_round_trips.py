@@ -2,9 +2,8 @@
 
 import pytest
 
-from retwis_site.store import cached_list, local_cache
+from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.reading import cached_posts
@@ -85,81 +84,72 @@ def test_every_page_stays_within_its_budget(browser, site, alice, round_trips):
 
 
 @pytest.mark.parametrize("size", [1, 25])
-def test_an_older_page_stays_within_its_budget(browser, store, alice, raw, round_trips, size):
+def test_an_older_page_stays_within_its_budget(store, member, raw, round_trips, size):
     write_posts(raw, 1, range(1, 30 * size))
-    client = browser(alice)
     for url in ("/", "/timeline/", "/@Alice/"):
-        client.get(url)
-        assert len(round_trips(lambda url=url: client.get(f"{url}?before=25")).round_trips) <= 2
+        member.get(url)
+        assert len(round_trips(lambda url=url: member.get(f"{url}?before=25")).round_trips) <= 2
 
 
-def test_a_page_below_the_stored_list_costs_at_most_five_round_trips(browser, store, alice, raw, round_trips):
+def test_a_page_below_the_stored_list_costs_at_most_five_round_trips(store, member, raw, round_trips):
     write_posts(raw, 1, range(1, 1500))
-    client = browser(alice)
-    client.get("/")
-    counts = {len(round_trips(lambda at=at: client.get(f"/?before={at}")).round_trips) for at in (100, 300, 400)}
+    member.get("/")
+    counts = {len(round_trips(lambda at=at: member.get(f"/?before={at}")).round_trips) for at in (100, 300, 400)}
     assert max(counts) <= 5
 
 
 @pytest.mark.parametrize("followers", [0, 5, 200, 999, 1001, 3000])
-def test_posting_costs_the_same_for_any_number_of_followers(browser, alice, raw, round_trips, followers):
+def test_posting_costs_the_same_for_any_number_of_followers(member, raw, round_trips, followers):
     if followers:
         raw.zadd("followers:1", {100 + number: 1 for number in range(followers)})
-    client = browser(alice)
-    client.get("/")
-    recorded = round_trips(lambda: client.post("/post/", {"body": "Hello", "token": "t"}))
+    member.get("/")
+    recorded = round_trips(lambda: member.post("/post/", {"body": "Hello", "token": "t"}))
     assert len(recorded.round_trips) <= 12
 
 
-def test_a_rebuild_costs_the_same_for_any_number_of_followed_users(browser, site, alice, raw, round_trips):
-    client = browser(alice)
-    client.get("/")
+def test_a_rebuild_costs_the_same_for_any_number_of_followed_users(site, member, raw, round_trips):
+    member.get("/")
     raw.delete("posts:1")
-    assert len(round_trips(lambda: client.get("/")).round_trips) <= 8  # it looks again at a list that was just rebuilt
+    assert len(round_trips(lambda: member.get("/")).round_trips) <= 8  # it looks again at a list that was just rebuilt
     raw.delete("posts:1")
     cached_list._just_rebuilt.clear()  # or five seconds later
-    assert len(round_trips(lambda: client.get("/")).round_trips) <= 7
+    assert len(round_trips(lambda: member.get("/")).round_trips) <= 7
 
 
-def test_a_new_name_costs_a_fixed_number_of_round_trips(browser, site, alice, round_trips):
-    client = browser(alice)
-    client.get("/settings/")
-    assert len(round_trips(lambda: client.post("/settings/", {"name": "Ann", "bio": ""})).round_trips) <= 8
+def test_a_new_name_costs_a_fixed_number_of_round_trips(site, member, round_trips):
+    member.get("/settings/")
+    assert len(round_trips(lambda: member.post("/settings/", {"name": "Ann", "bio": ""})).round_trips) <= 8
 
 
-def test_a_page_with_deleted_posts_costs_at_most_two_more_round_trips(browser, store, alice, raw, round_trips):
+def test_a_page_with_deleted_posts_costs_at_most_two_more_round_trips(store, member, raw, round_trips):
     write_posts(raw, 1, range(1, 190))
-    client = browser(alice)
-    client.get("/")
+    member.get("/")
     for pid in range(170, 190):
         Posts(store).delete(1, pid)
-    assert len(round_trips(lambda: client.get("/")).round_trips) <= 4  # reads more posts and removes the deleted ones
-    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+    assert len(round_trips(lambda: member.get("/")).round_trips) <= 4  # reads more posts and removes the deleted ones
+    assert len(round_trips(lambda: member.get("/")).round_trips) == 1
 
 
-def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(browser, store, alice, raw, round_trips):
+def test_own_posts_of_the_last_visit_travel_with_the_check_of_the_viewer(store, member, raw, round_trips):
     write_posts(raw, 1, range(1, 4))
-    client = browser(alice)
-    client.get("/")
-    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+    member.get("/")
+    assert len(round_trips(lambda: member.get("/")).round_trips) == 1
     raw.hset("post:2", "body", "changed by another worker")
-    page = round_trips(lambda: client.get("/"))
+    page = round_trips(lambda: member.get("/"))
     assert len(page.round_trips) == 1
-    assert "changed by another worker" in client.get("/").content.decode()
+    assert "changed by another worker" in member.get("/").content.decode()
 
 
 def test_a_home_with_many_replies_to_strangers_reads_as_many_ids_at_once_as_the_last_visit_needed(
-    browser, store, alice, bob, carol, raw, round_trips, monkeypatch
+    browser, store, alice, bob, carol, raw, round_trips, clock
 ):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
     Follows(store).follow(1, 2)
     write_posts(raw, 2, range(1, 91))
     for pid in range(2, 91, 2):
         raw.hset(f"post:{pid}", mapping={"reply_to": "1000", "reply_to_user": "3"})
     client = browser(alice)
     first = client.get("/").content.decode()
-    clock.now += 10  # posts are cached for five seconds
+    clock.sleep(10)  # posts are cached for five seconds
     trips = round_trips(lambda: client.get("/"))
     assert len(trips.round_trips) == 2
     asked = [command[1] for command in trips.commands if command[0] == "HGETALL" and command[1] != "site"]
@@ -168,11 +158,9 @@ def test_a_home_with_many_replies_to_strangers_reads_as_many_ids_at_once_as_the_
 
 
 @pytest.fixture
-def cost_of_profile(browser, alice, bob, carol, raw, round_trips, monkeypatch):
+def cost_of_profile(browser, alice, bob, carol, raw, round_trips, clock):
     """`cost_of_profile(login, seconds)`: of bob's profile, so long after the last visit; posts and users are cached for
     five seconds. Its round trips, the posts that it asks for, and the page."""
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
     write_posts(raw, 1, [1, 2])
     write_posts(raw, 2, range(3, 33))
     raw.hset("post:30", "quote", "1")
@@ -246,16 +234,15 @@ def test_a_profile_costs_one_round_trip_where_ids_lead_to_no_post(cost_of_profil
     assert 'id="post-25"' in cost_of_profile(None)[2]
 
 
-def test_an_own_post_that_is_new_costs_one_more_round_trip_once(browser, alice, raw, round_trips):
+def test_an_own_post_that_is_new_costs_one_more_round_trip_once(member, raw, round_trips):
     write_posts(raw, 1, range(1, 4))
-    client = browser(alice)
-    client.get("/")
+    member.get("/")
     write_posts(raw, 1, [4])
     raw.lpush("posts:1", "4")
-    client.get("/new/")
-    first = round_trips(lambda: client.get("/")).round_trips
+    member.get("/new/")
+    first = round_trips(lambda: member.get("/")).round_trips
     assert len(first) <= 3  # the new post is read, and `seen` is written
-    assert len(round_trips(lambda: client.get("/")).round_trips) == 1
+    assert len(round_trips(lambda: member.get("/")).round_trips) == 1
 
 
 def test_the_first_round_trip_asks_for_no_post_that_another_user_shows(browser, alice, bob, raw, round_trips):
@@ -268,14 +255,13 @@ def test_the_first_round_trip_asks_for_no_post_that_another_user_shows(browser, 
         assert {command[1] for command in asked.commands if str(command[1]).startswith("post:")} == own
 
 
-def test_old_posts_cost_a_viewer_with_many_likes_no_second_round_trip_again(browser, alice, bob, raw, round_trips):
+def test_old_posts_cost_a_viewer_with_many_likes_no_second_round_trip_again(member, bob, raw, round_trips):
     write_posts(raw, 2, range(1, 20))
     raw.zadd("following:1", {"2": 1})
     raw.zadd("likes:1", {str(pid): 1_800_000_000 + pid for pid in range(1000, 1060)})
     raw.zadd("likes:1", {"7": 3})
-    client = browser(alice)
-    client.get("/")
-    page = round_trips(lambda: client.get("/"))
+    member.get("/")
+    page = round_trips(lambda: member.get("/"))
     assert len(page.round_trips) == 1
     assert [command[1] for command in page.commands if command[0] == "ZMSCORE"] == [
         "likes:1",
@@ -284,6 +270,6 @@ def test_old_posts_cost_a_viewer_with_many_likes_no_second_round_trip_again(brow
     ]
     raw.zrem("likes:1", "7")
     raw.zadd("likes:1", {"9": 3})
-    shown = client.get("/").content.decode()
+    shown = member.get("/").content.decode()
     assert 'formaction="/@bob/9/unlike/"' in shown
     assert 'formaction="/@bob/7/like/"' in shown

@@ -94,29 +94,27 @@ def test_the_address_of_a_deleted_post_says_so_at_once(browser, raw, store, foll
 # ---- changes
 
 
-def test_following_and_unfollowing_are_shown_at_once(browser, raw, store, alice, bob, carol, clock):
+def test_following_and_unfollowing_are_shown_at_once(raw, store, alice, member, bob, carol, clock):
     publish(raw, store, bob, "from bob")
     publish(raw, store, carol, "from carol")
-    client = browser(alice)
     seen = []
     for change in (Follows(store).follow, Follows(store).unfollow, Follows(store).follow):
         for login in (bob, carol):
             change(alice.user.uid, login.user.uid)
-            seen.append(sorted(names_in(page(client))))
+            seen.append(sorted(names_in(page(member))))
     both, either = ["bob", "carol"], (["bob"], ["carol"])
     assert seen == [either[0], both, either[1], [], either[0], both]
 
 
-def test_unfollowing_in_another_process_is_shown_at_once(browser, raw, store, followed, alice, bob):
+def test_unfollowing_in_another_process_is_shown_at_once(raw, store, followed, member, bob):
     """The home timeline still has the posts."""
     publish(raw, store, bob, "from bob")
-    client = browser(alice)
-    assert "from bob" in page(client)
-    assert "from bob" in page(client)
+    assert "from bob" in page(member)
+    assert "from bob" in page(member)
     raw.zrem("following:1", 2)
-    assert "from bob" not in page(client)
+    assert "from bob" not in page(member)
     raw.zadd("following:1", {"2": 1})
-    assert "from bob" in page(client)
+    assert "from bob" in page(member)
 
 
 def test_new_counts_are_shown_at_once(browser, raw, followed, alice, bob):
@@ -131,20 +129,19 @@ def test_new_counts_are_shown_at_once(browser, raw, followed, alice, bob):
 
 @pytest.mark.parametrize("url", ["/", "/timeline/"])
 def test_a_changed_name_is_shown_on_posts_to_others_within_five_seconds(
-    browser, raw, store, followed, alice, bob, clock, url
+    browser, raw, store, followed, member, bob, clock, url
 ):
     """Posts and names are cached apart, so their times do not add up."""
     publish(raw, store, bob, "from bob")
-    client = browser(alice)
-    page(client, url)
+    page(member, url)
     raw.hset("user:2", "username", "Robert")
     raw.hset("users", "robert", "2")
     assert '<bdi class="me-name">@Robert</bdi>' in page(browser(bob), url)
     for _ in range(5):  # reading does not prolong its time
         publish(raw, store, bob, f"at {clock.now}")
-        page(client, url)
+        page(member, url)
         clock.sleep(1.01)
-    assert set(names_in(page(client, url))) == {"Robert"}
+    assert set(names_in(page(member, url))) == {"Robert"}
 
 
 # ---- pages of other users
@@ -203,17 +200,16 @@ def test_a_message_is_shown_once_and_only_to_its_user(browser, raw, store, follo
             assert "You now follow bob." not in page(client, url)
 
 
-def test_typed_text_is_never_on_the_page_of_another_user(browser, alice, bob, clock):
-    client = browser(alice)
-    page(client)
-    answer = client.post("/post/", {"body": "far too long " * 30, "token": "mine"})
+def test_typed_text_is_never_on_the_page_of_another_user(browser, alice, member, bob, clock):
+    page(member)
+    answer = member.post("/post/", {"body": "far too long " * 30, "token": "mine"})
     assert answer.status_code == 422
     assert "far too long" in answer.content.decode()
     draft = browser()
     draft.post("/post/", {"body": "typed before the login"})
     draft.cookies["auth"] = alice.secret
     assert "typed before the login" in page(draft)
-    for other in (client, browser(bob)):
+    for other in (member, browser(bob)):
         assert not re.search("far too long|typed before|mine", page(other))
 
 

@@ -45,8 +45,7 @@ def an_hour_passes(raw):
 # ---- logins
 
 
-def test_after_ten_wrong_passwords_the_right_one_is_refused_too(browser, alice, raw):
-    client = browser()
+def test_after_ten_wrong_passwords_the_right_one_is_refused_too(client, alice, raw):
     for _ in range(10):
         assert log_in(client, password="wrong").status_code == 422
     page = is_refused(log_in(client), LOGINS)
@@ -77,8 +76,7 @@ def test_an_address_that_tries_many_accounts_is_refused(browser, store, alice, b
     assert log_in(browser(), address=OTHER_ADDRESS).status_code == 302
 
 
-def test_right_passwords_count_against_an_address_as_wrong_ones_do(browser, alice, raw, monkeypatch):
-    client = browser(alice)
+def test_right_passwords_count_against_an_address_as_wrong_ones_do(browser, member, raw, monkeypatch):
     for _ in range(ATTEMPTS.times - 1):
         assert log_in(browser()).status_code == 302
     assert log_in(browser(), password="wrong").status_code == 422
@@ -87,7 +85,7 @@ def test_right_passwords_count_against_an_address_as_wrong_ones_do(browser, alic
     assert 'value="alice"' in page
     assert PASSWORD not in page
     assert raw.zcard(f"throttle:attempt:{ADDRESS}") == ATTEMPTS.times
-    assert client.get("/").status_code == 200
+    assert member.get("/").status_code == 200
 
 
 def test_upper_and_lower_case_names_count_as_the_same_account(browser, alice):
@@ -118,27 +116,27 @@ def test_the_password_of_a_refused_login_is_not_verified(browser, alice, store, 
     assert log_in(browser()).status_code == 429
 
 
-def test_the_current_password_cannot_be_guessed_in_an_open_browser(browser, alice):
-    client = browser(alice)
+def test_the_current_password_cannot_be_guessed_in_an_open_browser(member):
     form = {"password": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     for _ in range(10):
-        assert client.post("/settings/password/", form).status_code == 422
-    is_refused(client.post("/settings/password/", {**form, "password": PASSWORD}), LOGINS)
-    assert client.get("/").status_code == 200
+        assert member.post("/settings/password/", form).status_code == 422
+    is_refused(member.post("/settings/password/", {**form, "password": PASSWORD}), LOGINS)
+    assert member.get("/").status_code == 200
 
 
-def test_forms_with_the_current_password_are_limited_for_a_user_at_all_addresses(browser, alice, bob, raw, monkeypatch):
-    client = browser(alice)
+def test_forms_with_the_current_password_are_limited_for_a_user_at_all_addresses(
+    browser, member, bob, raw, monkeypatch
+):
     weak = {"password": PASSWORD, "password1": "weak", "password2": "weak"}
     for number in range(PASSWORD_FORMS.times):
-        answer = client.post("/settings/password/", weak, REMOTE_ADDR=f"198.51.100.{number}")
+        answer = member.post("/settings/password/", weak, REMOTE_ADDR=f"198.51.100.{number}")
         assert answer.status_code == 422
     assert browser(bob).post("/settings/password/", weak).status_code == 422
     monkeypatch.setattr("accounts.signing_in.passwords.check_password", None)
     for path in ("/settings/password/", "/settings/delete/"):
-        is_refused(client.post(path, weak), PASSWORD_FORMS)
+        is_refused(member.post(path, weak), PASSWORD_FORMS)
     assert raw.zcard("throttle:password:1") == PASSWORD_FORMS.times
-    assert client.get("/").status_code == 200
+    assert member.get("/").status_code == 200
 
 
 def test_logins_without_a_request_are_not_limited(alice, raw):
@@ -178,17 +176,16 @@ def test_a_registration_that_failed_does_not_count(browser, alice, raw):
 # ---- posts and follows
 
 
-def test_a_user_can_publish_sixty_posts_an_hour(browser, store, alice, bob, raw):
+def test_a_user_can_publish_sixty_posts_an_hour(browser, store, member, bob, raw):
     use_up(store, POSTS, "1")
-    client = browser(alice)
-    page = is_refused(client.post("/post/", {"body": "One <too> many", "token": "t-61"}), POSTS)
+    page = is_refused(member.post("/post/", {"body": "One <too> many", "token": "t-61"}), POSTS)
     assert "One &lt;too&gt; many</textarea>" in page
     assert '<input type="hidden" name="token" value="t-61">' in page
     assert raw.get("next_post_id") is None
-    assert client.get("/").status_code == 200
+    assert member.get("/").status_code == 200
     assert browser(bob).post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
     an_hour_passes(raw)
-    assert client.post("/post/", {"body": "One too many", "token": "t-61"}).status_code == 302
+    assert member.post("/post/", {"body": "One too many", "token": "t-61"}).status_code == 302
 
 
 def test_an_invalid_post_does_not_count(browser, alice, raw):
@@ -196,12 +193,11 @@ def test_an_invalid_post_does_not_count(browser, alice, raw):
     assert raw.keys("throttle:*") == []
 
 
-def test_a_user_can_follow_120_times_an_hour_and_unfollow_at_any_time(browser, store, alice, bob, raw):
+def test_a_user_can_follow_120_times_an_hour_and_unfollow_at_any_time(store, member, bob, raw):
     use_up(store, FOLLOWS, "1")
-    client = browser(alice)
-    is_refused(client.post("/@bob/follow/"), FOLLOWS)
+    is_refused(member.post("/@bob/follow/"), FOLLOWS)
     assert raw.zcard("following:1") == 0
-    assert client.post("/@bob/unfollow/").status_code == 302
+    assert member.post("/@bob/unfollow/").status_code == 302
 
 
 # ---- counting

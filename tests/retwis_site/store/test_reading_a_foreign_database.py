@@ -1,7 +1,5 @@
 """Until `adopt` has run, the site shows what an official database has, and changes nothing in it."""
 
-import re
-
 import pytest
 from django.core.management import call_command
 
@@ -10,11 +8,11 @@ from retwis_site.store import schema
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import State
+from tests.support.http.page_text import post_ids
 from tests.support.maintenance.official_database import AMELIA, BOB, make_official_database
 from tests.support.people import PASSWORD, register
 from tests.support.stored_keys import everything
 
-POST = re.compile(r'id="post-(\d+)"')
 PAGES = [
     *("/", "/new/?after=1", "/timeline/", "/timeline/?before=10", "/people/", "/people/?q=a", "/settings/"),
     *("/@Amelia/", "/@bob/", "/@AMELIA/", "/@Amelia/followers/", "/@Amelia/following/", "/@bob/1/", "/@nobody/"),
@@ -34,14 +32,9 @@ def php(raw):
     return make_official_database(raw)
 
 
-def shown(answer):
-    return [int(pid) for pid in POST.findall(answer.content.decode())]
-
-
 @pytest.mark.parametrize("uid", [None, AMELIA])
-def test_no_page_changes_a_key(gated, php, browser, raw, uid, settings):
+def test_no_page_changes_a_key(gated, php, client, raw, uid, settings):
     before = everything(raw)
-    client = browser()
     if uid:
         client.cookies[settings.AUTH_COOKIE] = php.secret(uid)
     for path in PAGES:
@@ -52,14 +45,14 @@ def test_no_page_changes_a_key(gated, php, browser, raw, uid, settings):
 
 
 def test_the_global_timeline_shows_the_posts_of_its_list(gated, php, browser):
-    assert shown(browser().get("/timeline/")) == list(range(30, 10, -1))
-    assert shown(browser().get("/timeline/?before=11")) == list(range(10, 0, -1))
+    assert post_ids(browser().get("/timeline/")) == list(range(30, 10, -1))
+    assert post_ids(browser().get("/timeline/?before=11")) == list(range(10, 0, -1))
 
 
 def test_a_profile_shows_the_own_posts_in_the_users_home(gated, php, browser, raw):
     own = [pid for pid in range(30, 0, -1) if raw.hget(f"post:{pid}", "user_id") == str(BOB)]
-    assert shown(browser().get("/@bob/")) == own
-    assert shown(browser().get(f"/@bob/?before={own[3]}")) == own[4:]
+    assert post_ids(browser().get("/@bob/")) == own
+    assert post_ids(browser().get(f"/@bob/?before={own[3]}")) == own[4:]
 
 
 def test_a_post_has_its_page(gated, php, browser):
@@ -67,11 +60,10 @@ def test_a_post_has_its_page(gated, php, browser):
     assert browser().get("/@Amelia/1/").status_code == 404
 
 
-def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, browser, raw, settings):
-    client = browser()
+def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, client, raw, settings):
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     answer = client.get("/")
-    assert shown(answer) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
+    assert post_ids(answer) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
     assert "1" not in raw.lrange("posts:1", 0, -1)  # bob's post from before the follow
 
 
@@ -84,9 +76,8 @@ def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, brow
         ("/post/", {"body": "Hello", "token": "t" * 32}),
     ],
 )
-def test_a_form_gets_a_503_and_changes_nothing(gated, php, browser, raw, settings, path, form, caplog):
+def test_a_form_gets_a_503_and_changes_nothing(gated, php, client, raw, settings, path, form, caplog):
     before = everything(raw)
-    client = browser()
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
     answer = client.post(path, form)
     assert answer.status_code == 503
@@ -106,7 +97,7 @@ def test_every_write_is_refused(gated, php):
 
 
 def test_the_gate_opens_when_the_database_is_adopted(gated, php, browser, raw):
-    assert shown(browser().get("/@bob/"))
+    assert post_ids(browser().get("/@bob/"))
     assert not gated.gate.is_open
     call_command("adopt", verbosity=0)
     browser().get("/timeline/")

@@ -47,11 +47,10 @@ def break_store(request, raw):
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_is_a_503_and_no_user_is_signed_out(browser, alice, raw, break_store, url):
+def test_every_page_is_a_503_and_no_user_is_signed_out(member, raw, break_store, url):
     write_posts(raw, 1, [1])
-    client = browser(alice)
     break_store()
-    response = client.get(url)
+    response = member.get(url)
     assert response.status_code == 503
     assert int(response["Retry-After"]) > 0
     assert "Temporarily unavailable" in response.content.decode()
@@ -76,11 +75,10 @@ def test_every_form_keeps_the_typed_text_and_its_token(browser, alice, raw, brea
     assert "unusual words" not in page
 
 
-def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, break_store, caplog, capfd):
-    client = browser(alice)
+def test_a_failure_is_one_line_in_the_log_without_a_traceback(alice, member, break_store, caplog, capfd):
     break_store()
     caplog.clear()
-    client.get("/")
+    member.get("/")
     [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert line.exc_info is None
     assert "\n" not in line.getMessage()
@@ -90,9 +88,8 @@ def test_a_failure_is_one_line_in_the_log_without_a_traceback(browser, alice, br
 
 
 @pytest.mark.parametrize("url", ["/login/", "/register/", "/recover/"])
-def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(browser, raw, break_store, clock, caplog, url):
+def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(client, raw, break_store, clock, caplog, url):
     raw.hset("site", "name", "Harbour")
-    client = browser()
     client.get("/timeline/")
     clock.sleep(6)
     break_store()
@@ -120,9 +117,8 @@ def test_pages_of_the_words_of_the_site_claim_nothing_while_the_store_fails(brow
     assert browser().get(url).status_code == 503
 
 
-def test_nobody_registers_by_words_that_were_read_last(browser, raw, clock):
+def test_nobody_registers_by_words_that_were_read_last(client, raw, clock):
     """The store fails for one round trip: then it is not known whether registration is open."""
-    client = browser()
     client.get("/register/")
     raw.hset("site", "registration", "closed")
     clock.sleep(6)
@@ -140,13 +136,12 @@ def test_nobody_registers_by_words_that_were_read_last(browser, raw, clock):
     assert not raw.exists("users")
 
 
-def test_the_site_works_again_when_the_store_is_back(browser, alice, raw):
-    client = browser(alice)
+def test_the_site_works_again_when_the_store_is_back(member, raw):
 
     with broken_store(redis.ConnectionError()):
-        assert client.get("/").status_code == 503
-    assert client.get("/").status_code == 200
-    assert 'action="/logout/"' in client.get("/").content.decode()
+        assert member.get("/").status_code == 503
+    assert member.get("/").status_code == 200
+    assert 'action="/logout/"' in member.get("/").content.decode()
 
 
 def test_with_a_broken_store_the_process_is_alive_but_not_ready(browser, break_store):
@@ -240,21 +235,20 @@ def test_a_server_that_hangs_is_a_503_within_three_seconds(browser, site_timeout
 
 
 @pytest.mark.real_server
-def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, alice, bob, raw):
-    client = browser(alice)
-    client.post("/@bob/follow/")
+def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, member, bob, raw):
+    member.post("/@bob/follow/")
     browser(bob).post("/post/", {"body": "readable", "token": "t"})
     limit = raw.config_get("maxmemory")["maxmemory"]
     try:
         raw.config_set("maxmemory", "1")
         for url in ("/", "/timeline/", "/@bob/", "/@bob/1/"):
-            assert "readable" in client.get(url).content.decode()
-        response = client.post("/post/", {"body": "too much", "token": "u"})
+            assert "readable" in member.get(url).content.decode()
+        response = member.post("/post/", {"body": "too much", "token": "u"})
         assert response.status_code == 503
         assert re.search(r">\s*too much</textarea>", response.content.decode())
     finally:
         raw.config_set("maxmemory", limit)
-    assert client.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
+    assert member.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302
 
 
 @pytest.mark.parametrize("address", ["/reset/{}/", "/invited/{}/"])

@@ -73,9 +73,8 @@ def as_official(raw):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_first_page_after_a_restart_reads_an_official_database_and_changes_nothing(
-    gated, replace, raw, browser, page
+    gated, replace, raw, client, page
 ):
-    client = browser()
     assert client.get("/timeline/?of=all").status_code == 200
     replace(as_official)
     before = everything(raw)
@@ -158,11 +157,10 @@ def test_nothing_that_was_cached_of_the_former_store_is_shown(gated, replace, br
 
 
 @pytest.fixture
-def named_site(gated, raw, browser):
+def named_site(gated, raw, client):
     """A browser that has seen the site under its name."""
     raw.hset("site", "name", "Frogtown")
     Memory.clear_all()
-    client = browser()
     assert "Frogtown" in client.get("/timeline/?of=all").content.decode()
     return client
 

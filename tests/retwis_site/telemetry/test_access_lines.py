@@ -23,12 +23,11 @@ def access(of_logger):
     return lambda: of_logger("retwis.access")
 
 
-def test_a_page_has_one_line_with_its_view_its_size_its_round_trips_and_its_viewer(browser, alice, access, round_trips):
-    client = browser(alice)
-    client.get("/", REMOTE_ADDR=ADDRESS)
+def test_a_page_has_one_line_with_its_view_its_size_its_round_trips_and_its_viewer(member, access, round_trips):
+    member.get("/", REMOTE_ADDR=ADDRESS)
     [_] = access()
     answers = []
-    recorded = round_trips(lambda: answers.append(client.get("/?unread=secret", REMOTE_ADDR=ADDRESS)))
+    recorded = round_trips(lambda: answers.append(member.get("/?unread=secret", REMOTE_ADDR=ADDRESS)))
     [_, line] = access()
     figures = re.fullmatch(
         rf"GET home 200, (\d+) bytes, ([\d.]+) ms, (\d+) round trips in ([\d.]+) ms, from {ADDRESS}, uid 1", line
@@ -57,9 +56,8 @@ def test_what_is_no_page_has_one_line_too(client, access, method, path, begins):
     assert line.endswith("0 round trips in 0.0 ms, from 127.0.0.1, uid -")
 
 
-def test_a_viewer_whom_the_view_has_not_asked_for_costs_no_round_trip(browser, alice, access, round_trips):
-    client = browser(alice)
-    assert round_trips(lambda: client.get("/livez")).round_trips == []
+def test_a_viewer_whom_the_view_has_not_asked_for_costs_no_round_trip(member, access, round_trips):
+    assert round_trips(lambda: member.get("/livez")).round_trips == []
     assert access()[-1].endswith("uid -")
 
 
@@ -114,10 +112,9 @@ def test_a_request_of_very_many_commands_keeps_only_the_first_ones_in_memory(sto
     assert len(seen[0].recorded.commands) == 1000
 
 
-def test_no_line_has_a_secret(browser, raw, store, alice, written):
+def test_no_line_has_a_secret(browser, client, raw, store, alice, written):
     """Login, registration, and a link for a new password: neither what was typed, nor cookies, nor the link."""
     secrets = ["my-wrong-password", PASSWORD, "Zoe-the-typed-name", alice.secret]
-    client = browser()
     client.post("/login/", {"username": "Zoe-the-typed-name", "password": "my-wrong-password"})
     client.post("/login/", {"username": "Alice", "password": PASSWORD})
     secrets.append(client.cookies["auth"].value)

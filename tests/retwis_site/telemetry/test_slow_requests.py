@@ -86,9 +86,8 @@ def test_of_many_round_trips_the_line_has_the_slowest_and_stays_short(lasting, s
     assert len(line) <= LONGEST_LINE
 
 
-def test_a_slow_login_shows_neither_password_nor_name_nor_session(browser, alice, slow, settings):
+def test_a_slow_login_shows_neither_password_nor_name_nor_session(client, alice, slow, settings):
     settings.SLOW_REQUEST_MS = 1
-    client = browser()
     client.post("/login/", {"username": "Alice", "password": PASSWORD})
     line = slow()[-1]
     assert "HSET auths" in line

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 TAG = re.compile(r"<[^>]+>")
 BLOCK = re.compile(r"</?(?:p|div|ul|ol|li|h[1-6]|section|form|nav|aside|header|footer)\b[^>]*>")  # on lines of its own
 NAME_LINK = re.compile(r'<a class="name" href="/@([^"]+)/"')
-POST = re.compile(r'<article class="post[^"]*" id="post-(\d+)"')
+POST = re.compile(r'id="post-(\d+)"')
 META = re.compile(r'<meta (?:property|name)="([^"]+)" content="([^"]*)">')
 MARK = re.compile(r"<mark>(.*?)</mark>")
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
@@ -24,7 +24,7 @@ def names(response):
 
 
 def post_ids(response):
-    """The ids of the posts on the page, in its order."""
+    """The ids of the posts on the page, in its order, also of those that have only their place there."""
     return [int(pid) for pid in POST.findall(response.content.decode())]
 
 

@@ -2,10 +2,10 @@
 
 import json
 
-from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from tests.support.delivering import drain_due
 from tests.support.protocols.small_site import make_small_site
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 
 MODERATOR, OTHER = 7, 8  # uids of staff without accounts: an act names them, and nothing else
 
@@ -23,8 +23,7 @@ def jobs_but_recounts(raw):
 
 def finish_all_but_removals(store, raw):
     """Let a worker finish all jobs. Suspensions without an end keep the job that deletes the account in 30 days."""
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert [job for job in noted(raw) if not job.startswith("removal:")] == []
 
 

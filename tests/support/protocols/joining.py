@@ -9,9 +9,9 @@ from accounts.community.acts import APPROVED, REFUSED
 from accounts.community.log import Log
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
-from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.delivering import drain_due
+from tests.support.stores.key_layouts import noted
 
 MODERATOR, OTHER = 7, 8  # uids
 
@@ -24,8 +24,7 @@ def applied(store: Store) -> int:
 
 def finish_jobs(store: Store, raw) -> None:
     for _ in range(2):  # the job of a use may come before that of the registration
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
     assert noted(raw) == []
     assert raw.keys("lease:*") == []
 

@@ -8,8 +8,9 @@ from accounts.users.entities import User
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.stored_posts import queue_posts
-from tests.support.stores.key_layouts import Counted, make_due, noted
+from tests.support.stores.key_layouts import Counted, noted
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
@@ -66,10 +67,20 @@ def post(store, uid, token="t"):  # noqa: S107
     return lambda: Posts(store).publish(uid, NewPost(f"by {uid}"), token)
 
 
+def worker(store, name):
+    """Carry out due jobs. It looks for jobs until there is one, at most twenty times."""
+
+    def work():
+        for _ in range(20):
+            if drain(store, name):
+                return
+
+    return work
+
+
 def finish_jobs(store, raw):
     """Make all jobs due and let a worker finish them."""
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
 
 

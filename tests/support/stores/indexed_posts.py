@@ -1,16 +1,13 @@
 """Posts as the index of the search has them."""
 
+from retwis_site.store.chunks import answer, answers
 from timeline.search.index import ask_posts, ask_ranges
 
 
 def posts_under(store, term):
     """All posts under a term, of all ranges."""
-    pipe = store.pipeline()
-    ranges = ask_ranges(pipe)
-    pipe.execute()
-    found = [ask_posts(pipe, within, term) for within in ranges.value.below(2**53)]
-    pipe.execute()
-    return set().union(*(some.value for some in found))
+    ranges = answer(store, ask_ranges).below(2**53)
+    return set().union(*answers(store, lambda pipe, within: ask_posts(pipe, within, term), ranges).values())
 
 
 def write_post(raw, pid, body, **fields):

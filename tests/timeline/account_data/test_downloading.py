@@ -283,12 +283,11 @@ def test_a_username_of_any_characters_makes_a_valid_header(browser, alice, raw):
     assert header.startswith("attachment; filename*=utf-8''retwis-a%20%22b%22")
 
 
-def test_head_has_the_same_headers_and_does_not_count_as_a_download(browser, alice, raw, round_trips):
-    client = browser(alice)
-    client.get("/timeline/")
-    recorded = round_trips(lambda: client.head(URL))
+def test_head_has_the_same_headers_and_does_not_count_as_a_download(member, raw, round_trips):
+    member.get("/timeline/")
+    recorded = round_trips(lambda: member.head(URL))
     assert len(recorded.round_trips) == 1
-    answer = client.head(URL)
+    answer = member.head(URL)
     assert answer["Content-Disposition"].startswith("attachment;")
     assert b"".join(answer.streaming_content) == b""
     assert raw.keys("throttle:download:*") == []
@@ -391,17 +390,16 @@ def test_a_wsgi_server_gets_the_length_and_the_file_in_blocks(alice, long_data):
 
 
 @pytest.mark.parametrize("round_trip", range(2, 23, 2))
-def test_a_store_failure_is_an_error_page_and_no_file_stays_open(browser, alice, long_data, monkeypatch, round_trip):
+def test_a_store_failure_is_an_error_page_and_no_file_stays_open(member, long_data, monkeypatch, round_trip):
     monkeypatch.setattr(export_module, "IN_MEMORY", 100)
-    client = browser(alice)
-    client.get("/timeline/")
+    member.get("/timeline/")
     before = open_files()
 
     def fails():
         raise StoreError("away")
 
     with before_round_trip(round_trip, fails):  # after the viewer and the rate limit
-        answer = client.get(URL)
+        answer = member.get(URL)
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
     assert "Temporarily unavailable" in answer.content.decode()

@@ -5,16 +5,15 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
-from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.download import export
 from timeline.posts.entities import Media, NewPost, Picture
@@ -24,8 +23,7 @@ FACE = decoded_once(picture_file("green"), Shape.PROFILE)
 
 
 @pytest.fixture(autouse=True)
-def _quickly(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+def _quickly(monkeypatch, quick_decoder):
     monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
 
 
@@ -57,8 +55,7 @@ def a_day_passes(raw, store):
     for key in raw.keys("media_users:*"):
         for member in raw.zrange(key, 0, -1):
             raw.zadd(key, {member: 1})
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
 
 
 def test_posts_and_the_profile_have_their_pictures_again(file, raw, store, browser, capsys):
@@ -105,8 +102,7 @@ def test_what_is_over_the_quota_damaged_or_not_in_the_file_is_left_out(file, raw
 @pytest.mark.parametrize("step", range(8, 70, 6))
 def test_after_a_kill_no_post_shows_a_picture_that_is_not_there(file, raw, store, step, capsys):
     killed_before_round_trip(step, lambda: call_command("import_account", str(file)))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     a_day_passes(raw, store)
     for pid in raw.zrange("updates:1", 0, -1):
         for one in json.loads(raw.hget(f"post:{pid}", "media"))["pictures"]:

@@ -5,20 +5,15 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.media import repository
 from accounts.media.repository import Pictures
 from tests.support.apps import App
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_picture, uploaded
 
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+pytestmark = pytest.mark.usefixtures("quick_decoder")
 
 
 def upload(app, address="/api/v2/media", **said):
-    file = SimpleUploadedFile("photo.png", picture_file(), "image/png")
-    return app.client.post(address, {"file": file, **said})
+    return app.client.post(address, {"file": uploaded(), **said})
 
 
 def test_a_picture_is_uploaded_described_and_posted(store, raw, alice):
@@ -92,8 +87,7 @@ def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, 
     assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Blue")
 
 
-def test_only_posts_with_pictures_are_listed_as_media(store, alice):
-    app = App(alice)
+def test_only_posts_with_pictures_are_listed_as_media(store, app):
     for text in ("one", "two"):
         app.json("POST", "/api/v1/statuses", {"status": text})
     assert app.json("GET", "/api/v1/accounts/1/statuses", {"only_media": "true"}) == []

@@ -10,12 +10,11 @@ from timeline.tags.tags import MOST_FOLLOWED
 SEARCH = "/api/v2/search"
 
 
-def test_a_text_finds_people_posts_and_tags(store, raw, alice, bob):
+def test_a_text_finds_people_posts_and_tags(store, raw, alice, app, bob):
     write_indexed(raw, store, bob.user.uid, {1: "Rye #bread", 2: "bread and bob"})
     raw.hset("tags", "bread", "Bread")
     raw.zadd("tags_by_name", {"bread": 0})
     raw.zadd("tag:bread", {1: 1})
-    app = App(alice)
     Likes(store).like(alice.user.uid, 2, bob.user.uid)
 
     def found(q, **sent):
@@ -38,9 +37,8 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, bob):
     assert App().json("GET", SEARCH, {"q": "bread"})["statuses"][0]["favourited"] is False
 
 
-def test_an_address_of_the_site_finds_what_stands_there(store, raw, alice, bob):
+def test_an_address_of_the_site_finds_what_stands_there(store, raw, alice, app, bob):
     write_indexed(raw, store, bob.user.uid, {1: "Hello"})
-    app = App(alice)
 
     def found(address):
         every = app.json("GET", SEARCH, {"q": address, "resolve": "true"})
@@ -82,12 +80,11 @@ def test_the_page_of_a_followed_tag_without_posts_is_empty(store, alice, browser
     assert browser(alice).get("/tags/soup/").status_code == 404
 
 
-def test_trends_are_what_explore_shows(store, raw, alice, bob, carol, settings):
+def test_trends_are_what_explore_shows(store, raw, app, bob, carol, settings):
     for pid, uid in enumerate((1, 2, 3), 1):
         write_recent(raw, pid, uid, body="Rye #Bread")
     like(raw, 1, 2, 3)
     repost(raw, 3, 1, 2, 4)
-    app = App(alice)
     [tag] = app.json("GET", "/api/v1/trends/tags")
     assert (tag["name"], tag["url"], len(tag["history"])) == ("Bread", "http://testserver/tags/bread", 7)
     today = str(int(time.time()) // 86400 * 86400)

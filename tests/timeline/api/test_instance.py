@@ -40,8 +40,7 @@ def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):
     assert found["usage"] == {"users": {"total": 2, "activeMonth": 1, "activeHalfyear": 1}, "localPosts": 1}
 
 
-def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice):
-    app = App(alice)
+def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice, app):
     assert app.json("GET", "/api/v1/announcements") == []
     raw.hset("site", "announcement", "We move <today>.")
     forget()
@@ -53,8 +52,7 @@ def test_an_announcement_is_shown_until_it_is_dismissed(store, raw, alice):
     assert app.json("GET", "/api/v1/announcements", {"with_dismissed": "true"})[0]["read"]
 
 
-def test_what_the_site_has_not_is_an_empty_list(store, alice):
-    app = App(alice)
+def test_what_the_site_has_not_is_an_empty_list(store, alice, app):
     for scope, addresses in instance.LISTS.items():
         for address in addresses:
             at = address.replace(":id", str(alice.user.uid))

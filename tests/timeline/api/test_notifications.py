@@ -28,8 +28,7 @@ def told(store, raw, alice, bob, carol):
     return pid
 
 
-def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice):
-    app = App(alice)
+def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice, app):
     found = app.json("GET", ALL)
     assert [(one["type"], one["account"]["acct"]) for one in found][::3] == [("mention", "carol"), ("favourite", "bob")]
     assert {one["type"] for one in found[1:3]} == {"favourite", "follow"}
@@ -43,8 +42,7 @@ def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice)
     assert raw.zscore(f"notices:{alice.user.uid}", MARK) is None  # a marker says what is read
 
 
-def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, alice):
-    app = App(alice)
+def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, app):
     ids = [one["id"] for one in app.json("GET", ALL)]
 
     def page(**sent):
@@ -62,8 +60,7 @@ def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, alice):
     assert page(max_id=ids[3]) == ([], "")
 
 
-def test_notices_are_chosen_by_their_types_and_by_their_causes(told, alice, bob):
-    app = App(alice)
+def test_notices_are_chosen_by_their_types_and_by_their_causes(told, app, bob):
     for sent, number in (
         ({"types[]": "favourite"}, 2),
         ({"exclude_types[]": ["favourite", "follow"]}, 1),
@@ -74,8 +71,7 @@ def test_notices_are_chosen_by_their_types_and_by_their_causes(told, alice, bob)
         assert app.json("GET", f"{ALL}/unread_count", sent) == {"count": number}
 
 
-def test_groups_name_their_people_and_posts_once(told, alice, bob, carol):
-    app = App(alice)
+def test_groups_name_their_people_and_posts_once(told, app, bob, carol):
     found = app.json("GET", GROUPED)
     groups = found["notification_groups"]
     likes = next(one for one in groups if one["type"] == "favourite")
@@ -109,8 +105,7 @@ def test_notices_are_dismissed_one_by_one_in_groups_and_together(told, raw, alic
     assert raw.exists(key) == 0
 
 
-def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alice, bob):
-    app = App(alice)
+def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alice, app, bob):
     raw.zadd(f"muted:{alice.user.uid}", {bob.user.uid: float("inf")})
     assert {one["account"]["acct"] for one in app.json("GET", ALL)} == {"carol"}
     Posts(store).delete(alice.user.uid, told)

@@ -7,11 +7,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from accounts.facts.facts import Fact, Facts
-from accounts.media import repository
 from accounts.users.names import NameIndex
 from tests.support.apps import App
 from tests.support.people import register
-from tests.support.pictures import decoded_once, picture_file
+from tests.support.pictures import picture_file
 from timeline.relations.relations import BlockedPeople, Follows, Mutes
 
 
@@ -75,8 +74,7 @@ def test_what_would_hide_an_account_is_refused_and_what_would_not_is_taken(store
     assert raw.hget("user:1", "name") == "Ann"
 
 
-def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
-    app = App(alice)
+def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, app, bob):
     found = app.json("GET", f"/api/v1/accounts/{bob.user.uid}")
     assert (found["acct"], found["url"]) == ("bob", "http://testserver/@bob")
     for acct in ("bob", "@bob", "BOB", "bob@testserver"):
@@ -90,9 +88,8 @@ def test_an_account_is_found_by_its_id_and_by_its_name(store, alice, bob):
     assert app.json("GET", "/api/v1/accounts", {"id[]": [bob.user.uid]}) == []
 
 
-def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
+def test_people_are_found_by_the_beginnings_of_their_names(store, app, bob):
     NameIndex(store).edit(bob.user, "Robert Smith", "", None)
-    app = App(alice)
     for query in ("smith", "@bob", "bob@testserver"):
         assert [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})] == ["bob"]
     for sent in (
@@ -104,8 +101,7 @@ def test_people_are_found_by_the_beginnings_of_their_names(store, alice, bob):
         assert app.json("GET", "/api/v1/accounts/search", sent) == []
 
 
-def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, bob):
-    app = App(alice)
+def test_a_muted_or_blocked_person_is_found_by_the_whole_name(store, alice, app, bob):
 
     def found(query):
         return [one["acct"] for one in app.json("GET", "/api/v1/accounts/search", {"q": query})]
@@ -154,8 +150,7 @@ def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
     ]
 
 
-def test_blocked_and_muted_people_are_listed_in_pages(store, alice, bob, carol):
-    app = App(alice)
+def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, carol):
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     Mutes(store).mute(alice.user.uid, carol.user.uid, 4_000_000_000)
     Mutes(store).mute(alice.user.uid, bob.user.uid)
@@ -180,8 +175,7 @@ def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):
     assert len(round_trips(lambda: app.json("GET", "/api/v1/accounts/verify_credentials")).round_trips) == 1
 
 
-def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice, monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
+def test_an_app_chooses_and_removes_the_pictures_of_a_profile(store, raw, alice, quick_decoder):
     app, at = App(alice), "/api/v1/accounts/update_credentials"
     assert app.json("GET", "/api/v1/accounts/verify_credentials")["avatar"].endswith("/static/avatar.png")
     files = {

@@ -55,8 +55,7 @@ def test_nobody_acts_on_themselves_or_on_nobody(store, alice, act):
         assert App(alice).ask("POST", f"/api/v1/accounts/{nobody}/{act}").status_code == 404
 
 
-def test_many_relationships_cost_one_round_trip(store, alice, bob, carol, round_trips):
-    app = App(alice)
+def test_many_relationships_cost_one_round_trip(store, alice, app, bob, carol, round_trips):
     app.json("POST", f"/api/v1/accounts/{carol.user.uid}/follow")
     asked = {"id[]": [carol.user.uid, 999, bob.user.uid, alice.user.uid]}
     found = app.json("GET", "/api/v1/accounts/relationships", asked)

@@ -21,8 +21,7 @@ def publish(app, text, **others):
     return app.json("POST", "/api/v1/statuses", {"status": text, **others})
 
 
-def test_a_status_is_the_same_in_every_answer(store, raw, alice, bob):
-    app = App(alice)
+def test_a_status_is_the_same_in_every_answer(store, raw, app, bob):
     status = publish(app, TEXT, language="de")
     number = status["id"]
     assert app.json("GET", f"/api/v1/statuses/{number}") == status
@@ -70,10 +69,9 @@ def test_what_a_status_names_opens_at_its_address_without_a_last_slash(store, br
         assert (page.status_code, page.resolver_match.view_name) == (200, f"{view}_without_slash")
 
 
-def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, alice, bob):
+def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, app, bob):
     Follows(store).follow(1, 2)
     post = publish(App(bob), "by bob")
-    app = App(alice)
     repost = app.json("POST", f"/api/v1/statuses/{post['id']}/reblog")
     inner = repost["reblog"]
     assert (inner["id"], inner["account"]["acct"], inner["reblogs_count"], inner["reblogged"]) == ("1", "bob", 1, True)
@@ -87,8 +85,7 @@ def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, alice, bob)
     assert not raw.exists("post:2")
 
 
-def test_a_call_that_is_repeated_publishes_once(store, raw, alice):
-    app = App(alice)
+def test_a_call_that_is_repeated_publishes_once(store, raw, app):
     first, second = (
         app.json("POST", "/api/v1/statuses", {"status": text}, **{"Idempotency-Key": "a key: of any form"})
         for text in ("once", "twice")
@@ -97,8 +94,7 @@ def test_a_call_that_is_repeated_publishes_once(store, raw, alice):
     assert raw.zcard("updates:1") == 1
 
 
-def test_what_is_not_meant_for_everyone_is_not_published(store, raw, alice):
-    app = App(alice)
+def test_what_is_not_meant_for_everyone_is_not_published(store, raw, app):
     for sent in (
         {"visibility": "private"},
         {"visibility": "direct"},
@@ -175,8 +171,7 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
 
 
-def test_the_rules_of_pages_hold_for_apps(store, raw, alice, bob, monkeypatch):
-    app = App(alice)
+def test_the_rules_of_pages_hold_for_apps(store, raw, app, bob, monkeypatch):
     publish(App(bob), "about the finale")
     Follows(store).follow(1, 2)
     raw.zadd("muted_words:1", {"everywhere fold the finale": "+inf"})

@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from retwis_site.store import local_cache
 from tests.support.apps import App
-from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_answer, write_posts, write_tag
@@ -90,11 +88,10 @@ def test_an_address_of_any_length_has_links_and_only_a_short_one_is_kept(alice):
         assert calls._kept.cache_info().currsize == kept
 
 
-def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, alice, bob, round_trips):
+def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, app, bob, round_trips):
     write_posts(raw, 1, range(1, 1500))
     write_posts(raw, 2, range(1500, 1510))
     raw.zadd("following:1", {"2": 1})
-    app = App(alice)
     assert ids(app.json("GET", "/api/v1/timelines/home?limit=1")) == [1509]
     found = []
     recorded = round_trips(lambda: found.extend(app.json("GET", "/api/v1/timelines/home?min_id=100")))
@@ -150,9 +147,7 @@ def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice
         assert quote["quoted_status"] == app.json("GET", f"/api/v1/statuses/{quoted}")
 
 
-def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
+def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser, alice, round_trips, clock):
     people = [register(store, f"person{number}").user.uid for number in range(10)]
     for pid in range(1, 41):
         write_posts(raw, people[pid % 10], [pid])

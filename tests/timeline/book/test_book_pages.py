@@ -47,8 +47,7 @@ def test_other_addresses_are_404(browser, path):
     assert browser().get(path).status_code == 404
 
 
-def test_the_book_stays_english_on_a_page_in_another_language(browser, raw):
-    client = browser()
+def test_the_book_stays_english_on_a_page_in_another_language(client, raw):
     html = client.get("/book/", headers={"accept-language": "ar"}).content.decode()
     assert '<html lang="ar" dir="rtl"' in html
     assert '<article class="panel sheet book" lang="en" dir="ltr">' in html

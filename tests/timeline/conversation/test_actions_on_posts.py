@@ -32,45 +32,42 @@ def choices(client):
     return re.findall(r'(?:formaction|href)="([^"]*)"', page.partition('id="more"')[2].partition("</form>")[0])
 
 
-def test_a_like_and_its_undoing(browser, posts, alice, raw):
-    client = browser(alice)
-    assert 'formaction="/@bob/3/like/" aria-pressed="false"' in row(client.get("/@bob/"), 3)[1]
-    client.post("/@bob/3/like/")
+def test_a_like_and_its_undoing(posts, member, raw):
+    assert 'formaction="/@bob/3/like/" aria-pressed="false"' in row(member.get("/@bob/"), 3)[1]
+    member.post("/@bob/3/like/")
     assert raw.zrange("likes:1", 0, -1) == ["3"]
     assert raw.zrange("liked_by:3", 0, -1) == ["1"]
-    words, html = row(client.get("/@bob/"), 3)
+    words, html = row(member.get("/@bob/"), 3)
     assert "Like 1" in words
     assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html
-    client.post("/@bob/3/unlike/")
+    member.post("/@bob/3/unlike/")
     assert not raw.exists("likes:1", "liked_by:3")
-    words, html = row(client.get("/@bob/"), 3)
+    words, html = row(member.get("/@bob/"), 3)
     assert "Like 1" not in words
     assert 'aria-pressed="false"' in html
 
 
-def test_a_bookmark_and_its_undoing(browser, posts, alice, raw):
-    client = browser(alice)
-    client.post("/@bob/3/bookmark/")
+def test_a_bookmark_and_its_undoing(posts, member, raw):
+    member.post("/@bob/3/bookmark/")
     assert raw.zrange("bookmarks:1", 0, -1) == ["3"]
-    assert 'formaction="/@bob/3/unbookmark/" aria-pressed="true"' in row(client.get("/@bob/"), 3)[1]
-    client.post("/@bob/3/unbookmark/")
+    assert 'formaction="/@bob/3/unbookmark/" aria-pressed="true"' in row(member.get("/@bob/"), 3)[1]
+    member.post("/@bob/3/unbookmark/")
     assert not raw.exists("bookmarks:1")
 
 
-def test_a_repost_and_its_undoing(browser, posts, alice, raw):
-    client = browser(alice)
+def test_a_repost_and_its_undoing(browser, posts, member, raw):
     assert browser().get("/@bob/3/repost-or-quote/")["Location"].startswith("/login/?next=")
-    assert '<a class="repost" href="/@bob/3/repost-or-quote/"><span>Repost</span>' in row(client.get("/@bob/"), 3)[1]
-    assert choices(client) == ["/@bob/3/repost/", "/compose/?quote=3"]
-    client.post("/@bob/3/repost/")
+    assert '<a class="repost" href="/@bob/3/repost-or-quote/"><span>Repost</span>' in row(member.get("/@bob/"), 3)[1]
+    assert choices(member) == ["/@bob/3/repost/", "/compose/?quote=3"]
+    member.post("/@bob/3/repost/")
     assert raw.zrange("reposted_by:3", 0, -1) == ["1"]
     # Alice does not follow bob: her repost has brought it here.
-    assert "Reposted 1" in row(client.get("/"), 3)[0]
-    assert choices(client) == ["/@bob/3/unrepost/", "/compose/?quote=3"]
-    client.post("/@bob/3/unrepost/")
+    assert "Reposted 1" in row(member.get("/"), 3)[0]
+    assert choices(member) == ["/@bob/3/unrepost/", "/compose/?quote=3"]
+    member.post("/@bob/3/unrepost/")
     assert not raw.exists("reposts:1", "reposted_by:3")
-    assert "post-3" not in client.get("/").content.decode()
-    assert "Reposted" not in row(client.get("/@bob/"), 3)[0]
+    assert "post-3" not in member.get("/").content.decode()
+    assert "Reposted" not in row(member.get("/@bob/"), 3)[0]
 
 
 def test_the_menu_of_a_card_mutes_and_blocks_its_author(browser, posts, alice, bob):
@@ -133,34 +130,31 @@ def test_the_post_of_a_repost_cannot_be_liked(browser, posts, alice, raw):
     assert not raw.exists("likes:1")
 
 
-def test_a_like_takes_at_most_ten_round_trips_whatever_the_numbers(browser, posts, alice, raw, round_trips):
-    client = browser(alice)
+def test_a_like_takes_at_most_ten_round_trips_whatever_the_numbers(posts, member, raw, round_trips):
     raw.zadd("liked_by:3", {str(uid): 1_700_000_000 for uid in range(1000, 3000)})
-    client.get("/@bob/")
-    recorded = round_trips(lambda: client.post("/@bob/3/like/"))
+    member.get("/@bob/")
+    recorded = round_trips(lambda: member.post("/@bob/3/like/"))
     assert len(recorded.round_trips) <= 10
     assert raw.hget("post:3", "likes") == "2001"
 
 
 @pytest.mark.parametrize("named", ["", "x", "0", "3-" * 500, "-3-", "3-x-2", "9" * 400])
-def test_a_cookie_may_hold_anything(browser, posts, alice, named, round_trips):
-    client = browser(alice)
-    client.get("/@bob/")
-    client.cookies[POSTS_CHANGED] = named
-    recorded = round_trips(lambda: client.get("/@bob/"))
+def test_a_cookie_may_hold_anything(posts, member, named, round_trips):
+    member.get("/@bob/")
+    member.cookies[POSTS_CHANGED] = named
+    recorded = round_trips(lambda: member.get("/@bob/"))
     assert len([command for command in recorded.commands if command[1].startswith("post:")]) <= MOST_CHANGED
 
 
-def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, alice, raw):
-    client = browser(alice)
+def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, member, raw):
     raw.hset("post:3", mapping={"reply_to": 2, "root": 1})
-    assert 'formaction="/@bob/3/mute/">Mute this thread<' in client.get("/@bob/3/").content.decode()
-    client.post("/@bob/3/mute/")
+    assert 'formaction="/@bob/3/mute/">Mute this thread<' in member.get("/@bob/3/").content.decode()
+    member.post("/@bob/3/mute/")
     for pid in (1, 3):
-        page = client.get(f"/@bob/{pid}/").content.decode()
+        page = member.get(f"/@bob/{pid}/").content.decode()
         assert "You get no notifications about this thread." in page
         assert f'formaction="/@bob/{pid}/unmute/"' in page
-    assert "Unmute this thread" not in client.get("/@bob/2/").content.decode()
+    assert "Unmute this thread" not in member.get("/@bob/2/").content.decode()
     assert "this thread" not in browser().get("/@bob/3/").content.decode()
 
 
@@ -182,18 +176,17 @@ def test_the_address_of_a_repost_leads_to_the_post(browser, posts, alice, raw):
 
 
 @pytest.mark.parametrize("page", ["/@bob/2/quotes/", "/likes/", "/bookmarks/", "/tags/redis/"])
-def test_every_list_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
+def test_every_list_shows_ones_own_action_at_once(browser, posts, member, raw, page):
     raw.hset("post:3", "quote", 2)
     raw.zadd("quotes_of:2", {3: 3})
     raw.zadd("likes:1", {3: 1_800_000_000})
     raw.zadd("bookmarks:1", {3: 1_800_000_000})
     write_tag(raw, "redis", [3])
-    client = browser(alice)
-    client.get(page)
+    member.get(page)
     browser().get("/@bob/")  # this process caches the post
     raw.hset("post:3", "likes", 8)
-    client.cookies[POSTS_CHANGED] = "3"  # as the answer of another worker has set it
-    words, html = row(client.get(page), 3)
+    member.cookies[POSTS_CHANGED] = "3"  # as the answer of another worker has set it
+    words, html = row(member.get(page), 3)
     assert "Like 8" in words
     assert 'formaction="/@bob/3/unlike/" aria-pressed="true"' in html
 
@@ -213,12 +206,11 @@ def act(client, pid, action, page="/timeline/?before=90"):
 
 
 @each_action
-def test_an_action_and_its_undo_lead_back_to_the_page(browser, alice, raw, pid, action):
-    client = browser(alice)
-    response = act(client, pid, action)
+def test_an_action_and_its_undo_lead_back_to_the_page(member, raw, pid, action):
+    response = act(member, pid, action)
     assert (response.status_code, response["Location"]) == (302, f"/timeline/?before=90#post-{pid}")
     assert raw.zrange(KEYS[action], 0, -1) == [str(pid)]
-    assert act(client, pid, UNDO[action]).status_code == 302
+    assert act(member, pid, UNDO[action]).status_code == 302
     assert not raw.exists(KEYS[action])
 
 
@@ -247,15 +239,14 @@ def test_a_post_of_a_blocked_person_is_refused(browser, store, alice, raw, pid, 
 
 @each_action
 @pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
-def test_an_undo_works_also_behind_a_block(browser, store, alice, raw, pid, action, who, whom):
-    client = browser(alice)
-    act(client, pid, action)
+def test_an_undo_works_also_behind_a_block(store, member, raw, pid, action, who, whom):
+    act(member, pid, action)
     assert raw.exists(KEYS[action])
     BlockedPeople(store).block(who, whom)
-    response = act(client, pid, UNDO[action])
+    response = act(member, pid, UNDO[action])
     assert (response.status_code, response["Location"]) == (302, "/timeline/?before=90")
     assert not raw.exists(KEYS[action])
-    in_place = client.post(f"/@bob/{pid}/{UNDO[action]}/", headers={"HX-Request": "true"})
+    in_place = member.post(f"/@bob/{pid}/{UNDO[action]}/", headers={"HX-Request": "true"})
     assert in_place["Location"] == "/"  # another page than that of the button is opened
 
 
@@ -265,9 +256,8 @@ def test_a_mute_of_an_answer_is_one_of_its_thread(browser, alice, raw, pid):
     assert raw.zrange("muted_threads:1", 0, -1) == ["7"]
 
 
-def test_actions_are_counted_and_an_undo_is_not(browser, alice, raw, pid):
-    client = browser(alice)
+def test_actions_are_counted_and_an_undo_is_not(member, raw, pid):
     for action in UNDO:
-        act(client, pid, action)
-        act(client, pid, UNDO[action])
+        act(member, pid, action)
+        act(member, pid, UNDO[action])
     assert raw.zcard("throttle:act:1") == len(UNDO)

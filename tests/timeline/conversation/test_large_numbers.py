@@ -11,15 +11,14 @@ MOST_DIFFERENT = 200  # bytes: the numbers on the page have more digits
 
 
 @pytest.fixture
-def reading(browser, alice, bob, round_trips):
+def reading(member, bob, round_trips):
     """`reading(url)`: what alice's second visit sends, and the bytes of the page."""
-    client = browser(alice)
 
     def read(url):
         Memory.clear_all()
-        assert client.get(url).status_code == 200
+        assert member.get(url).status_code == 200
         pages = []
-        recorded = round_trips(lambda: pages.append(client.get(url).content))
+        recorded = round_trips(lambda: pages.append(member.get(url).content))
         return recorded, len(pages[0])
 
     return read

@@ -121,15 +121,14 @@ def test_no_cache_and_no_crawler_keeps_it(browser, alice, page):
 
 
 @pytest.mark.parametrize("came_from", ["/timeline/?before=90", "/", "/@bob/", "/@bob/3/"])
-def test_an_action_leads_back_to_the_page_before(browser, alice, came_from):
-    client = browser(alice)
-    page = html(client, PAGE, came_from)
+def test_an_action_leads_back_to_the_page_before(member, came_from):
+    page = html(member, PAGE, came_from)
     assert f'<input type="hidden" name="next" value="{came_from}">' in page
     assert f'<a href="{came_from}">Back</a>' in page
     headers = {"referer": f"http://testserver{PAGE}"}
     for action in ("3/mute", "mute"):
         form = {"next": came_from, "what": "all"}
-        answer = client.post(f"/@bob/{action}/", form, headers=headers)
+        answer = member.post(f"/@bob/{action}/", form, headers=headers)
         assert answer["Location"].partition("#")[0] == came_from
 
 
@@ -169,13 +168,12 @@ def of_each_page(client, *urls):
     return {client.get(url).status_code for url in urls}
 
 
-def test_a_post_that_is_not_there_has_no_such_page(browser, store, alice, raw):
-    client = browser(alice)
-    assert of_each_page(client, "/@bob/99/more/", "/@Alice/3/more/", "/@nobody/3/more/", "/@nobody/more/") == {404}
+def test_a_post_that_is_not_there_has_no_such_page(store, member, raw):
+    assert of_each_page(member, "/@bob/99/more/", "/@Alice/3/more/", "/@nobody/3/more/", "/@nobody/more/") == {404}
     write_answer(raw, ALICE, 4, parent=3)
     Posts(store).delete(BOB, 3)
     Posts(store).delete(BOB, 2)
-    assert of_each_page(client, PAGE, "/@bob/2/more/") == {410}  # also one that keeps its place in a thread
+    assert of_each_page(member, PAGE, "/@bob/2/more/") == {410}  # also one that keeps its place in a thread
 
 
 def test_a_repost_has_no_such_page(browser, alice, raw):
@@ -184,14 +182,13 @@ def test_a_repost_has_no_such_page(browser, alice, raw):
     assert browser(alice).get("/@bob/20/more/").status_code == 404
 
 
-def test_behind_a_block_it_says_what_the_page_of_the_post_says(browser, store, alice):
+def test_behind_a_block_it_says_what_the_page_of_the_post_says(store, member):
     BlockedPeople(store).block(BOB, ALICE)
-    client = browser(alice)
-    assert of_each_page(client, "/@bob/3/", PAGE, "/@bob/", "/@bob/more/") == {403}
+    assert of_each_page(member, "/@bob/3/", PAGE, "/@bob/", "/@bob/more/") == {403}
     BlockedPeople(store).unblock(BOB, ALICE)
     BlockedPeople(store).block(ALICE, BOB)
-    assert of_each_page(client, "/@bob/3/", PAGE) == {403}
-    assert of_each_page(client, "/@bob/", "/@bob/more/") == {200}
+    assert of_each_page(member, "/@bob/3/", PAGE) == {403}
+    assert of_each_page(member, "/@bob/", "/@bob/more/") == {200}
 
 
 @pytest.mark.parametrize("state", [State.HIDDEN, State.SUSPENDED, State.FROZEN])

@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 
 from accounts.users.entities import User
 from retwis_site.store.local_cache import Memory
-from tests.support.http.page_text import CANONICAL, meta_tags, text_of
+from tests.support.http.page_text import CANONICAL, meta_tags, post_ids, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.repository import A_PAGE, DEEPEST, branches
 from timeline.posts.entities import Counts, DeletedBy, Links, Post, Unavailable
 from timeline.relations.relations import Follows
 
-POST = re.compile(r'id="post-(\d+)"')
 DELETED = "This post was deleted by its author."
 REMOVED = "The moderators have removed this post."
 
@@ -22,11 +21,7 @@ REMOVED = "The moderators have removed this post."
 @pytest.fixture
 def shown(browser, alice, bob, carol):
     """The ids on a page, in its order; as a visitor sees it, or a signed-in user."""
-
-    def ids(path, login=None):
-        return [int(pid) for pid in POST.findall(browser(login).get(path).content.decode())]
-
-    return ids
+    return lambda path, login=None: post_ids(browser(login).get(path))
 
 
 def write_chain(raw, uid, first, last):
@@ -121,12 +116,12 @@ def test_a_long_thread_continues_behind_a_link(shown, browser, raw):
         write_answer(raw, 2 + pid % 2, pid, parent=1)
     path, seen, pages = "/@Alice/1/", [], 0
     while path:
-        page = browser().get(path).content.decode()
-        top, *rest = (int(pid) for pid in POST.findall(page))
+        answer = browser().get(path)
+        top, *rest = post_ids(answer)
         assert top == 1
         seen += rest
         pages += 1
-        more = re.search(r'href="(\?after=\d+)"', page)
+        more = re.search(r'href="(\?after=\d+)"', answer.content.decode())
         path = more and f"/@Alice/1/{more[1]}"
     assert seen == [*answers]
     assert pages == 3
@@ -438,7 +433,7 @@ def test_an_answer_stands_below_the_post_and_one_returns_to_it(browser, thread, 
     answer = answer_with(client, "Well said")
     assert answer.headers["Location"] == "/@Alice/1/#post-2"
     page = client.get("/@Alice/1/")
-    assert POST.findall(page.content.decode()) == ["1", "2"]
+    assert post_ids(page) == [1, 2]
     assert "Well said" in text_of(page)
     assert "Posted." in text_of(page)
     assert raw.hget("post:2", "reply_to") == "1"
@@ -448,7 +443,7 @@ def test_an_answer_to_an_answer_belongs_to_the_thread_of_the_first_post(browser,
     answer_with(browser(bob), "Well said")
     answer_with(browser(alice), "Thanks", "/@bob/2/")
     assert raw.hget("post:3", "root") == "1"
-    assert POST.findall(browser().get("/@Alice/1/").content.decode()) == ["1", "2", "3"]
+    assert post_ids(browser().get("/@Alice/1/")) == [1, 2, 3]
 
 
 def test_a_visitor_is_asked_to_log_in_and_comes_back(browser, thread):

@@ -107,9 +107,8 @@ def test_the_earlier_texts_of_a_post_link_no_names_that_nobody_had(browser, stor
     assert 'href="/@no' not in page
 
 
-def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(browser, store):
+def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(client, store):
     Posts(store).publish(BOB, NewPost("hello", None, None), "one")
-    client = browser()
     to_login = client.post("/post/", {"body": "my long answer", "reply_to": "1"})["Location"]
     Posts(store).delete(BOB, 1)
     client.post(to_login, {"username": "Alice", "password": PASSWORD, "next": "/compose/?reply_to=1"})
@@ -119,24 +118,22 @@ def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(brows
     assert client.get("/compose/?reply_to=9").status_code == 404
 
 
-def test_a_block_takes_a_person_out_of_the_suggestions_at_once(browser, store, alice):
+def test_a_block_takes_a_person_out_of_the_suggestions_at_once(store, member):
     Follows(store).follow(CAROL, BOB)
     Posts(store).publish(ALICE, NewPost("mine", None, None), "one")
-    client = browser(alice)
-    assert "/@bob/follow/" in html(client, "/")
-    client.post("/@bob/block/")
-    assert "/@bob/follow/" not in html(client, "/")
+    assert "/@bob/follow/" in html(member, "/")
+    member.post("/@bob/block/")
+    assert "/@bob/follow/" not in html(member, "/")
 
 
-def test_notifications_do_not_name_a_person_who_is_muted_now(browser, store, raw, alice, bob, carol):
+def test_notifications_do_not_name_a_person_who_is_muted_now(browser, store, raw, member, bob, carol):
     write_posts(raw, ALICE, [1, 2])
     browser(bob).post("/@Alice/1/like/")
     browser(bob).post("/@Alice/2/like/")
     browser(carol).post("/@Alice/2/like/")
-    client = browser(alice)
-    assert 'href="/@bob/"' in html(client, "/notifications/")
+    assert 'href="/@bob/"' in html(member, "/notifications/")
     Mutes(store).mute(ALICE, BOB)
-    page = html(client, "/notifications/")
+    page = html(member, "/notifications/")
     assert 'href="/@bob/"' not in page
     assert "post 1" not in page
     assert 'href="/@carol/"' in page

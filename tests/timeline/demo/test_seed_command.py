@@ -74,11 +74,10 @@ def test_flush_deletes_all_keys_of_the_site_and_no_others(raw, store, alice):
     assert not raw.hexists("auths", alice.secret)
 
 
-def test_after_a_flush_an_old_cookie_is_signed_out(raw, alice, browser):
-    client = browser(alice)
-    assert 'action="/logout/"' in client.get("/").content.decode()
+def test_after_a_flush_an_old_cookie_is_signed_out(raw, member):
+    assert 'action="/logout/"' in member.get("/").content.decode()
     seed("--flush", "--noinput")
-    assert 'action="/logout/"' not in client.get("/").content.decode()
+    assert 'action="/logout/"' not in member.get("/").content.decode()
 
 
 @pytest.mark.parametrize("prefix", ["retwis:", "a*b:", "[ab]?:", "back\\slash:"])
@@ -118,7 +117,7 @@ def test_after_a_killed_seeding_the_store_has_no_users(raw, monkeypatch):
     assert len(raw.keys("post:*")) == 300
 
 
-def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, browser):
+def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, client):
     """Keys of the killed seeding would become part of new posts with the same ids."""
     seed()
     raw.delete("users")
@@ -129,7 +128,6 @@ def test_a_smaller_seeding_does_not_mix_with_a_killed_one(raw, browser):
     assert raw.hlen("users") == raw.hlen("auths") == raw.zcard("users_by_time") == len(raw.keys("user:*")) == 5
     assert len(members(raw, "following:")) == 5
     assert ranking(raw) == follower_counts(raw)
-    client = browser()
     client.post("/login/", DEMO_LOGIN)
     client.post("/post/", {"body": "Mine, and new"})
     assert raw.hget("post:4", "body") == "Mine, and new"

@@ -12,17 +12,15 @@ def with_quoted(post, posts):
     return [post["body"], *(posts[int(post[field])]["body"] for field in ("quote",) if field in post)]
 
 
-def test_new_users_and_posts_get_the_next_ids(raw, seeded, store, browser):
+def test_new_users_and_posts_get_the_next_ids(raw, seeded, store, client):
     assert register(store, "alice").user.uid == 61
-    client = browser()
     client.post("/login/", {"username": "alice", "password": PASSWORD})
     client.post("/post/", {"body": "Hello, everyone"})
     assert raw.hget("post:301", "body") == "Hello, everyone"
     assert raw.zrange("updates:61", 0, -1) == ["301"]
 
 
-def test_the_demo_user_can_log_in_and_read_their_home(raw, seeded, browser):
-    client = browser()
+def test_the_demo_user_can_log_in_and_read_their_home(raw, seeded, client):
     response = client.post("/login/", DEMO_LOGIN)
     assert response.status_code == 302
     assert raw.hget("auths", client.cookies[settings.AUTH_COOKIE].value) == "1"
@@ -48,8 +46,7 @@ def test_the_global_timeline_shows_the_newest_posts_and_the_newest_users(raw, se
     assert [entry for entry in raw.lrange("timeline", 0, -1) if len(entry) < 4 and entry != "0"][:2] == ["300", "299"]
 
 
-def test_every_profile_opens(raw, seeded, browser):
-    client = browser()
+def test_every_profile_opens(raw, seeded, client):
     client.post("/login/", DEMO_LOGIN)
     for uid in range(1, 61):
         name = raw.hget(f"user:{uid}", "username")

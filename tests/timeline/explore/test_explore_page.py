@@ -87,11 +87,10 @@ def test_at_most_twenty_posts_are_shown(browser, raw, alice):
     assert len(post_ids(browser().get("/explore/"))) == MOST_SHOWN == 20
 
 
-def test_a_post_that_is_deleted_after_it_was_found_is_not_shown(browser, raw, store, alice, bob):
+def test_a_post_that_is_deleted_after_it_was_found_is_not_shown(client, raw, store, alice, bob):
     for pid, uid in ((1, 1), (2, 2), (3, 2)):
         write_recent(raw, pid, uid)
         like(raw, pid, 3, 4)
-    client = browser()
     assert post_ids(client.get("/explore/")) == [3, 2, 1]
     Posts(store).delete(1, 1)
     assert post_ids(client.get("/explore/")) == [3, 2]
@@ -99,10 +98,9 @@ def test_a_post_that_is_deleted_after_it_was_found_is_not_shown(browser, raw, st
     assert post_ids(client.get("/explore/")) == []
 
 
-def test_a_process_looks_anew_every_five_minutes(browser, raw, alice, monkeypatch):
+def test_a_process_looks_anew_every_five_minutes(client, raw, alice, monkeypatch):
     write_recent(raw, 1)
     like(raw, 1, 2, 3)
-    client = browser()
     assert post_ids(client.get("/explore/")) == [1]
     write_recent(raw, 2)
     like(raw, 2, 2, 3, 4)
@@ -112,13 +110,12 @@ def test_a_process_looks_anew_every_five_minutes(browser, raw, alice, monkeypatc
     assert post_ids(client.get("/explore/")) == [2, 1]
 
 
-def test_explore_writes_nothing(browser, raw, alice, bob, round_trips):
+def test_explore_writes_nothing(raw, member, bob, round_trips):
     write_recent(raw, 1, ago=HOUR, body="#bread")
     like(raw, 1, 2, 3)
-    client = browser(alice)
-    client.get("/timeline/")  # which makes the list of everyone's posts
+    member.get("/timeline/")  # which makes the list of everyone's posts
     Memory.clear_all()
-    recorded = round_trips(lambda: client.get("/explore/"))
+    recorded = round_trips(lambda: member.get("/explore/"))
     written = {command[0] for command in recorded.commands} & {"SET", "ZADD", "HSET", "RPUSH", "LPUSH", "EXPIRE"}
     assert written == set()
 

@@ -217,10 +217,9 @@ def test_it_names_the_sitemap_of_the_requested_host(browser, settings, host, sec
     assert browser().get("/sitemap.xml", secure=secure, headers={"host": host}).status_code == 200
 
 
-def test_robots_txt_is_the_same_for_everyone(browser, alice):
-    client = browser(alice)
-    client.cookies["messages"] = "x"
-    answer = client.get("/robots.txt")
+def test_robots_txt_is_the_same_for_everyone(browser, member):
+    member.cookies["messages"] = "x"
+    answer = member.get("/robots.txt")
     assert "Vary" not in answer
     assert not answer.cookies
     assert answer["Cache-Control"] == "public, max-age=3600"

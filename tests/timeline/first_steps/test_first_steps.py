@@ -13,13 +13,12 @@ from timeline.relations.relations import BlockedPeople, Follows
 URL = "/first-steps/"
 
 
-def test_from_registering_to_the_recovery_codes(browser, raw, store, alice, bob, carol):
+def test_from_registering_to_the_recovery_codes(client, raw, store, alice, bob, carol):
     for pid, uid in enumerate((1, 2, 3), 1):
         write_recent(raw, pid, uid, body="Rye #Bread")
     raw.set("next_post_id", "3")
     raw.hset("tags", "bread", "Bread")
     Follows(store).follow(1, 2)
-    client = browser()
     registered = {"username": "Dora", "password1": PASSWORD, "password2": PASSWORD}
     page = client.post("/register/", registered, follow=True)
     assert page.redirect_chain == [(URL, 302)]
@@ -71,10 +70,9 @@ def test_nobody_follows_a_person_with_a_block_between_them(browser, raw, store, 
     assert not raw.exists("following:1", "followers:2", "followers:3")
 
 
-def test_an_outage_keeps_what_was_typed_and_chosen(browser, alice, bob):
-    client = browser(alice)
+def test_an_outage_keeps_what_was_typed_and_chosen(member, bob):
     with broken_store(redis.ConnectionError()):
-        page = client.post(URL, {"name": "Ann", "body": "Hello", "follow": ["@bob", "#bread"]})
+        page = member.post(URL, {"name": "Ann", "body": "Hello", "follow": ["@bob", "#bread"]})
     assert page.status_code == 503
     html = page.content.decode()
     for kept in ('value="Ann"', "Hello</textarea>", 'value="@bob"', 'value="#bread"'):

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import AccountDeleted
 from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.protocols.reports import CAROL, report
 from tests.support.protocols.thoroughness import stride
 from tests.support.removed_accounts import doctor_findings
@@ -60,8 +61,7 @@ def test_a_killed_report_is_finished_by_a_worker_or_was_never_made(store, raw, s
     killed_before_round_trip(step, lambda: Reports(store).make(ALICE, NewReport(BOB, 7, "spam")))
     monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
     assert not any(doctor_findings(capsys)[0].values())  # while the job waits for the worker
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert not any(doctor_findings(capsys)[0].values())
     call_command("cleanup", stdout=io.StringIO())
     assert not any(any(found.values()) for found in doctor_findings(capsys))
@@ -133,25 +133,23 @@ def test_nothing_is_left_of_a_killed_report_when_an_account_goes_before_the_work
 ALICE, BOB = 1, 2
 
 
-def test_a_post_is_reported_with_its_text_also_by_someone_whom_its_author_blocks(browser, alice, bob, store, raw):
+def test_a_post_is_reported_with_its_text_also_by_someone_whom_its_author_blocks(member, bob, store, raw):
     publish(raw, store, bob, "Buy!")
     BlockedPeople(store).block(BOB, ALICE)
-    client = browser(alice)
-    assert "Buy!" in client.get("/@bob/1/report/").content.decode()
-    response = client.post("/@bob/1/report/", {"reason": "spam", "note": "Ads"})
+    assert "Buy!" in member.get("/@bob/1/report/").content.decode()
+    response = member.post("/@bob/1/report/", {"reason": "spam", "note": "Ads"})
     assert (response.status_code, response["Location"]) == (302, "/@bob/reported/")
     [rid] = raw.zrange("reports", 0, -1)
     assert raw.hmget(f"report:{rid}", "who", "whom", "pid", "body", "note") == ["1", "2", "1", "Buy!", "Ads"]
-    page = client.get("/@bob/reported/").content.decode()
+    page = member.get("/@bob/reported/").content.decode()
     assert "/@bob/block/" in page
     assert "/@bob/mute/" in page
 
 
-def test_a_person_is_reported_for_a_rule_of_the_site(browser, alice, raw):
+def test_a_person_is_reported_for_a_rule_of_the_site(member, raw):
     raw.hset("site", "rules", "Be kind\nNo spoilers")
-    client = browser(alice)
-    assert "It breaks rule 2: No spoilers" in client.get("/@bob/report/").content.decode()
-    client.post("/@bob/report/", {"reason": "rule:2", "note": ""})
+    assert "It breaks rule 2: No spoilers" in member.get("/@bob/report/").content.decode()
+    member.post("/@bob/report/", {"reason": "rule:2", "note": ""})
     [rid] = raw.zrange("reports", 0, -1)
     assert raw.hmget(f"report:{rid}", "reason", "rule") == ["rule:2", "No spoilers"]
 

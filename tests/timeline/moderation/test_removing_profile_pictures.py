@@ -6,9 +6,8 @@ from accounts.community.acts import remove_picture
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
-from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.pictures import decoded_once, picture_file
-from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
 
 RED = decoded_once(picture_file(), Shape.PROFILE)
@@ -28,23 +27,21 @@ def faces(store, raw, alice, bob):
     raw.hset("user:1", "role", "moderator")
 
 
-def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, alice, bob, carol, store, raw):
-    client = browser(alice)
-    page = client.get(PAGE).content.decode()
+def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, member, bob, carol, store, raw):
+    page = member.get(PAGE).content.decode()
     assert page.count("Nobody may upload a deleted picture again") == 2
     form = {"act": "remove_picture", "digest": RED.digest, "reason": "", "block": "1"}
-    assert client.post(PAGE, form).status_code == 422
-    assert client.post(PAGE, {**form, "reason": "Not yours"}).status_code == 302
+    assert member.post(PAGE, form).status_code == 422
+    assert member.post(PAGE, {**form, "reason": "Not yours"}).status_code == 302
     assert raw.hmget("user:2", "picture", "header") == [None, WIDE.digest]
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert not raw.exists(f"media:{RED.digest}")
     assert raw.exists(f"media:{WIDE.digest}")
     assert raw.hexists("blocked_media", RED.digest)
-    log = client.get("/moderation/log/").content.decode()
+    log = member.get("/moderation/log/").content.decode()
     assert "Profile picture removed" in log
     assert "Not yours" in log
-    again = client.post(PAGE, {**form, "reason": "Not yours"})
+    again = member.post(PAGE, {**form, "reason": "Not yours"})
     assert (again.status_code, "no longer on the profile" in again.content.decode()) == (422, True)
     assert browser(carol).post(PAGE, {**form, "reason": "x"}).status_code == 404
 
@@ -55,10 +52,8 @@ def test_killed_anywhere_the_removal_and_its_line_come_together(faces, store, ra
         remove_picture(store, 2, Kind.HEADER, WIDE.digest, 1, "No", blocks=False)
 
     assert killed_before_round_trip(step, remove) == (step < 8)
-    make_due(raw)
-    drain(store, "worker")
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
+    drain_due(store, raw)
     is_there = raw.hexists("user:2", "header")
     assert raw.zcard("acts:2") == (not is_there)
     assert raw.exists(f"media:{WIDE.digest}") == is_there

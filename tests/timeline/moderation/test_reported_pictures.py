@@ -10,10 +10,10 @@ from accounts.media.repository import Pictures
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
+from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
-from tests.support.stores.key_layouts import make_due
 from timeline.moderation.reports import NewReport, Reports
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
@@ -51,8 +51,7 @@ def let_time_pass(raw, store):
             raw.zrem(key, member)
             raw.zadd(key, {f"{kind}:{uid}:{1 if kind in list(Kind) else number}": 1})
     for _ in range(2):
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
 
 
 def test_staff_sees_what_was_reported_after_the_member_has_changed_it(browser, people, alice, carol, store, raw):

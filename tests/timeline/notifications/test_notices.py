@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything
@@ -151,10 +152,7 @@ def test_the_mark_of_the_reader_is_no_notice_and_stays(store, raw, pid):
 
 
 def new(store):
-    pipe = store.pipeline()
-    number = ask_new(pipe, ALICE)
-    pipe.execute()
-    return number.value
+    return answer(store, ask_new, ALICE)
 
 
 def add(store, pid, when):

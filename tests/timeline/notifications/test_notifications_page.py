@@ -179,9 +179,8 @@ def test_the_page_costs_the_same_for_any_number(browser, store, raw, bob, pid, r
     assert len(round_trips(lambda: page(client)).round_trips) == 2
 
 
-def test_a_follow_and_a_like_by_hand_are_shown(browser, store, alice, bob, pid):
-    client = browser(alice)
-    client.post("/@bob/follow/")
+def test_a_follow_and_a_like_by_hand_are_shown(browser, store, member, bob, pid):
+    member.post("/@bob/follow/")
     Likes(store).like(ALICE, pid, BOB)
     assert sorted(deeds(page(browser(bob)))) == ["@Alice followed you", "@Alice liked your post Hello there"]
     Follows(store).unfollow(ALICE, BOB)

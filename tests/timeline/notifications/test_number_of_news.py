@@ -32,11 +32,10 @@ def number(html):
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_has_the_number(browser, site, alice, url):
-    client = browser(alice)
-    assert number(client.get(url).content.decode()) == ("", "")
+def test_every_page_has_the_number(site, member, url):
+    assert number(member.get(url).content.decode()) == ("", "")
     site.zadd("notices:1", {"follow:1:2": LONG_AGO, "like:1:2": LONG_AGO + 1, MARK: LONG_AGO})
-    assert number(client.get(url).content.decode()) == ("1", "(1) ")
+    assert number(member.get(url).content.decode()) == ("1", "(1) ")
 
 
 def test_it_ends_at_99(browser, site, alice):
@@ -44,12 +43,11 @@ def test_it_ends_at_99(browser, site, alice):
     assert number(browser(alice).get("/people/").content.decode()) == ("99+", "(99+) ")
 
 
-def test_the_page_of_notices_has_none_any_more(browser, site, alice):
+def test_the_page_of_notices_has_none_any_more(site, member):
     site.zadd("notices:1", {"follow:1:2": LONG_AGO})
-    client = browser(alice)
-    assert number(client.get("/notifications/?only=mentions").content.decode()) == ("1", "(1) ")
-    assert number(client.get("/notifications/").content.decode()) == ("", "")
-    assert number(client.get("/people/").content.decode()) == ("", "")
+    assert number(member.get("/notifications/?only=mentions").content.decode()) == ("1", "(1) ")
+    assert number(member.get("/notifications/").content.decode()) == ("", "")
+    assert number(member.get("/people/").content.decode()) == ("", "")
 
 
 def test_a_visitor_has_none(browser, site):
@@ -62,35 +60,32 @@ def test_an_error_page_has_none(browser, site, alice):
     assert 'id="news"' not in response.content.decode()
 
 
-def test_the_poll_answers_only_what_is_not_known(browser, site, alice, round_trips):
-    client = browser(alice)
-    assert client.get("/notifications/number/?known=").status_code == 204
+def test_the_poll_answers_only_what_is_not_known(browser, site, member, round_trips):
+    assert member.get("/notifications/number/?known=").status_code == 204
     site.zadd("notices:1", {"follow:1:2": LONG_AGO})
-    assert client.get("/notifications/number/?known=1").status_code == 204
+    assert member.get("/notifications/number/?known=1").status_code == 204
     answers = []
-    recorded = round_trips(lambda: answers.append(client.get("/notifications/number/?known=")))
+    recorded = round_trips(lambda: answers.append(member.get("/notifications/number/?known=")))
     assert 'data-count="1"' in answers[0].content.decode()
     assert len(recorded.round_trips) == 1
     assert len(recorded.commands) == 4
     assert browser().get("/notifications/number/?known=").status_code == 204
 
 
-def test_the_poll_of_home_carries_it(browser, store, site, alice, bob):
-    client = browser(alice)
-    html = client.get("/").content.decode()
+def test_the_poll_of_home_carries_it(store, site, member, bob):
+    html = member.get("/").content.decode()
     assert 'hx-get="/notifications/number/"' not in html
-    assert client.get("/new/?after=99&known=").status_code == 204
+    assert member.get("/new/?after=99&known=").status_code == 204
     site.zadd("notices:1", {"follow:1:2": LONG_AGO})
-    answer = client.get("/new/?after=99&known=").content.decode()
+    answer = member.get("/new/?after=99&known=").content.decode()
     assert 'id="news" data-count="1" hx-swap-oob="true"' in answer
     assert 'id="arrived"' not in answer
-    assert client.get("/new/?after=99&known=1").status_code == 204
+    assert member.get("/new/?after=99&known=1").status_code == 204
 
 
-def test_other_pages_ask_for_themselves(browser, site, alice):
-    client = browser(alice)
+def test_other_pages_ask_for_themselves(site, member):
     for url in ("/people/", "/?before=1", "/settings/"):
-        assert 'hx-get="/notifications/number/"' in client.get(url).content.decode(), url
+        assert 'hx-get="/notifications/number/"' in member.get(url).content.decode(), url
 
 
 # ---- Each kind of notice can be turned off.
@@ -104,19 +99,18 @@ def test_all_kinds_are_on_at_first(browser, alice):
     assert html.count("checked") == len(CAN_BE_QUIET)
 
 
-def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(browser, store, raw, alice, bob):
+def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(store, raw, alice, member, bob):
     pid = publish(raw, store, alice, "Hello")
-    client = browser(alice)
     wanted = {kind: "on" for kind in CAN_BE_QUIET if kind is not Kind.LIKE}
-    response = client.post(ADDRESS, wanted)
+    response = member.post(ADDRESS, wanted)
     assert (response.status_code, response["Location"]) == (302, ADDRESS)
     assert raw.hget("user:1", "quiet") == "like"
-    html = client.get(ADDRESS).content.decode()
+    html = member.get(ADDRESS).content.decode()
     assert html.count("checked") == len(CAN_BE_QUIET) - 1
     Likes(store).like(2, pid, 1)
     Follows(store).follow(2, 1)
     assert raw.zrange("notices:1", 0, -1) == ["follow:1:2"]
-    client.post(ADDRESS, dict.fromkeys(Kind, "on"))
+    member.post(ADDRESS, dict.fromkeys(Kind, "on"))
     assert raw.hget("user:1", "quiet") == ""
 
 
@@ -126,9 +120,8 @@ def test_all_kinds_can_be_off(browser, raw, alice, sent):
     assert raw.hget("user:1", "quiet").split() == list(CAN_BE_QUIET)
 
 
-def test_changes_are_limited(browser, alice, monkeypatch):
-    client = browser(alice)
-    assert [client.post(ADDRESS).status_code for _ in range(61)][-2:] == [302, 429]
+def test_changes_are_limited(member, monkeypatch):
+    assert [member.post(ADDRESS).status_code for _ in range(61)][-2:] == [302, 429]
 
 
 # ---- Notices in groups: whole groups, the newest first, and pages without gaps or repetitions.

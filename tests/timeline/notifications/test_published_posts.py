@@ -4,10 +4,10 @@ import pytest
 
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.notices import MARK, Inbox
 from timeline.posts.entities import NewPost
@@ -44,8 +44,7 @@ def test_the_author_of_an_answer_keeps_the_notice_though_the_name_goes(store, ra
 def test_a_worker_finishes_the_notices_of_a_killed_edit(store, raw, alice, bob, carol, step):
     pid = publish(raw, store, alice, "Hi @bob")
     killed_before_round_trip(step, lambda: Posts(store).edit(1, pid, "Hi @carol"))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     told = "notices:3" if raw.hget(f"post:{pid}", "mentions") == "3" else "notices:2"
     assert raw.keys("notices:*") == [told]
 

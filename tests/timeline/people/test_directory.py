@@ -211,8 +211,7 @@ def test_a_signed_in_user_can_follow_everyone_else_on_the_page(browser, store, a
     assert set(actions) == {"/people/", "/@bob/unfollow/", "/@carol/follow/"}
 
 
-def test_a_visitor_gets_no_csrf_token_and_no_cookie(browser, alice, bob):
-    client = browser()
+def test_a_visitor_gets_no_csrf_token_and_no_cookie(client, alice, bob):
     page = client.get("/people/")
     assert "csrfmiddlewaretoken" not in page.content.decode()
     assert not client.cookies

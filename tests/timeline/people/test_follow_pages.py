@@ -108,11 +108,10 @@ def test_a_later_page_keeps_the_filter(browser, raw, alice, small):
     assert '<a href="/@alice/followers/?show=mutual">Back to the newest followers</a>' in later.content.decode()
 
 
-def test_a_page_compares_a_limited_number_of_rows_and_says_so(browser, raw, alice, small):
+def test_a_page_compares_a_limited_number_of_rows_and_says_so(client, raw, alice, small):
     add_users(raw, 25)
     raw.zadd("followers:1", {FIRST + number: 1000 - number for number in range(25)})
     raw.zadd("following:1", {FIRST + 22: 1})
-    client = browser()
     first = client.get("/@alice/followers/?show=mutual")
     assert names(first) == []
     assert "No one found so far. There are more people to check. Keep searching" in text_of(first)
@@ -218,14 +217,13 @@ def test_the_viewers_own_followers_are_not_marked(browser, alice):
 
 
 @pytest.mark.usefixtures("edges")
-def test_the_marks_take_no_round_trip_of_their_own(browser, alice, round_trips):
-    client = browser(alice)
-    client.get("/@bob/followers/")
+def test_the_marks_take_no_round_trip_of_their_own(browser, member, round_trips):
+    member.get("/@bob/followers/")
     Memory.clear_all()
     for_visitor = len(round_trips(lambda: browser().get("/@bob/followers/")).round_trips)
     Memory.clear_all()
-    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == for_visitor + 1  # for the viewer
-    assert len(round_trips(lambda: client.get("/@bob/followers/")).round_trips) == 2
+    assert len(round_trips(lambda: member.get("/@bob/followers/")).round_trips) == for_visitor + 1  # for the viewer
+    assert len(round_trips(lambda: member.get("/@bob/followers/")).round_trips) == 2
 
 
 def test_a_visitor_reads_followers_without_an_account(store, alice):

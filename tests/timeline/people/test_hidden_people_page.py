@@ -27,34 +27,31 @@ def forms(client):
     return FORM.findall(page[page.index("<main") :])
 
 
-def test_each_kind_has_its_people_and_its_undo(browser, alice, store):
+def test_each_kind_has_its_people_and_its_undo(member, store):
     BlockedPeople(store).block(ALICE, CAROL)
     Mutes(store).mute(ALICE, BOB, time.time() // 1 + 86400)
     Mutes(store).mute_reposts(ALICE, BOB)
-    client = browser(alice)
-    assert forms(client) == [("/@carol/unblock/", ""), ("/@bob/unmute/", "all"), ("/@bob/unmute/", "reposts")]
-    assert text_of(client.get(ADDRESS)).count("until ") == 1
+    assert forms(member) == [("/@carol/unblock/", ""), ("/@bob/unmute/", "all"), ("/@bob/unmute/", "reposts")]
+    assert text_of(member.get(ADDRESS)).count("until ") == 1
 
 
-def test_a_mute_for_an_hour_ends_then_and_the_page_says_when(browser, alice, raw):
-    client = browser(alice)
-    client.post("/@bob/mute/", {"what": "all", "hours": "1"})
+def test_a_mute_for_an_hour_ends_then_and_the_page_says_when(member, raw):
+    member.post("/@bob/mute/", {"what": "all", "hours": "1"})
     ends = raw.zscore("muted:1", BOB)
     assert ends == pytest.approx(time.time() + 3600, abs=60)
-    assert f"until {moment(int(ends), 'en')[1]}" in text_of(client.get(ADDRESS))
-    assert client.post("/@carol/mute/", {"what": "all", "hours": "2"}).status_code == 422
+    assert f"until {moment(int(ends), 'en')[1]}" in text_of(member.get(ADDRESS))
+    assert member.post("/@carol/mute/", {"what": "all", "hours": "2"}).status_code == 422
     assert raw.zscore("muted:1", CAROL) is None
 
 
-def test_an_undo_leads_back_to_the_page(browser, alice, store, raw):
+def test_an_undo_leads_back_to_the_page(member, store, raw):
     BlockedPeople(store).block(ALICE, CAROL)
     Mutes(store).mute(ALICE, BOB)
-    client = browser(alice)
-    for address, what in forms(client):
-        response = client.post(address, {"what": what}, headers={"referer": f"http://testserver{ADDRESS}"})
+    for address, what in forms(member):
+        response = member.post(address, {"what": what}, headers={"referer": f"http://testserver{ADDRESS}"})
         assert (response.status_code, response["Location"]) == (302, ADDRESS)
     assert not raw.exists("blocked:1", "muted:1")
-    assert "You have not blocked or muted anyone." in text_of(client.get(ADDRESS))
+    assert "You have not blocked or muted anyone." in text_of(member.get(ADDRESS))
 
 
 def test_mutes_that_have_ended_and_deleted_accounts_are_left_out(browser, alice, carol, store):
@@ -74,12 +71,11 @@ def test_others_see_nothing_of_it(browser, bob, store):
     assert forms(browser(bob)) == []
 
 
-def test_the_page_takes_two_round_trips(browser, alice, store, round_trips):
-    client = browser(alice)
-    client.get("/settings/")  # the uid of the session is cached then
+def test_the_page_takes_two_round_trips(member, store, round_trips):
+    member.get("/settings/")  # the uid of the session is cached then
     Mutes(store).mute(ALICE, BOB)
     BlockedPeople(store).block(ALICE, CAROL)
-    assert len(round_trips(lambda: client.get(ADDRESS)).round_trips) == 2
+    assert len(round_trips(lambda: member.get(ADDRESS)).round_trips) == 2
 
 
 # ---- The page of the words that a user mutes.
@@ -89,26 +85,24 @@ WORDS = "/settings/words/"
 NEW_WORDS = {"words": "the Finale", "where": "home", "how": "hide", "days": ""}
 
 
-def test_words_are_muted_shown_and_unmuted(browser, alice, raw):
-    client = browser(alice)
-    assert client.post(WORDS, NEW_WORDS)["Location"] == WORDS
+def test_words_are_muted_shown_and_unmuted(member, raw):
+    assert member.post(WORDS, NEW_WORDS)["Location"] == WORDS
     assert raw.zrange("muted_words:1", 0, -1, withscores=True) == [("home hide the Finale", inf)]
-    page = client.get(WORDS)
+    page = member.get(WORDS)
     assert "the Finale Hidden on your home page" in text_of(page)
     assert 'value="home hide the Finale"' in page.content.decode()
-    client.post(WORDS, {"unmute": "home hide the Finale"})
+    member.post(WORDS, {"unmute": "home hide the Finale"})
     assert not raw.exists("muted_words:1")
-    assert "No longer muted: the Finale" in text_of(client.get(WORDS))
+    assert "No longer muted: the Finale" in text_of(member.get(WORDS))
 
 
 @pytest.mark.parametrize("days", [1, 7, 30])
-def test_they_are_muted_for_some_days(browser, alice, raw, days):
-    client = browser(alice)
-    client.post(WORDS, NEW_WORDS | {"where": "everywhere", "how": "fold", "days": str(days)})
+def test_they_are_muted_for_some_days(member, raw, days):
+    member.post(WORDS, NEW_WORDS | {"where": "everywhere", "how": "fold", "days": str(days)})
     assert raw.zscore("muted_words:1", "everywhere fold the Finale") == pytest.approx(
         time.time() + days * 86400, abs=60
     )
-    shown = text_of(client.get(WORDS))
+    shown = text_of(member.get(WORDS))
     assert "Collapsed everywhere · until" in shown
 
 
@@ -130,21 +124,19 @@ def test_a_wrong_form_comes_back_with_what_was_typed(browser, alice, raw, wrong)
     assert not raw.exists("muted_words:1")
 
 
-def test_the_same_words_are_muted_once(browser, alice, raw):
-    client = browser(alice)
-    client.post(WORDS, NEW_WORDS)
-    client.post(WORDS, NEW_WORDS | {"words": "THE finale", "where": "everywhere"})
+def test_the_same_words_are_muted_once(member, raw):
+    member.post(WORDS, NEW_WORDS)
+    member.post(WORDS, NEW_WORDS | {"words": "THE finale", "where": "everywhere"})
     assert raw.zrange("muted_words:1", 0, -1) == ["everywhere hide THE finale"]
 
 
-def test_no_more_than_a_hundred_are_muted(browser, alice, raw):
+def test_no_more_than_a_hundred_are_muted(member, raw):
     raw.zadd("muted_words:1", {f"home hide word{number}": inf for number in range(MOST_MUTED)})
-    client = browser(alice)
-    response = client.post(WORDS, NEW_WORDS)
+    response = member.post(WORDS, NEW_WORDS)
     assert response.status_code == 422
     assert "You can mute up to 100 words and phrases." in text_of(response)
-    assert client.post(WORDS, {"unmute": "home hide word7"}).status_code == 302
-    assert client.post(WORDS, NEW_WORDS).status_code == 302
+    assert member.post(WORDS, {"unmute": "home hide word7"}).status_code == 302
+    assert member.post(WORDS, NEW_WORDS).status_code == 302
 
 
 def test_what_names_no_words_is_unmuted_without_an_error(browser, alice, raw):

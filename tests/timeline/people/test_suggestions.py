@@ -256,21 +256,19 @@ def test_suggestions_use_the_key_prefix(store, raw, rights, round_trips, monkeyp
     assert raw.zrange("blog:users_by_followers", 0, -1) == ["2", "3"]
 
 
-def test_a_frozen_person_who_may_follow_no_one_is_shown_no_one_to_follow(browser, raw, alice, bob):
-    client = browser(alice)
+def test_a_frozen_person_who_may_follow_no_one_is_shown_no_one_to_follow(raw, member, bob):
     for url in ("/", "/explore/"):
-        assert "People to follow" in client.get(url).content.decode()
+        assert "People to follow" in member.get(url).content.decode()
     raw.hset("user:1", "state", "frozen")
     for url in ("/", "/explore/"):
-        assert "People to follow" not in client.get(url).content.decode()
+        assert "People to follow" not in member.get(url).content.decode()
 
 
-def test_only_the_first_page_of_a_home_asks_for_suggestions(browser, alice, round_trips):
-    client = browser(alice)
+def test_only_the_first_page_of_a_home_asks_for_suggestions(member, round_trips):
 
     def asked(url):
         return [
-            command for command in round_trips(lambda: client.get(url)).commands if command[1] == "users_by_followers"
+            command for command in round_trips(lambda: member.get(url)).commands if command[1] == "users_by_followers"
         ]
 
     assert asked("/")
@@ -290,24 +288,22 @@ def test_a_home_with_posts_has_suggestions_until_the_user_follows_five(browser, 
     assert 'aria-label="Follow ' not in page
 
 
-def test_suggestions_beside_a_warm_home_take_no_round_trip(browser, store, raw, alice, bob, carol, round_trips):
+def test_suggestions_beside_a_warm_home_take_no_round_trip(store, raw, member, bob, carol, round_trips):
     Follows(store).follow(ALICE, 2)
     Follows(store).follow(2, 3)  # a vote for carol
     publish(raw, store, bob, "hello")
-    client = browser(alice)
-    client.get("/")
-    recorded = round_trips(lambda: client.get("/"))
+    member.get("/")
+    recorded = round_trips(lambda: member.get("/"))
     assert not [command for command in recorded.commands if command[1] == "users_by_followers"]
 
 
-def test_a_follow_changes_the_suggestions_at_once(browser, store, raw, alice, bob, carol):
+def test_a_follow_changes_the_suggestions_at_once(store, raw, member, bob, carol):
     Follows(store).follow(ALICE, 2)
     Follows(store).follow(2, 3)  # a vote for carol
     publish(raw, store, bob, "hello")
-    client = browser(alice)
-    assert "Follow carol" in client.get("/").content.decode()
+    assert "Follow carol" in member.get("/").content.decode()
     Follows(store).follow(ALICE, 3)
-    assert "Follow carol" not in client.get("/").content.decode()
+    assert "Follow carol" not in member.get("/").content.decode()
 
 
 # ---- for visitors

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from retwis_site.rendering.dates import LAST, iso
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.posts.html import post_cards
@@ -99,15 +100,7 @@ def in_seconds(words):
 
 def test_each_page_shows_the_present_age(browser, raw, store, alice, bob, monkeypatch):
     publish(raw, store, alice, "mine")
-    written = int(raw.hget("post:1", "time"))
-
-    class Clock:
-        now = written
-
-        def time(self):
-            return self.now
-
-    clock = Clock()
+    written, clock = int(raw.hget("post:1", "time")), Clock()
     monkeypatch.setattr(post_cards, "time", clock)
     for seconds, words in [(0, "0 seconds"), (7, "7 seconds"), (61, "1 minute"), (4000, "1 hour"), (90_000, "1 day")]:
         clock.now = written + seconds

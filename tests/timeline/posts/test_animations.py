@@ -7,13 +7,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
-from accounts.media import decoder, repository
+from accounts.media import decoder
 from accounts.media.decoding import Shape
 from retwis_site.jobs.worker import drain
 from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.pictures import decoded_once, moving_file
 from timeline.posts.repository import Posts
 
+pytestmark = pytest.mark.usefixtures("quick_decoder")
 COLOURS = ("red", "blue", "lime")
 
 
@@ -34,11 +35,6 @@ def made(content, shape=Shape.POST):
 
 def opened(file):
     return Image.open(io.BytesIO(file))
-
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])

@@ -80,12 +80,11 @@ def test_the_composer_beside_quotes_quotes_the_post_and_says_so(browser, raw, al
         ("/post/", "/"),
     ],
 )
-def test_a_post_leads_back_to_the_page_of_its_form(browser, alice, bob, raw, page, after):
-    client = browser(alice)
+def test_a_post_leads_back_to_the_page_of_its_form(member, bob, raw, page, after):
     referer = {"referer": f"http://testserver{page}"}
-    answer = client.post("/post/", {"body": "Hello", "token": "t"}, headers=referer)
+    answer = member.post("/post/", {"body": "Hello", "token": "t"}, headers=referer)
     assert (answer.status_code, answer["Location"]) == (302, after)
-    assert "Posted." in client.get("/timeline/").content.decode()
+    assert "Posted." in member.get("/timeline/").content.decode()
     assert raw.hget("post:1", "body") == "Hello"
 
 
@@ -121,8 +120,7 @@ def test_a_text_of_alice_is_in_no_composer_of_bob_and_waits_for_her(browser, ali
     assert in_composer(log_in(client, "alice")) == ["Of alice"]
 
 
-def test_a_text_of_nobody_belongs_to_the_user_who_logs_in_next(browser, alice, bob):
-    client = browser()
+def test_a_text_of_nobody_belongs_to_the_user_who_logs_in_next(client, alice, bob):
     client.post("/post/", {"body": "Of nobody", "token": "t"})
     assert in_composer(log_in(client, "alice")) == ["Of nobody"]
     client.cookies["auth"] = bob.secret  # her session has ended elsewhere, and bob logs in
@@ -149,8 +147,7 @@ def test_the_login_page_says_that_a_draft_is_safe(browser, address):
 
 
 @pytest.mark.parametrize("address", ["/", "/timeline/", "/@alice/", "/@bob/", "/compose/"])
-def test_a_draft_is_in_each_composer(browser, alice, bob, address):
-    client = browser()
+def test_a_draft_is_in_each_composer(client, alice, bob, address):
     client.post("/post/", {"body": "Hello", "token": "t", "as": "1"})
     client.cookies["auth"] = alice.secret
     page = client.get(address)
@@ -158,8 +155,7 @@ def test_a_draft_is_in_each_composer(browser, alice, bob, address):
     assert 'formaction="/compose/discard/">Discard' in page.content.decode()
 
 
-def test_a_draft_can_be_discarded_without_a_script(browser, alice):
-    client = browser()
+def test_a_draft_can_be_discarded_without_a_script(client, alice):
     client.post("/post/", {"body": "Hello", "token": "t", "as": "1"})
     client.cookies["auth"] = alice.secret
     page = client.post(
@@ -173,9 +169,8 @@ def test_a_draft_can_be_discarded_without_a_script(browser, alice):
 
 
 @pytest.mark.parametrize("address", ["/post/", "/compose/discard/"])
-def test_a_reply_waits_while_its_author_posts_or_discards_something_else(browser, alice, bob, raw, store, address):
+def test_a_reply_waits_while_its_author_posts_or_discards_something_else(client, alice, bob, raw, store, address):
     publish(raw, store, bob, "Question")
-    client = browser()
     client.post("/post/", {"body": "Answer", "token": "t", "as": "1", "reply_to": "1"})
     client.cookies["auth"] = alice.secret
     client.post(address, {"body": "Something else", "token": "u", "as": "1"})
@@ -185,8 +180,7 @@ def test_a_reply_waits_while_its_author_posts_or_discards_something_else(browser
 
 
 @pytest.mark.parametrize("address", ["/post/", "/compose/discard/"])
-def test_a_text_of_alice_waits_while_bob_posts_or_discards(browser, alice, bob, address):
-    client = browser()
+def test_a_text_of_alice_waits_while_bob_posts_or_discards(client, alice, bob, address):
     client.post("/post/", {"body": "Of alice", "token": "t", "as": "1"})
     client.cookies["auth"] = bob.secret
     client.post(address, {"body": "Of bob", "token": "u", "as": "2"})
@@ -194,16 +188,14 @@ def test_a_text_of_alice_waits_while_bob_posts_or_discards(browser, alice, bob, 
     assert in_composer(client.get("/")) == ["Of alice"]
 
 
-def test_a_logout_of_anyone_leaves_no_draft_in_the_browser(browser, alice, bob):
-    client = browser()
+def test_a_logout_of_anyone_leaves_no_draft_in_the_browser(client, alice, bob):
     client.post("/post/", {"body": "Of alice", "token": "t", "as": "1"})
     log_in(client, "bob")
     client.post("/logout/")
     assert client.cookies["draft"].value == ""
 
 
-def test_line_breaks_survive_a_login(browser, alice):
-    client = browser()
+def test_line_breaks_survive_a_login(client, alice):
     client.post("/post/", {"body": "one\r\ntwo", "token": "t"})
     assert in_composer(log_in(client, "alice")) == ["one\ntwo"]
 
@@ -215,10 +207,9 @@ def test_line_breaks_survive_a_login(browser, alice):
         *("", "!", "a", "AAAA", "/+8=", "x" * 5000, "\\", "ä"),
     ],
 )
-def test_an_invalid_draft_cookie_is_no_draft(browser, alice, cookie):
-    client = browser(alice)
-    client.cookies["draft"] = cookie
-    page = client.get("/")
+def test_an_invalid_draft_cookie_is_no_draft(member, cookie):
+    member.cookies["draft"] = cookie
+    page = member.get("/")
     assert page.status_code == 200
     assert in_composer(page) == [""]
 
@@ -251,11 +242,10 @@ def test_bob_can_post_it_as_bob(browser, alice, bob, raw):
     assert raw.hget("post:1", "user_id") == "2"
 
 
-def test_the_authors_own_form_posts_at_once(browser, alice, raw):
-    client = browser(alice)
-    fields = fields_of(client.get("/").content.decode())
+def test_the_authors_own_form_posts_at_once(member, raw):
+    fields = fields_of(member.get("/").content.decode())
     assert fields["as"] == "1"
-    assert client.post("/post/", {"body": "Mine", **fields}).status_code == 302
+    assert member.post("/post/", {"body": "Mine", **fields}).status_code == 302
     assert raw.hget("post:1", "user_id") == "1"
 
 
@@ -352,8 +342,7 @@ def test_errors_come_back_below_the_named_post(browser, alice, bobs):
     assert named(page) == {"reply_to": str(bobs)}
 
 
-def test_a_reply_waits_for_its_author_with_the_post_that_it_answers(browser, alice, bobs, raw):
-    client = browser()
+def test_a_reply_waits_for_its_author_with_the_post_that_it_answers(client, alice, bobs, raw):
     answer = client.post("/post/", {"body": "Yes", "token": "t", "reply_to": bobs, "as": "1"})
     assert answer["Location"] == "/login/?next=%2Fcompose%2F%3Freply_to%3D1"
     form = {"username": "alice", "password": PASSWORD, "next": "/compose/?reply_to=1"}

@@ -14,10 +14,9 @@ from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
 
-def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "oops", "token": "t"})
-    response = client.post("/@alice/1/delete/", follow=True)
+def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, member, raw):
+    member.post("/post/", {"body": "oops", "token": "t"})
+    response = member.post("/@alice/1/delete/", follow=True)
     assert "Deleted." in response.content.decode()
     assert "oops" not in response.content.decode()
     post = raw.hgetall("post:1")
@@ -27,7 +26,7 @@ def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, alice, 
     assert 29 * 86400 < raw.ttl("post:1") <= 30 * 86400
     assert not raw.exists("updates:1")
     assert raw.zcard("outbox") == 0
-    assert client.get("/@alice/1/").status_code == 410
+    assert member.get("/@alice/1/").status_code == 410
     assert browser().get("/@alice/1/").status_code == 410
 
 
@@ -53,16 +52,15 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
     assert sent.round_trips[6].commands[0][2:] == ("body", "")  # the text is the last to go
 
 
-def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(browser, store, alice, raw):
-    client = browser(alice)
-    client.get("/")
+def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(store, member, raw):
+    member.get("/")
     posts = Posts(store)
     for number in range(30):
         posts.publish(1, NewPost(f"post {number}"), f"t{number}")
     for pid in range(25, 31):
         posts.delete(1, pid)
-    client.get("/")
-    client.get("/timeline/")
+    member.get("/")
+    member.get("/timeline/")
     for key in ("posts:1", "timeline"):
         assert not {str(pid) for pid in range(25, 31)} & set(raw.lrange(key, 0, -1))
 
@@ -77,21 +75,19 @@ def test_only_the_author_deletes(browser, alice, bob, raw):
     assert raw.hget("post:1", "body") == "mine"
 
 
-def test_deleting_twice_answers_410_and_a_missing_post_404(browser, alice):
-    client = browser(alice)
-    client.post("/post/", {"body": "oops", "token": "t"})
-    client.post("/@alice/1/delete/")
-    assert client.post("/@alice/1/delete/").status_code == 410
-    assert client.post("/@alice/99/delete/").status_code == 404
+def test_deleting_twice_answers_410_and_a_missing_post_404(member):
+    member.post("/post/", {"body": "oops", "token": "t"})
+    member.post("/@alice/1/delete/")
+    assert member.post("/@alice/1/delete/").status_code == 410
+    assert member.post("/@alice/99/delete/").status_code == 404
 
 
-def test_after_deleting_the_viewer_returns_to_the_page_with_the_button(browser, alice):
-    client = browser(alice)
+def test_after_deleting_the_viewer_returns_to_the_page_with_the_button(member):
     for number in range(2):
-        client.post("/post/", {"body": "oops", "token": f"t{number}"})
-    profile = client.post("/@alice/1/delete/", headers={"referer": "http://testserver/@Alice/?before=9"})
+        member.post("/post/", {"body": "oops", "token": f"t{number}"})
+    profile = member.post("/@alice/1/delete/", headers={"referer": "http://testserver/@Alice/?before=9"})
     assert profile["Location"] == "/@Alice/?before=9"
-    permalink = client.post("/@alice/2/delete/", headers={"referer": "http://testserver/@alice/2/"})
+    permalink = member.post("/@alice/2/delete/", headers={"referer": "http://testserver/@alice/2/"})
     assert permalink["Location"] == "/"
 
 

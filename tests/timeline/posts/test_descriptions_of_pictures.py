@@ -3,25 +3,19 @@
 import json
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.media import repository
 from accounts.media.repository import Pictures
 from tests.support.apps import App
 from tests.support.maintenance.site_files import empty, export, import_, of_type
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_picture, uploaded
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
 from timeline.posts.repository import Posts
 
+pytestmark = pytest.mark.usefixtures("quick_decoder")
 RED = decoded_picture().digest
 REMINDER = "Without a description, people who do not see the picture miss what it shows."
 REQUIRED = "Describe each picture: your settings require it."
-
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
 
 
 @pytest.fixture
@@ -39,45 +33,39 @@ def pid(store, alice):
     return Posts(store).publish(1, NewPost("Look", media=Media((Picture(RED),))), new_token()).pid
 
 
-def file_of(colour="red"):
-    return SimpleUploadedFile("photo.png", picture_file(colour), "image/png")
-
-
 def alts(raw, pid=1):
     return [one[3] for one in json.loads(raw.hget(f"post:{pid}", "media"))["pictures"]]
 
 
 def test_a_form_with_a_picture_reminds_of_its_description(browser, alice, raw):
-    added = browser(alice).post("/post/", {"body": "Look", "picture": file_of(), "add": "1"}).content.decode()
+    added = browser(alice).post("/post/", {"body": "Look", "picture": uploaded(), "add": "1"}).content.decode()
     assert REMINDER in added
     assert f'aria-describedby="reminder_{RED}"' in added
 
 
-def test_after_a_post_whose_form_could_not_remind_a_sentence_does(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "Look", "picture": file_of()})
-    assert "A picture has no description." in client.get("/").content.decode()
-    client.post("/post/", {"body": "Look again", "media": RED, "alt": ""})
-    assert "A picture has no description." not in client.get("/").content.decode()
+def test_after_a_post_whose_form_could_not_remind_a_sentence_does(member, raw):
+    member.post("/post/", {"body": "Look", "picture": uploaded()})
+    assert "A picture has no description." in member.get("/").content.decode()
+    member.post("/post/", {"body": "Look again", "media": RED, "alt": ""})
+    assert "A picture has no description." not in member.get("/").content.decode()
     assert alts(raw) == [""]
 
 
-def test_the_setting_is_kept_and_a_form_without_it_changes_nothing(browser, alice, raw):
-    client = browser(alice)
-    assert 'value="optional" selected' in client.get("/settings/").content.decode()
-    client.post("/settings/", {"name": "", "bio": "", "descriptions": "required"})
+def test_the_setting_is_kept_and_a_form_without_it_changes_nothing(member, raw):
+    assert 'value="optional" selected' in member.get("/settings/").content.decode()
+    member.post("/settings/", {"name": "", "bio": "", "descriptions": "required"})
     assert int(raw.hget("user:1", "needs_alt")) > 1_700_000_000
-    assert 'value="required" selected' in client.get("/settings/").content.decode()
-    client.post("/settings/", {"name": "", "bio": ""})
+    assert 'value="required" selected' in member.get("/settings/").content.decode()
+    member.post("/settings/", {"name": "", "bio": ""})
     assert raw.hexists("user:1", "needs_alt")
-    assert client.post("/settings/", {"name": "", "bio": "", "descriptions": "x"}).status_code == 422
-    client.post("/settings/", {"name": "", "bio": "", "descriptions": "optional"})
+    assert member.post("/settings/", {"name": "", "bio": "", "descriptions": "x"}).status_code == 422
+    member.post("/settings/", {"name": "", "bio": "", "descriptions": "optional"})
     assert not raw.hexists("user:1", "needs_alt")
 
 
 def test_a_post_without_a_required_description_is_refused_and_keeps_its_pictures(browser, demanding, raw):
     client = browser(demanding)
-    form = {"body": "Look", "token": "t1", "picture": [file_of(), file_of("blue")], "alt": ["Red", ""]}
+    form = {"body": "Look", "token": "t1", "picture": [uploaded(), uploaded("blue")], "alt": ["Red", ""]}
     answer = client.post("/post/", form)
     page = answer.content.decode()
     assert answer.status_code == 422

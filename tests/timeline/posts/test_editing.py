@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from retwis_site.store.chunks import answer
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from timeline.posts import repository
@@ -31,10 +32,7 @@ def post(store, alice, bob, now, raw):
 
 
 def versions(store, pid):
-    pipe = store.pipeline()
-    asked = ask_versions(pipe, pid)
-    pipe.execute()
-    return asked.value
+    return answer(store, ask_versions, pid)
 
 
 def test_an_edit_replaces_the_text_and_keeps_the_earlier_ones(store, post, now, raw):
@@ -138,9 +136,8 @@ def test_the_author_gets_a_form_with_the_text(browser, alice, alices_post):
     assert "The frist text</textarea>" in page.content.decode()
 
 
-def test_the_new_text_stands_and_the_page_of_the_post_follows(browser, alice, alices_post, raw):
-    client = browser(alice)
-    answer = client.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
+def test_the_new_text_stands_and_the_page_of_the_post_follows(member, alices_post, raw):
+    answer = member.post("/@alice/1/edit/", {"body": "The first text\r\n\r\n\r\nwith more"}, follow=True)
     assert answer.redirect_chain == [("/@Alice/1/", 302)]
     assert "Saved." in answer.content.decode()
     assert raw.hget("post:1", "body") == "The first text\n\nwith more"
@@ -164,11 +161,10 @@ def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw
     assert raw.hget("post:1", "body") == "The frist text"
 
 
-def test_a_post_with_too_many_texts_keeps_the_one_it_has(browser, alice, alices_post, raw, monkeypatch):
+def test_a_post_with_too_many_texts_keeps_the_one_it_has(member, alices_post, raw, monkeypatch):
     monkeypatch.setattr(repository, "MOST_TEXTS", 2)
-    client = browser(alice)
-    client.post("/@alice/1/edit/", {"body": "second"})
-    answer = client.post("/@alice/1/edit/", {"body": "third"})
+    member.post("/@alice/1/edit/", {"body": "second"})
+    answer = member.post("/@alice/1/edit/", {"body": "third"})
     assert answer.status_code == 422
     assert "This post was edited too often." in answer.content.decode()
     assert "third</textarea>" in answer.content.decode()
@@ -226,8 +222,7 @@ def test_a_reply_that_is_edited_stays_a_reply(browser, bob, alices_post, store, 
     assert raw.hmget("post:2", "body", "reply_to") == ["No", "1"]
 
 
-def test_the_history_costs_two_round_trips_when_warm(browser, alices_post, store, round_trips):
+def test_the_history_costs_two_round_trips_when_warm(client, alices_post, store, round_trips):
     Posts(store).edit(1, 1, "second")
-    client = browser()
     client.get("/@alice/1/history/")
     assert len(round_trips(lambda: client.get("/@alice/1/history/")).round_trips) <= 2

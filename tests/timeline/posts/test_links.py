@@ -393,19 +393,17 @@ def test_the_name_of_a_deleted_account_is_text(browser, raw, store, alice, bob):
     assert not has_link(browser(), "/@Alice/", "bob")
 
 
-def test_an_edit_shows_the_new_names(browser, raw, store, alice, bob, carol):
+def test_an_edit_shows_the_new_names(raw, store, alice, member, bob, carol):
     publish(raw, store, alice, "Hello @bob")
-    client = browser(alice)
-    client.get("/@Alice/")
+    member.get("/@Alice/")
     Posts(store).edit(1, 1, "Hello @carol")
-    assert has_link(client, "/@Alice/", "carol")
+    assert has_link(member, "/@Alice/", "carol")
 
 
-def test_mentions_take_no_round_trip_more_on_a_warm_page(browser, raw, store, alice, bob, round_trips):
+def test_mentions_take_no_round_trip_more_on_a_warm_page(raw, store, alice, member, bob, round_trips):
     publish(raw, store, alice, "Hello")
-    client = browser(alice)
-    client.get("/@Alice/")
-    plain = len(round_trips(lambda: client.get("/@Alice/")).round_trips)
+    member.get("/@Alice/")
+    plain = len(round_trips(lambda: member.get("/@Alice/")).round_trips)
     publish(raw, store, alice, "Hello @bob and @nobody")
-    client.get("/@Alice/")
-    assert len(round_trips(lambda: client.get("/@Alice/")).round_trips) == plain
+    member.get("/@Alice/")
+    assert len(round_trips(lambda: member.get("/@Alice/")).round_trips) == plain

@@ -2,9 +2,8 @@
 
 import pytest
 
-from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.entities import NewPost
 from timeline.posts.links import MOST_LINKS
@@ -105,8 +104,7 @@ def test_an_edit_looks_names_up_again(raw, store, alice, bob, carol):
 def test_a_killed_edit_is_finished_with_its_tags_and_mentions(raw, store, alice, bob, carol, step):
     publish(raw, store, alice, "@bob #Redis")
     killed_before_round_trip(step, lambda: Posts(store).edit(1, 1, "@carol #Django"))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     is_edited = raw.hget("post:1", "body") == "@carol #Django"
     assert raw.hget("post:1", "mentions") == ("3" if is_edited else "2")
     assert tags(raw) == {"django" if is_edited else "redis": {"1": 1}}
@@ -115,8 +113,7 @@ def test_a_killed_edit_is_finished_with_its_tags_and_mentions(raw, store, alice,
 @pytest.mark.parametrize("step", range(1, 12))
 def test_a_killed_post_has_its_tags_once_a_worker_has_run(raw, store, alice, bob, step):
     killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("@bob #Redis"), "t"))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     is_published = raw.exists("updates:1")
     assert tags(raw) == ({"redis": {"1": 1}} if is_published else {})
     assert raw.hgetall("tags") == ({"redis": "Redis"} if is_published else {})
@@ -128,6 +125,5 @@ def test_a_killed_post_has_its_tags_once_a_worker_has_run(raw, store, alice, bob
 def test_a_killed_deletion_leaves_no_tags(raw, store, alice, step):
     publish(raw, store, alice, "#Redis")
     killed_before_round_trip(step, lambda: Posts(store).delete(1, 1))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert tags(raw) == ({} if raw.hexists("post:1", "deleted") else {"redis": {"1": 1}})

@@ -112,11 +112,10 @@ def test_an_edit_to_such_a_name_tells_the_person(browser, raw, store, alice, bob
 
 
 @pytest.mark.parametrize("sign", AT_SIGNS)
-def test_a_name_is_completed_and_searched_after_each_at_sign(browser, alice, bob, sign):
-    client = browser(alice)
-    assert 'data-text="@bob"' in client.get("/complete/", {"q": f"{sign}bo"}).content.decode()
-    assert "/@bob/" in client.get("/people/", {"q": f"{sign}bob"}).content.decode()
-    assert client.get("/search/", {"q": f"from:{sign}bob"}).status_code == 200
+def test_a_name_is_completed_and_searched_after_each_at_sign(member, bob, sign):
+    assert 'data-text="@bob"' in member.get("/complete/", {"q": f"{sign}bo"}).content.decode()
+    assert "/@bob/" in member.get("/people/", {"q": f"{sign}bob"}).content.decode()
+    assert member.get("/search/", {"q": f"from:{sign}bob"}).status_code == 200
 
 
 SCRIPT = (Path(settings.FILES_DIR) / "retwis_site/static/retwis.js").read_text()

@@ -109,10 +109,9 @@ def test_a_longer_text_in_a_foreign_database_is_cut_in_the_head_only(browser, ra
     assert "long " * 200 in answer
 
 
-def test_a_missing_post_or_another_authors_has_no_open_graph_tags(browser, page, bob):
+def test_a_missing_post_or_another_authors_has_no_open_graph_tags(browser, client, page, bob):
     page("oops")
     other = browser().get("/@bob/1/")
-    client = browser()
     assert other.status_code == 404
     assert 'property="og:' not in other.content.decode()
     assert "oops" not in other.content.decode()

@@ -18,9 +18,8 @@ from timeline.timelines.home import Homes
 TOKEN = re.compile(r'<input type="hidden" name="token" value="([^"]+)"')
 
 
-def test_a_post_appears_at_the_top_of_the_authors_home(browser, alice):
-    client = browser(alice)
-    response = client.post("/post/", {"body": "Hello, Retwis!", "token": "t1"}, follow=True)
+def test_a_post_appears_at_the_top_of_the_authors_home(member):
+    response = member.post("/post/", {"body": "Hello, Retwis!", "token": "t1"}, follow=True)
     page = response.content.decode()
     assert response.redirect_chain == [("/", 302)]
     assert "Hello, Retwis!" in page
@@ -85,10 +84,9 @@ def test_a_post_is_pushed_into_existing_homes_and_creates_none(store, alice, bob
     assert not raw.exists("posts:1")
 
 
-def test_a_second_click_is_the_same_post(browser, alice, raw):
-    client = browser(alice)
+def test_a_second_click_is_the_same_post(member, raw):
     for body in ("first", "second"):
-        assert client.post("/post/", {"body": body, "token": "t1"}).status_code == 302
+        assert member.post("/post/", {"body": body, "token": "t1"}).status_code == 302
     assert raw.keys("post:*") == ["post:1"]
     assert raw.hget("post:1", "body") == "first"
     assert raw.zrange("updates:1", 0, -1) == ["1"]
@@ -118,16 +116,14 @@ def test_two_users_with_the_same_token_have_two_posts(store, alice, bob):
     assert Posts(store).publish(1, NewPost("mine"), "t1").pid != Posts(store).publish(2, NewPost("mine too"), "t1").pid
 
 
-def test_every_composer_has_its_own_token(browser, alice):
-    client = browser(alice)
-    first, second = (TOKEN.search(client.get("/").content.decode())[1] for _ in range(2))
+def test_every_composer_has_its_own_token(member):
+    first, second = (TOKEN.search(member.get("/").content.decode())[1] for _ in range(2))
     assert first != second
 
 
-def test_a_client_without_a_token_may_post(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "one"})
-    client.post("/post/", {"body": "two"})
+def test_a_client_without_a_token_may_post(member, raw):
+    member.post("/post/", {"body": "one"})
+    member.post("/post/", {"body": "two"})
     assert sorted(raw.keys("post:*")) == ["post:1", "post:2"]
 
 
@@ -158,10 +154,9 @@ def test_the_typed_text_is_stored(browser, alice, raw, typed, stored):
         ("ar", 300, "20 حرفًا زائدًا."),
     ],
 )
-def test_a_too_long_post_is_told_how_many_characters_are_too_many(browser, alice, language, length, complaint):
-    client = browser(alice)
-    client.cookies["language"] = language
-    answer = client.post("/post/", {"body": "x" * length})
+def test_a_too_long_post_is_told_how_many_characters_are_too_many(member, language, length, complaint):
+    member.cookies["language"] = language
+    answer = member.post("/post/", {"body": "x" * length})
     assert answer.status_code == 422
     assert complaint in answer.content.decode()
 
@@ -177,8 +172,7 @@ def test_an_invalid_post_is_refused_and_its_text_kept(browser, alice, raw, body)
 
 
 @pytest.mark.parametrize("text", ["Hello & goodbye", "中" * 280, "😀" * 280, '<b>"x"</b>'])
-def test_a_visitors_text_is_in_the_composer_after_the_login(browser, alice, raw, text):
-    client = browser()
+def test_a_visitors_text_is_in_the_composer_after_the_login(client, alice, raw, text):
     response = client.post("/post/", {"body": text, "token": "t"})
     assert response.status_code == 302
     assert response["Location"] == "/login/?next=%2F"
@@ -191,8 +185,7 @@ def test_a_visitors_text_is_in_the_composer_after_the_login(browser, alice, raw,
     assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
 
 
-def test_a_logout_removes_the_draft(browser, alice, bob):
-    client = browser()
+def test_a_logout_removes_the_draft(client, alice, bob):
     client.post("/post/", {"body": "Nobody else's business", "token": "t"})
     client.cookies["auth"] = alice.secret
     assert "Nobody else&#x27;s business" in client.get("/").content.decode()
@@ -209,26 +202,24 @@ def test_a_visitors_invalid_text_is_shown_again_at_once(browser, body):
     assert body in response.content.decode()
 
 
-def test_another_text_in_a_used_form_is_kept_and_can_be_posted(browser, alice, raw):
+def test_another_text_in_a_used_form_is_kept_and_can_be_posted(member, raw):
     """A user posts, goes back to the old page, types another text and sends it."""
-    client = browser(alice)
-    client.post("/post/", {"body": "first", "token": "t1"})
-    response = client.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
+    member.post("/post/", {"body": "first", "token": "t1"})
+    response = member.post("/post/", {"body": "something else", "token": "t1"}, follow=True)
     page = response.content.decode()
     assert "something else</textarea>" in page
     assert "This form was already posted" in page
     assert raw.keys("post:*") == ["post:1"]
     token = TOKEN.search(page)[1]
-    client.post("/post/", {"body": "something else", "token": token})
+    member.post("/post/", {"body": "something else", "token": token})
     assert raw.lrange("timeline", 0, -1) == ["2", "1"] or raw.hget("post:3", "body") == "something else"
 
 
-def test_a_second_click_shows_a_post_whose_first_request_died_before_the_home(browser, store, alice, raw):
-    client = browser(alice)
-    client.get("/")
-    client.post("/post/", {"body": "Hello", "token": "t1"})
+def test_a_second_click_shows_a_post_whose_first_request_died_before_the_home(store, member, raw):
+    member.get("/")
+    member.post("/post/", {"body": "Hello", "token": "t1"})
     raw.lrem("posts:1", 0, "1")  # as if the first request had died before its push
-    assert "Hello" in client.post("/post/", {"body": "Hello", "token": "t1"}, follow=True).content.decode()
+    assert "Hello" in member.post("/post/", {"body": "Hello", "token": "t1"}, follow=True).content.decode()
 
 
 def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):

@@ -7,27 +7,19 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.media import repository
 from accounts.media.repository import Pictures
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
-from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.pictures import decoded_picture, picture_file, uploaded
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
 from timeline.posts.repository import Posts
 
+pytestmark = pytest.mark.usefixtures("quick_decoder")
+
 
 def hash_of(colour):
     return decoded_picture(colour).blurhash
-
-
-def file_of(colour="red", name="photo.png"):
-    return SimpleUploadedFile(name, picture_file(colour), "image/png")
-
-
-@pytest.fixture(autouse=True)
-def _decoded_once(monkeypatch):
-    monkeypatch.setattr(repository, "decoded", decoded_once)
 
 
 @pytest.fixture
@@ -43,7 +35,7 @@ def publish(store, uid, digest, body="Look", alt="", **more):
 
 
 def test_a_picture_and_its_description_come_with_the_post(browser, alice, raw):
-    form = {"body": "Look", "token": "t1", "picture": [file_of("red"), file_of("blue")], "alt": ["Something red", ""]}
+    form = {"body": "Look", "token": "t1", "picture": [uploaded("red"), uploaded("blue")], "alt": ["Something red", ""]}
     assert browser(alice).post("/post/", form)["Location"] == "/"
     red, blue = decoded_picture().digest, decoded_picture("blue").digest
     stored = [[red, 900, 600, "Something red", hash_of("red")], [blue, 900, 600, "", hash_of("blue")]]
@@ -61,16 +53,15 @@ def test_a_picture_and_its_description_come_with_the_post(browser, alice, raw):
 
 
 def test_a_post_may_have_a_picture_and_no_text(browser, alice, raw):
-    browser(alice).post("/post/", {"body": "", "token": "t1", "picture": file_of(), "sensitive": "1"})
+    browser(alice).post("/post/", {"body": "", "token": "t1", "picture": uploaded(), "sensitive": "1"})
     assert raw.hget("post:1", "body") == ""
     assert json.loads(raw.hget("post:1", "media"))["sensitive"] is True
     assert "Sensitive pictures" in browser().get("/@Alice/1/").content.decode()
 
 
-def test_without_a_script_pictures_are_added_described_and_removed(browser, alice, raw):
-    client = browser(alice)
-    form = {"body": "Look", "token": "t1", "picture": [file_of("red"), file_of("blue")], "add": "1"}
-    added = client.post("/post/", form)
+def test_without_a_script_pictures_are_added_described_and_removed(member, raw):
+    form = {"body": "Look", "token": "t1", "picture": [uploaded("red"), uploaded("blue")], "add": "1"}
+    added = member.post("/post/", form)
     assert added.status_code == 200
     page = added.content.decode()
     digests = re.findall(r'name="media" value="(\w+)"', page)
@@ -78,15 +69,15 @@ def test_without_a_script_pictures_are_added_described_and_removed(browser, alic
     assert "Look</textarea>" in page
     assert 'name="token" value="t1"' in page
     assert not raw.exists("post:1")
-    again = client.post("/post/", {"body": "Look", "media": digests, "alt": ["one", "two"], "remove": digests[0]})
+    again = member.post("/post/", {"body": "Look", "media": digests, "alt": ["one", "two"], "remove": digests[0]})
     assert re.findall(r'name="media" value="(\w+)"', again.content.decode()) == digests[1:]
     assert "two</textarea>" in again.content.decode()
-    client.post("/post/", {"body": "Look", "media": digests[1:], "alt": ["two"]})
+    member.post("/post/", {"body": "Look", "media": digests[1:], "alt": ["two"]})
     assert [one[:4] for one in json.loads(raw.hget("post:1", "media"))["pictures"]] == [[digests[1], 900, 600, "two"]]
 
 
 def test_an_error_of_the_form_keeps_the_pictures(browser, alice, raw):
-    answer = browser(alice).post("/post/", {"body": "x" * 281, "picture": file_of(), "alt": "Something red"})
+    answer = browser(alice).post("/post/", {"body": "x" * 281, "picture": uploaded(), "alt": "Something red"})
     page = answer.content.decode()
     assert answer.status_code == 422
     assert f'name="media" value="{decoded_picture().digest}"' in page
@@ -94,10 +85,9 @@ def test_an_error_of_the_form_keeps_the_pictures(browser, alice, raw):
     assert raw.zcard("outbox") == 1  # the job that removes it, if no post comes
 
 
-def test_a_form_that_was_posted_already_keeps_new_pictures(browser, alice, raw):
-    client = browser(alice)
-    client.post("/post/", {"body": "First", "token": "t1"})
-    again = client.post("/post/", {"body": "Second", "token": "t1", "picture": file_of()})
+def test_a_form_that_was_posted_already_keeps_new_pictures(member, raw):
+    member.post("/post/", {"body": "First", "token": "t1"})
+    again = member.post("/post/", {"body": "Second", "token": "t1", "picture": uploaded()})
     page = again.content.decode()
     assert again.status_code == 422
     assert "already posted" in page
@@ -106,7 +96,7 @@ def test_a_form_that_was_posted_already_keeps_new_pictures(browser, alice, raw):
 
 
 def test_what_is_no_picture_is_refused_and_nothing_is_posted(browser, alice, raw):
-    files = [SimpleUploadedFile("x.png", b"<svg/>"), file_of()]
+    files = [SimpleUploadedFile("x.png", b"<svg/>"), uploaded()]
     answer = browser(alice).post("/post/", {"body": "Look", "picture": files})
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -117,7 +107,7 @@ def test_what_is_no_picture_is_refused_and_nothing_is_posted(browser, alice, raw
 
 
 def test_five_pictures_are_too_many(browser, alice, raw):
-    files = [file_of(colour) for colour in ("red", "blue", "lime", "gold", "pink")]
+    files = [uploaded(colour) for colour in ("red", "blue", "lime", "gold", "pink")]
     answer = browser(alice).post("/post/", {"body": "Look", "picture": files})
     assert answer.status_code == 422
     assert "at most 4 pictures" in answer.content.decode()

@@ -7,6 +7,7 @@ import pytest
 
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
+from tests.support.delivering import drain_due
 from tests.support.stores.key_layouts import make_due
 from tests.support.stores.seam import Killed, before_round_trip
 from timeline.posts.entities import NewPost
@@ -71,8 +72,7 @@ def test_a_deleted_quote_leaves_the_quotes_though_it_has_replies(store, alice, b
 
 def test_the_posts_of_a_deleted_account_become_tombstones(store, thread, bob, raw):
     AccountDeletion(store).delete(bob.user, bob.secret)
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.zrange("thread:1", 0, -1) == ["2", "3"]
     assert raw.ttl("post:2") == -1
     assert raw.ttl("post:4") > 0

@@ -9,10 +9,11 @@ from unittest.mock import Mock
 import pytest
 
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.worker import drain
+from retwis_site.store.chunks import answer
+from tests.support.delivering import drain_due
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, publish, ranking
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks
@@ -23,10 +24,7 @@ pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
 
 
 def blocks_between(store, me, them):
-    pipe = store.pipeline()
-    found = ask_blocks(pipe, me, them)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_blocks, me, them)
 
 
 def test_a_block_is_written_on_both_sides_with_its_date(store, raw):
@@ -92,8 +90,7 @@ def test_the_round_trips_are_few_and_fixed(store, raw, alice, round_trips):
 def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
     Follows(store).follow(ALICE, BOB)
     killed_before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert noted(raw) == []
     blocked = raw.zscore("blocked:1", BOB)
     assert raw.zscore("blocked_by:2", ALICE) == blocked
@@ -118,12 +115,11 @@ def test_a_follow_during_a_block_does_not_stand(store, raw, step):
 # ---- The addresses that block and mute a person.
 
 
-def test_a_person_is_blocked_and_unblocked(browser, alice, raw):
-    client = browser(alice)
-    response = client.post("/@bob/block/", follow=True)
+def test_a_person_is_blocked_and_unblocked(member, raw):
+    response = member.post("/@bob/block/", follow=True)
     assert response.redirect_chain == [("/@bob/", 302)]
     assert raw.zrange("blocked:1", 0, -1) == ["2"]
-    client.post("/@bob/unblock/")
+    member.post("/@bob/unblock/")
     assert not raw.exists("blocked:1")
 
 
@@ -136,12 +132,11 @@ def test_a_person_is_blocked_and_unblocked(browser, alice, raw):
         ({"what": "reposts", "days": "30"}, "muted_reposts:1", 30),
     ],
 )
-def test_a_person_or_their_reposts_are_muted_for_ever_or_for_days(browser, alice, raw, fields, key, days):
-    client = browser(alice)
-    assert client.post("/@bob/mute/", fields).status_code == 302
+def test_a_person_or_their_reposts_are_muted_for_ever_or_for_days(member, raw, fields, key, days):
+    assert member.post("/@bob/mute/", fields).status_code == 302
     until = raw.zscore(key, BOB)
     assert until == inf if days is None else abs(until - time.time() - days * 86400) < 60
-    assert client.post("/@bob/unmute/", fields).status_code == 302
+    assert member.post("/@bob/unmute/", fields).status_code == 302
     assert not raw.exists(key)
 
 
@@ -162,11 +157,10 @@ def test_nobody_blocks_or_mutes_themselves(browser, alice, raw, action, fields):
     ("who", "whom", "said"),
     [(ALICE, BOB, "You block bob. Unblock them first."), (BOB, ALICE, "You cannot follow bob.")],
 )
-def test_a_follow_beside_a_block_is_refused(browser, store, alice, raw, who, whom, said):
+def test_a_follow_beside_a_block_is_refused(store, member, raw, who, whom, said):
     BlockedPeople(store).block(who, whom)
-    client = browser(alice)
-    client.post("/@bob/follow/")
-    assert said in text_of(client.get("/"))
+    member.post("/@bob/follow/")
+    assert said in text_of(member.get("/"))
     assert not raw.exists("following:1")
 
 
@@ -175,18 +169,17 @@ def buttons(client, address):
     return re.findall(r'<form class="follow"[^>]* action="(/@bob/\w+/)"', client.get(address).content.decode())
 
 
-def test_unblock_and_unmute_stand_where_follow_was(browser, store, alice, bob):
-    client = browser(alice)
-    assert buttons(client, "/@bob/") == ["/@bob/follow/"]
+def test_unblock_and_unmute_stand_where_follow_was(store, member, bob):
+    assert buttons(member, "/@bob/") == ["/@bob/follow/"]
     Mutes(store).mute(1, 2)
-    assert buttons(client, "/@bob/") == ["/@bob/unmute/"]
+    assert buttons(member, "/@bob/") == ["/@bob/unmute/"]
     Follows(store).follow(1, 2)
-    assert buttons(client, "/@bob/") == buttons(client, "/@alice/following/") == ["/@bob/unmute/", "/@bob/unfollow/"]
+    assert buttons(member, "/@bob/") == buttons(member, "/@alice/following/") == ["/@bob/unmute/", "/@bob/unfollow/"]
     BlockedPeople(store).block(1, 2)
-    assert buttons(client, "/@bob/") == ["/@bob/unblock/"]
-    client.post("/@bob/unblock/", headers={"referer": "http://testserver/@bob/"})
-    client.post("/@bob/unmute/", {"what": "all"}, headers={"referer": "http://testserver/@bob/"})
-    assert buttons(client, "/@bob/") == ["/@bob/follow/"]
+    assert buttons(member, "/@bob/") == ["/@bob/unblock/"]
+    member.post("/@bob/unblock/", headers={"referer": "http://testserver/@bob/"})
+    member.post("/@bob/unmute/", {"what": "all"}, headers={"referer": "http://testserver/@bob/"})
+    assert buttons(member, "/@bob/") == ["/@bob/follow/"]
 
 
 @pytest.mark.parametrize("action", ["block", "unblock", "mute", "unmute"])

@@ -70,10 +70,9 @@ def test_following_twice_changes_nothing(browser, alice, bob, raw):
     assert raw.zscore("followers:2", "1") == 1000
 
 
-def test_unfollowing_removes_both_sides_and_the_place_in_the_ranking(browser, alice, bob, raw):
-    client = browser(alice)
-    client.post("/@bob/follow/")
-    response = client.post("/@bob/unfollow/", follow=True)
+def test_unfollowing_removes_both_sides_and_the_place_in_the_ranking(member, bob, raw):
+    member.post("/@bob/follow/")
+    response = member.post("/@bob/unfollow/", follow=True)
     assert "You no longer follow bob" in response.content.decode()
     assert not raw.exists("following:1")
     assert not raw.exists("followers:2")
@@ -174,18 +173,17 @@ def follow_form(page, uid):
     return form
 
 
-def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(browser, alice, bob):
+def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(member, bob):
     """These are the new button, with the id of the old one so that it keeps the focus; the counts; and the message."""
-    client = browser(alice)
     for verb, other, followers, message in (
         ("follow", "unfollow", 1, "You now follow bob."),
         ("unfollow", "follow", 0, "You no longer follow bob."),
     ):
-        form = follow_form(client.get("/@bob/").content.decode(), 2)
+        form = follow_form(member.get("/@bob/").content.decode(), 2)
         assert f'method="post" action="/@bob/{verb}/" hx-post="/@bob/{verb}/"' in form
         assert 'hx-select="#follow-2" hx-swap="outerHTML ignoreTitle:true settle:0ms"' in form
         assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
-        page = client.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
+        page = member.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
         assert f'hx-post="/@bob/{other}/"' in follow_form(page, 2)
         assert 'id="follow-2-button"' in follow_form(page, 2)
         [counts] = re.findall(r'<ul class="counts" id="counts-2">.*?</ul>', page, re.DOTALL)
@@ -209,11 +207,10 @@ def test_every_page_has_an_element_for_messages_that_is_empty_without_any(browse
             assert re.findall(r'<div class="messages" id="messages" role="status">\s*</div>', page), url
 
 
-def test_a_follow_by_a_visitor_with_a_script_leads_to_the_login_and_back(browser, alice, bob, raw):
-    client = browser(alice)
+def test_a_follow_by_a_visitor_with_a_script_leads_to_the_login_and_back(member, bob, raw):
     form = {"hx-request": "true", "referer": "http://testserver/@bob/"}
-    del client.cookies["auth"]
-    response = client.post("/@bob/follow/", headers=form, follow=True)
+    del member.cookies["auth"]
+    response = member.post("/@bob/follow/", headers=form, follow=True)
     assert response.redirect_chain == [("/login/?next=%2F%40bob%2F", 302)]
     assert "follow-2" not in response.content.decode()
     assert not raw.exists("following:1")

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from retwis_site.store.chunks import answer
 from tests.support.maintenance.findings import findings_of
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove
@@ -25,10 +26,7 @@ FINALE = MutedWord("the Finale", Where.HOME, How.FOLD, FOREVER)
 
 
 def present(store):
-    pipe = store.pipeline()
-    found = ask_muted_words(pipe, ALICE)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_muted_words, ALICE)
 
 
 def test_words_are_muted_with_an_end_or_without_and_unmuted(store, raw, alice):

@@ -10,6 +10,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
+from retwis_site.store.chunks import answer
 from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
@@ -137,10 +138,7 @@ def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(
 
 
 def standing(store, relation, targets):
-    pipe = store.pipeline()
-    found = ask_standing(pipe, relation, ALICE, targets)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_standing, relation, ALICE, targets)
 
 
 def test_a_bookmark_is_kept_with_its_date_and_removed(store, raw, pid):

@@ -11,9 +11,9 @@ from retwis_site.management.commands.deliver import POLL_EVERY
 from retwis_site.store import snowflake
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.command_output import said
-from tests.support.delivering import is_finished
+from tests.support.delivering import drain_due, is_finished
 from tests.support.stores.indexed_posts import posts_under, write_post
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.entities import Links, NewPost
 from timeline.posts.repository import Posts
@@ -152,8 +152,7 @@ def test_a_worker_killed_anywhere_leaves_posts_that_the_next_one_indexes(raw, st
 def test_a_post_whose_publication_was_killed_is_found_when_it_is_shown(raw, store, layout, alice, step):
     layout.begin_at(1)
     killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("dogs"), "t"))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     published = {int(pid) for pid in raw.zrange("updates:1", 0, -1)}
     assert posts_under(store, "dog") == published
     assert noted(raw) == raw.keys("lease:*") == []
@@ -165,8 +164,7 @@ def test_an_edit_that_was_killed_is_found_when_it_is_shown(raw, store, alice, st
     pid = Posts(store).publish(1, NewPost("dogs"), "t").pid
     drain(store, "worker")
     killed_before_round_trip(step, lambda: Posts(store).edit(1, pid, "cats"))
-    make_due(raw)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert posts_under(store, "cat") == ({pid} if raw.hget(f"post:{pid}", "body") == "cats" else set())
     assert noted(raw) == raw.keys("lease:*") == []
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from retwis_site.store.chunks import answer
 from retwis_site.store.snowflake import SMALLEST
 from timeline.search.index import (
     BUCKETS,
@@ -28,10 +29,7 @@ def write(store, within, posts):
 
 
 def posts_under(store, within, term):
-    pipe = store.pipeline()
-    found = ask_posts(pipe, within, term)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_posts, within, term)
 
 
 @pytest.mark.parametrize("within", [COUNTED, TIMED], ids=["counted", "timed"])
@@ -112,10 +110,7 @@ def write_bits(store, within, terms):
 
 
 def ranges_with(store, ranges, *terms):
-    pipe = store.pipeline()
-    found = ask_ranges_with(pipe, ranges, terms)
-    pipe.execute()
-    return found.value
+    return answer(store, ask_ranges_with, ranges, terms)
 
 
 def test_the_ranges_of_a_term_are_found_in_their_order(raw, store):

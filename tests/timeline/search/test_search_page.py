@@ -57,14 +57,13 @@ def test_what_was_found_is_highlighted_and_escaped(posts, browser):
     assert "Black tea &amp; &lt;<mark>b</mark>&gt;<mark>cake</mark>&lt;/<mark>b</mark>&gt;</p>" in page
 
 
-def test_each_search_highlights_its_own_words(raw, store, alice, bob, browser):
+def test_each_search_highlights_its_own_words(raw, store, alice, member, bob):
     write_indexed(raw, store, bob.user.uid, {1: "Black tea & cake"})
-    client = browser(alice)
     for _ in range(2):
         for word in ("tea", "cake", "black"):
-            assert [one.lower() for one in marked(search(client, word))] == [word]
+            assert [one.lower() for one in marked(search(member, word))] == [word]
     Likes(store).like(alice.user.uid, 1, bob.user.uid)
-    page = search(client, "cake")
+    page = search(member, "cake")
     assert marked(page) == ["cake"]
     assert "Black tea &amp; <mark>cake</mark></p>" in page.content.decode()
 
@@ -77,12 +76,11 @@ def test_highlights_stand_in_links(raw, store, alice, browser):
     assert '<a href="/@alice/">@<mark>alice</mark></a>' in page.lower()
 
 
-def test_other_pages_show_no_highlights(posts, browser, alice):
-    client = browser(alice)
-    search(client, "tea")
-    assert marked(client.get("/@bob/")) == []
-    assert marked(search(client, "black")) == ["Black"]
-    assert marked(search(client, "cake black")) == ["Black", "cake"]
+def test_other_pages_show_no_highlights(posts, member):
+    search(member, "tea")
+    assert marked(member.get("/@bob/")) == []
+    assert marked(search(member, "black")) == ["Black"]
+    assert marked(search(member, "cake black")) == ["Black", "cake"]
 
 
 def test_an_edited_post_is_found_by_its_present_words(posts, browser, store, bob):
@@ -104,19 +102,18 @@ def test_replies_are_found_by_whom_they_answer(posts, raw, store, browser, alice
 # ---- scopes
 
 
-def test_a_search_can_be_among_some_posts(posts, raw, store, browser, alice, bob, carol):
+def test_a_search_can_be_among_some_posts(posts, raw, store, alice, member, bob, carol):
     write_indexed(raw, store, alice.user.uid, {6: "My tea"})
     write_indexed(raw, store, carol.user.uid, {7: "Tea for carol"})
     Follows(store).follow(alice.user.uid, bob.user.uid)
     Likes(store).like(alice.user.uid, 2, bob.user.uid)
     Bookmarks(store).add(alice.user.uid, 7, carol.user.uid)
-    client = browser(alice)
-    assert post_ids(search(client, "tea")) == [7, 6, 5, 4, 2, 1]
-    assert post_ids(search(client, "tea", **{"in": "everyone"})) == [7, 6, 5, 4, 2, 1]
-    assert post_ids(search(client, "tea", **{"in": "following"})) == [5, 4, 2, 1]
-    assert post_ids(search(client, "tea", **{"in": "mine"})) == [6]
-    assert post_ids(search(client, "-coffee", **{"in": "mine"})) == [6]
-    assert post_ids(search(client, "tea", **{"in": "saved"})) == [7, 2]
+    assert post_ids(search(member, "tea")) == [7, 6, 5, 4, 2, 1]
+    assert post_ids(search(member, "tea", **{"in": "everyone"})) == [7, 6, 5, 4, 2, 1]
+    assert post_ids(search(member, "tea", **{"in": "following"})) == [5, 4, 2, 1]
+    assert post_ids(search(member, "tea", **{"in": "mine"})) == [6]
+    assert post_ids(search(member, "-coffee", **{"in": "mine"})) == [6]
+    assert post_ids(search(member, "tea", **{"in": "saved"})) == [7, 2]
 
 
 @pytest.mark.parametrize("scope", ["following", "mine", "saved"])

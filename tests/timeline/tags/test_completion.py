@@ -24,11 +24,10 @@ def completed(client, typed):
     return OPTION.findall(answer.content.decode())
 
 
-def test_a_name_is_completed_by_its_beginning(browser, alice, bob, carol):
-    client = browser(alice)
-    assert completed(client, "@b") == ["@bob"]
-    assert completed(client, "@CAR") == ["@carol"]
-    assert completed(client, "@x") == []
+def test_a_name_is_completed_by_its_beginning(member, bob, carol):
+    assert completed(member, "@b") == ["@bob"]
+    assert completed(member, "@CAR") == ["@carol"]
+    assert completed(member, "@x") == []
 
 
 def test_people_that_the_user_follows_come_first(browser, store, alice, bob, carol):
@@ -41,23 +40,21 @@ def test_people_that_the_user_follows_come_first(browser, store, alice, bob, car
     assert german.count('<span class="tag">Folge ich</span>') == 1
 
 
-def test_a_tag_is_completed_by_its_beginning_the_most_used_first(browser, raw, alice):
+def test_a_tag_is_completed_by_its_beginning_the_most_used_first(raw, member):
     write_tag(raw, "Redis", [1])
     write_tag(raw, "RedisCluster", [1, 2, 3])
     write_tag(raw, "Redo", [1, 2])
     write_tag(raw, "Red", [])  # no post has it now
-    client = browser(alice)
-    assert completed(client, "#RE") == ["#RedisCluster", "#Redo", "#Redis"]
-    assert completed(client, "＃redis") == ["#Redis", "#RedisCluster"]
-    assert completed(client, "#django") == []
+    assert completed(member, "#RE") == ["#RedisCluster", "#Redo", "#Redis"]
+    assert completed(member, "＃redis") == ["#Redis", "#RedisCluster"]
+    assert completed(member, "#django") == []
 
 
-def test_a_tag_is_found_without_its_marks_and_by_unfinished_syllables(browser, raw, alice):
+def test_a_tag_is_found_without_its_marks_and_by_unfinished_syllables(raw, member):
     write_tag(raw, "Été", [1])
     write_tag(raw, "한국어", [1])
-    client = browser(alice)
-    assert completed(client, "#e") == ["#Été"]
-    assert completed(client, "#하") == ["#한국어"]
+    assert completed(member, "#e") == ["#Été"]
+    assert completed(member, "#하") == ["#한국어"]
 
 
 def test_only_a_few_are_shown(browser, raw, alice):
@@ -82,20 +79,18 @@ def test_names_are_escaped(browser, raw, alice):
     assert completed(browser(alice), "#us") == ["#&quot;&gt;&lt;script&gt;"]
 
 
-def test_it_is_limited(browser, raw, settings, alice):
+def test_it_is_limited(raw, settings, member):
     settings.THROTTLE = True
-    client = browser(alice)
-    codes = [client.get("/complete/?q=@a").status_code for _ in range(COMPLETIONS.times + 1)]
+    codes = [member.get("/complete/?q=@a").status_code for _ in range(COMPLETIONS.times + 1)]
     assert codes == [200] * COMPLETIONS.times + [429]
 
 
-def test_it_takes_three_round_trips(browser, raw, alice, round_trips):
+def test_it_takes_three_round_trips(raw, member, round_trips):
     for number in range(30):
         write_tag(raw, f"t{number}", [1])
-    client = browser(alice)
-    client.get("/complete/?q=#t")
+    member.get("/complete/?q=#t")
     for typed in ("#t", "@a"):
-        assert len(round_trips(lambda typed=typed: client.get("/complete/", {"q": typed})).round_trips) <= 4
+        assert len(round_trips(lambda typed=typed: member.get("/complete/", {"q": typed})).round_trips) <= 4
 
 
 @given(st.text(max_size=20))

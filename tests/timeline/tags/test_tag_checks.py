@@ -5,12 +5,12 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
+from tests.support.delivering import drain_due
 from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.small_site import delete
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.posts.checks import ListingChecks
 from timeline.posts.entities import NewPost
@@ -110,8 +110,7 @@ def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, m
             killed_before_round_trip(
                 step + 1, lambda step=step: Posts(store).publish(1, NewPost("#Django"), f"token {step}")
             )
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         assert noted(raw) == []
         if raw.hexists(f"post:{pid}", "deleted"):
             left += raw.zrange("tag:django", 0, -1)

@@ -110,46 +110,41 @@ def follow(client, tag):
     return client.post(f"/tags/{tag}/follow/")
 
 
-def test_a_follow_is_stored_by_the_folded_tag(browser, raw, tags, alice):
-    client = browser(alice)
-    assert follow(client, "Redis")["Location"] == "/tags/redis/"
+def test_a_follow_is_stored_by_the_folded_tag(raw, tags, member):
+    assert follow(member, "Redis")["Location"] == "/tags/redis/"
     [(name, since)] = raw.zrange("tags_of:1", 0, -1, withscores=True)
     assert name == "redis"
     assert since > 1_700_000_000
     assert raw.zcard("outbox") == 0
-    page = text_of(client.get("/tags/redis/"))
+    page = text_of(member.get("/tags/redis/"))
     assert "You now follow #Redis." in page
     assert "Unfollow" in page
 
 
-def test_an_unfollow_removes_it(browser, raw, tags, alice):
-    client = browser(alice)
-    follow(client, "redis")
-    assert client.post("/tags/REDIS/unfollow/")["Location"] == "/tags/redis/"
+def test_an_unfollow_removes_it(raw, tags, member):
+    follow(member, "redis")
+    assert member.post("/tags/REDIS/unfollow/")["Location"] == "/tags/redis/"
     assert not raw.exists("tags_of:1")
-    assert "You no longer follow #Redis." in text_of(client.get("/tags/redis/"))
+    assert "You no longer follow #Redis." in text_of(member.get("/tags/redis/"))
 
 
-def test_the_posts_of_all_followed_tags_are_merged_newest_first(browser, raw, tags, alice):
-    client = browser(alice)
-    follow(client, "redis")
-    assert post_ids(client.get("/tags/")) == [5, 3, 1]
-    follow(client, "django")
-    assert post_ids(client.get("/tags/")) == [5, 4, 3, 2, 1]
+def test_the_posts_of_all_followed_tags_are_merged_newest_first(raw, tags, member):
+    follow(member, "redis")
+    assert post_ids(member.get("/tags/")) == [5, 3, 1]
+    follow(member, "django")
+    assert post_ids(member.get("/tags/")) == [5, 4, 3, 2, 1]
 
 
-def test_they_do_not_enter_home_unasked(browser, tags, alice):
-    client = browser(alice)
-    follow(client, "redis")
-    assert post_ids(client.get("/")) == []
+def test_they_do_not_enter_home_unasked(tags, member):
+    follow(member, "redis")
+    assert post_ids(member.get("/")) == []
 
 
-def test_followed_tags_are_listed_with_a_button_the_newest_follow_first(browser, raw, tags, alice):
-    client = browser(alice)
-    follow(client, "redis")
-    follow(client, "django")
+def test_followed_tags_are_listed_with_a_button_the_newest_follow_first(raw, tags, member):
+    follow(member, "redis")
+    follow(member, "django")
     raw.zadd("tags_of:1", {"redis": 1})  # long ago
-    page = client.get("/tags/").content.decode()
+    page = member.get("/tags/").content.decode()
     assert page.index('action="/tags/django/unfollow/"') < page.index('action="/tags/redis/unfollow/"')
     assert 'href="/tags/django/"><bdi>#Django</bdi>' in page
 
@@ -179,15 +174,14 @@ def test_visitors_are_asked_to_log_in(browser, tags, alice):
     assert follow(browser(), "redis")["Location"].startswith("/login/?next=")
 
 
-def test_more_than_the_limit_is_refused(browser, raw, tags, alice):
+def test_more_than_the_limit_is_refused(raw, tags, member):
     raw.zadd("tags_of:1", {f"t{number}": 1 for number in range(MOST_FOLLOWED)})
-    client = browser(alice)
-    follow(client, "redis")
+    follow(member, "redis")
     assert raw.zscore("tags_of:1", "redis") is None
-    assert f"You can follow up to {MOST_FOLLOWED} tags." in text_of(client.get("/tags/redis/"))
+    assert f"You can follow up to {MOST_FOLLOWED} tags." in text_of(member.get("/tags/redis/"))
     raw.zadd("tags_of:1", {"redis": 1})
-    follow(client, "redis")  # a second follow is no further one
-    assert "You now follow #Redis." in text_of(client.get("/tags/redis/"))
+    follow(member, "redis")  # a second follow is no further one
+    assert "You now follow #Redis." in text_of(member.get("/tags/redis/"))
 
 
 @pytest.mark.parametrize("verb", ["follow", "unfollow"])
@@ -196,16 +190,15 @@ def test_a_tag_that_was_never_used_cannot_be_followed(browser, raw, tags, alice,
     assert not raw.exists("tags_of:1")
 
 
-def test_the_number_of_followed_tags_does_not_matter_for_round_trips(browser, raw, tags, alice, round_trips):
-    client = browser(alice)
-    follow(client, "redis")
-    client.get("/tags/")
-    few = len(round_trips(lambda: client.get("/tags/")).round_trips)
+def test_the_number_of_followed_tags_does_not_matter_for_round_trips(raw, tags, member, round_trips):
+    follow(member, "redis")
+    member.get("/tags/")
+    few = len(round_trips(lambda: member.get("/tags/")).round_trips)
     for number in range(50):
         write_tag(raw, f"t{number}", [6])
         raw.zadd("tags_of:1", {f"t{number}": 1})
-    client.get("/tags/")
-    assert len(round_trips(lambda: client.get("/tags/")).round_trips) == few
+    member.get("/tags/")
+    assert len(round_trips(lambda: member.get("/tags/")).round_trips) == few
 
 
 # ---- The newest posts of several tags, as one list.

@@ -8,11 +8,12 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store import cached_list
 from retwis_site.store.local_cache import Memory
+from tests.support.delivering import drain_due
 from tests.support.http.page_text import post_ids, text_of
 from tests.support.maintenance.findings import findings_of
 from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import publish
-from tests.support.stores.key_layouts import make_due, noted
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.posts.delivery import Reposts
@@ -136,8 +137,7 @@ def test_a_post_whose_author_is_killed_comes_to_home(client, raw, store, bob, ch
     for step in range(4, 16):
         home(client)
         killed = killed_before_round_trip(step, lambda step=step: publish(raw, store, bob, f"{step} #redis"))
-        make_due(raw)
-        drain(store, "worker")
+        drain_due(store, raw)
         pid = int(raw.zrevrange("updates:2", 0, 0)[0])
         assert home(client)[0] == pid, step
         if not killed:

@@ -5,16 +5,17 @@ import re
 import pytest
 
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import post_ids
+from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import register
 from tests.support.stored_posts import write_posts, write_recent
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
-POST = re.compile(r'id="post-(\d+)"')
-
 
 def shown(client, url="/timeline/"):
-    return [int(pid) for pid in POST.findall(client.get(url).content.decode())]
+    return post_ids(client.get(url))
 
 
 def test_it_shows_the_newest_twenty_posts_and_ten_users(browser, store, raw):
@@ -22,15 +23,15 @@ def test_it_shows_the_newest_twenty_posts_and_ten_users(browser, store, raw):
         register(store, f"person{number}")
         raw.zadd("users_by_time", {f"person{number}": 1_700_000_000 + number})
     write_posts(raw, 1, range(1, 61))
-    page = browser().get("/timeline/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(60, 40, -1))
+    answer = browser().get("/timeline/")
+    page = answer.content.decode()
+    assert post_ids(answer) == list(range(60, 40, -1))
     assert "?before=41" in page
     assert [f"/@person{number}/" in page for number in (1, 2, 11)] == [False, True, True]
 
 
-def test_later_pages_end_at_the_beginning(browser, store, alice, raw):
+def test_later_pages_end_at_the_beginning(client, store, alice, raw):
     write_posts(raw, 1, range(1, 61))
-    client = browser()
     assert shown(client, "/timeline/?before=11") == list(range(10, 0, -1))
     assert "?before=" not in client.get("/timeline/?before=11").content.decode()
 
@@ -62,16 +63,16 @@ def test_the_last_page_says_that_older_posts_are_not_kept(browser, alice, raw):
     write_posts(raw, 1, range(1, 1201))
     client, seen, url = browser(), [], "/timeline/"
     for _ in range(60):
-        page = client.get(url).content.decode()
-        seen += [int(pid) for pid in POST.findall(page)]
-        older = re.search(r"\?before=(\d+)", page)
+        answer = client.get(url)
+        seen += post_ids(answer)
+        older = re.search(r"\?before=(\d+)", answer.content.decode())
         if not older:
             break
         url = f"/timeline/?before={older[1]}"
     assert seen[:200] == list(range(1200, 1000, -1))
     assert 750 <= len(seen) <= 1000
     assert seen == list(range(1200, 1200 - len(seen), -1))
-    assert "This list ends here." in page
+    assert "This list ends here." in answer.content.decode()
 
 
 def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):
@@ -101,8 +102,9 @@ def test_beside_the_welcome_page_stand_rules_and_tags(browser, alice, raw):
 
 def test_the_welcome_page_shows_the_newest_posts_and_links_to_log_in(browser, alice, raw):
     write_posts(raw, 1, range(1, 31))
-    page = browser().get("/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(30, 10, -1))
+    answer = browser().get("/")
+    page = answer.content.decode()
+    assert post_ids(answer) == list(range(30, 10, -1))
     assert "/register/" in page
     assert "/login/" in page
 
@@ -113,18 +115,18 @@ def test_pages_without_posts_are_shown(browser):
 
 
 @pytest.mark.parametrize("deleted", [121, 161, 300])
-def test_when_the_newest_posts_are_deleted_older_ones_are_shown(browser, alice, raw, deleted):
+def test_when_the_newest_posts_are_deleted_older_ones_are_shown(client, alice, raw, deleted):
     write_posts(raw, 1, range(1, 801))
-    client = browser()
     client.get("/timeline/")
     for pid in range(801 - deleted, 801):
         raw.hset(f"post:{pid}", mapping={"deleted": 5, "body": ""})
     Memory.clear_all()  # five seconds pass
-    page = client.get("/timeline/").content.decode()
+    answer = client.get("/timeline/")
+    page = answer.content.decode()
     assert "No posts yet." not in page
     assert "This is as far back" not in page
     if deleted < 300:
-        assert [int(pid) for pid in POST.findall(page)] == list(range(800 - deleted, 780 - deleted, -1))
+        assert post_ids(answer) == list(range(800 - deleted, 780 - deleted, -1))
     assert shown(client) == list(range(800 - deleted, 780 - deleted, -1))
 
 
@@ -134,7 +136,31 @@ def test_a_page_that_the_head_of_the_list_just_fills_has_a_next_page(browser, st
     shown(browser())
     for pid in range(151, 281):
         Posts(store).delete(1, pid)
-    page = browser().get("/timeline/").content.decode()
-    assert [int(pid) for pid in POST.findall(page)] == list(range(300, 280, -1))
-    assert "?before=281" in page
+    answer = browser().get("/timeline/")
+    assert post_ids(answer) == list(range(300, 280, -1))
+    assert "?before=281" in answer.content.decode()
     assert shown(browser(), "/timeline/?before=281") == list(range(150, 130, -1))
+
+
+# ---- It has no reposts: neither a rebuilt list has them, nor does `doctor` miss them there.
+
+
+@pytest.fixture(params=["incr", "snowflake"])
+def alices_post(request, store, settings, alice, bob):
+    settings.POST_IDS = request.param
+    return Posts(store).publish(1, NewPost("Hello"), "1").pid
+
+
+def test_doctor_misses_no_repost_in_a_complete_list(store, browser, capsys, alices_post):
+    shown(browser())
+    Reposts(store).repost(2, alices_post, 1)
+    Posts(store).publish(1, NewPost("again"), "2")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_rebuilt_list_has_no_repost(store, raw, browser, capsys, alices_post):
+    Reposts(store).repost(2, alices_post, 1)
+    raw.delete("timeline")
+    shown(browser())
+    assert [one for one in raw.lrange("timeline", 0, -1) if one.isdigit() and int(one) > 0] == [str(alices_post)]
+    assert doctor(capsys) == (0, {}, {})

@@ -204,15 +204,14 @@ def test_the_cookie_of_forms_means_nothing_for_a_visitor(browser, later, url):
     assert LATER not in text(client.get(url))
 
 
-def test_a_message_is_shown_once_and_to_nobody_else(browser, alice, later):
+def test_a_message_is_shown_once_and_to_nobody_else(browser, member, later):
     later("/")
-    client = browser(alice)
-    client.post("/logout/")
-    said = text(client.get("/"))
+    member.post("/logout/")
+    said = text(member.get("/"))
     assert "You are logged out." in said
     assert LATER in said
     assert "You are logged out." not in text(browser().get("/"))
-    assert "You are logged out." not in text(client.get("/"))
+    assert "You are logged out." not in text(member.get("/"))
 
 
 @pytest.mark.parametrize(
@@ -224,13 +223,12 @@ def test_a_message_is_shown_once_and_to_nobody_else(browser, alice, later):
     ],
 )
 @pytest.mark.parametrize("url", URLS)
-def test_after_a_session_its_browser_sees_nothing_older_than_before(browser, alice, later, url, end):
+def test_after_a_session_its_browser_sees_nothing_older_than_before(member, later, url, end):
     later(url)
-    client = browser(alice)
-    assert LATER in text(client.get("/timeline/"))
-    assert client.post(*end).status_code == 302
+    assert LATER in text(member.get("/timeline/"))
+    assert member.post(*end).status_code == 302
     for _ in range(3):  # the first one also shows a message
-        assert LATER in text(client.get(url))
+        assert LATER in text(member.get(url))
 
 
 # ---- What it depends on

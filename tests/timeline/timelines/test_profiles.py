@@ -6,9 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from retwis_site.store import local_cache
-from tests.support.clock import Clock
-from tests.support.http.page_text import CANONICAL, text_of
+from tests.support.http.page_text import CANONICAL, post_ids, text_of
 from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
@@ -18,14 +16,12 @@ from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines.profile import compare
 
-POST = re.compile(r'id="post-(\d+)"')
-
 
 def test_a_profile_shows_the_users_own_posts_only(browser, store, alice, bob, raw):
     Follows(store).follow(1, 2)
     write_posts(raw, 1, [1, 3])
     write_posts(raw, 2, [2])
-    assert POST.findall(browser(bob).get("/@Alice/").content.decode()) == ["3", "1"]
+    assert post_ids(browser(bob).get("/@Alice/")) == [3, 1]
 
 
 def test_a_profile_of_replies_alone_says_so_and_leads_to_them(browser, store, alice, bob, raw):
@@ -38,7 +34,7 @@ def test_a_profile_of_replies_alone_says_so_and_leads_to_them(browser, store, al
         assert said in page
         assert "not posted yet" not in page
         assert 'href="/@bob/replies/">See the replies' in page
-    assert POST.findall(browser().get("/@bob/replies/").content.decode()) == [str(pid)]
+    assert post_ids(browser().get("/@bob/replies/")) == [pid]
     browser(alice).post("/@bob/block/")
     assert "You block" in browser(alice).get("/@bob/").content.decode()
 
@@ -47,18 +43,18 @@ def test_a_profile_pages_to_the_first_post(browser, alice, raw):
     write_posts(raw, 1, range(1, 46))
     client, seen, url = browser(), [], "/@alice/"
     while url:
-        page = client.get(url).content.decode()
-        seen += [int(pid) for pid in POST.findall(page)]
-        older = re.search(r"\?before=(\d+)", page)
+        answer = client.get(url)
+        seen += post_ids(answer)
+        older = re.search(r"\?before=(\d+)", answer.content.decode())
         url = f"/@alice/?before={older[1]}" if older else None
     assert seen == list(range(45, 0, -1))
 
 
 def test_a_profile_with_exactly_one_page_has_no_older_link(browser, alice, raw):
     write_posts(raw, 1, range(1, 21))
-    page = browser().get("/@alice/").content.decode()
-    assert len(POST.findall(page)) == 20
-    assert "?before=" not in page
+    answer = browser().get("/@alice/")
+    assert len(post_ids(answer)) == 20
+    assert "?before=" not in answer.content.decode()
 
 
 def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bob, raw):
@@ -74,9 +70,7 @@ def test_a_profile_says_what_both_users_have_in_common(browser, store, alice, bo
     assert "You both follow 12 people" in text
 
 
-def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, bob, raw, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
+def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, bob, raw, clock):
     raw.zadd("following:2", {900: 1})
     client = browser(bob)
     assert "in common" not in text_of(client.get("/@alice/"))
@@ -119,12 +113,11 @@ def test_the_number_in_common_is_exact_up_to_ten_thousand(store, raw, size, expe
     assert shared.first == (1, 2, 3, 4)
 
 
-def test_the_follow_button_shows_the_present_state(browser, alice, bob):
-    client = browser(alice)
-    assert 'action="/@bob/follow/"' in client.get("/@bob/").content.decode()
-    client.post("/@bob/follow/")
-    assert 'action="/@bob/unfollow/"' in client.get("/@bob/").content.decode()
-    assert "follow/" not in re.findall(r'action="([^"]*)"', client.get("/@alice/").content.decode())
+def test_the_follow_button_shows_the_present_state(browser, member, bob):
+    assert 'action="/@bob/follow/"' in member.get("/@bob/").content.decode()
+    member.post("/@bob/follow/")
+    assert 'action="/@bob/unfollow/"' in member.get("/@bob/").content.decode()
+    assert "follow/" not in re.findall(r'action="([^"]*)"', member.get("/@alice/").content.decode())
     assert "/@bob/follow/" not in re.findall(r'action="([^"]*)"', browser().get("/@bob/").content.decode())
 
 
@@ -144,13 +137,12 @@ def test_a_post_without_its_commit_is_not_found(browser, alice, raw):
 @pytest.mark.parametrize(
     "name", ["a b", "a/b", "Jörg", "50%", "%2F", "a?b", "a#b", "日本", "<i>", "..", "a\\b", "a&b=c"]
 )
-def test_a_username_of_any_characters_has_an_address(browser, raw, name):
+def test_a_username_of_any_characters_has_an_address(client, raw, name):
     raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
     raw.hset("users", name, 1)
     raw.zadd("users_by_time", {name: 1})
     raw.zadd("followers:1", {"1": 1})
     write_posts(raw, 1, [1])
-    client = browser()
     links = re.findall(r'href="(/@[^"]+/)"', client.get("/timeline/").content.decode())
     assert len(set(links)) == 2  # the profile and the page of the post
     for link in set(links):
@@ -193,7 +185,7 @@ def test_the_login_leads_back_to_a_profile_whose_name_needs_escaping(browser, ra
 
 @pytest.fixture
 def shown(browser, alice, bob):
-    return lambda path="/@Alice/": [int(pid) for pid in POST.findall(browser().get(path).content.decode())]
+    return lambda path="/@Alice/": post_ids(browser().get(path))
 
 
 def test_posts_are_those_to_everyone_and_a_thread_of_ones_own(shown, raw):
@@ -320,13 +312,12 @@ def test_another_pin_replaces_the_first(shown, browser, alice, raw):
     assert shown() == [2, 3, 1]
 
 
-def test_a_post_can_be_unpinned(shown, browser, alice, raw):
+def test_a_post_can_be_unpinned(shown, member, raw):
     write_posts(raw, 1, range(1, 4))
-    client = browser(alice)
-    client.post("/@Alice/2/pin/")
-    client.post("/@Alice/1/unpin/")  # on an old page
+    member.post("/@Alice/2/pin/")
+    member.post("/@Alice/1/unpin/")  # on an old page
     assert shown() == [2, 3, 1]
-    client.post("/@Alice/2/unpin/")
+    member.post("/@Alice/2/unpin/")
     assert shown() == [3, 2, 1]
     assert raw.hget("user:1", "pinned") is None
 

@@ -57,14 +57,13 @@ def test_redis_has_the_highest_post_that_was_shown(browser, raw, store, followed
     assert raw.hget("user:1", "seen") == "3"
 
 
-def test_it_is_written_only_when_something_new_is_shown(browser, raw, store, followed, alice, bob, round_trips):
+def test_it_is_written_only_when_something_new_is_shown(raw, store, followed, member, bob, round_trips):
     write(raw, store, bob, 3)
-    client = browser(alice)
-    page(client)
-    recorded = round_trips(lambda: page(client))
+    page(member)
+    recorded = round_trips(lambda: page(member))
     assert not [command for command in recorded.commands if command[0] == "HSET"]
     write(raw, store, bob, 1)
-    recorded = round_trips(lambda: page(client))
+    recorded = round_trips(lambda: page(member))
     assert [command for command in recorded.commands if command[0] == "HSET"] == [("HSET", "user:1", "seen", "4")]
 
 
@@ -96,43 +95,40 @@ def test_unread_posts_are_counted_and_a_line_is_below_them(browser, raw, store, 
     assert END not in text
 
 
-def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store, followed, alice, bob):
+def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store, followed, alice, member, bob):
     write(raw, store, bob, 30)
     page(browser(alice))
     write(raw, store, bob, 22)
-    client = browser(alice)
     for _ in range(2):
-        text = page(client)
+        text = page(member)
         assert line_above(text) == ["22 new posts since your last visit · Go back to where you stopped reading"]
         assert "stopped" not in shown(text)
     [older] = set(re.findall(r'rel="next" hx-get="([^"]*)"', text))
-    assert shown(page(client, older))[:4] == ["32", "31", "stopped", "30"]
+    assert shown(page(member, older))[:4] == ["32", "31", "stopped", "30"]
 
 
-def test_the_link_leads_to_the_last_read_post(browser, raw, store, followed, alice, bob):
+def test_the_link_leads_to_the_last_read_post(browser, raw, store, followed, alice, member, bob):
     write(raw, store, bob, 30)
     page(browser(alice))
     write(raw, store, bob, 37)
-    client = browser(alice)
-    text = page(client)
+    text = page(member)
     assert line_above(text) == ["37 new posts since your last visit · Go back to where you stopped reading"]
     [back] = re.findall(r'<p class="since">.*?href="([^"]*)"', text, re.DOTALL)
-    text = page(client, back)
+    text = page(member, back)
     assert line_above(text) == ["This is where you stopped reading."]
     assert shown(text)[0] == "30"
 
 
-def test_a_page_that_begins_with_read_posts_says_so(browser, raw, store, followed, alice, bob, carol):
+def test_a_page_that_begins_with_read_posts_says_so(browser, raw, store, followed, alice, member, bob, carol):
     write(raw, store, bob, 30)
     page(browser(alice))
     Posts(store).delete(bob.user.uid, 30)
     write(raw, store, carol, 1)
     write(raw, store, bob, 20)
-    client = browser(alice)
-    assert line_above(page(client)) == ["20 new posts since your last visit · Go back to where you stopped reading"]
-    assert line_above(page(client, "/?before=32")) == ["This is where you stopped reading."]
-    assert shown(page(client, "/?before=32"))[0] == "29"
-    assert line_above(page(client, "/?before=29")) == line_above(page(client, "/?before=40")) == []
+    assert line_above(page(member)) == ["20 new posts since your last visit · Go back to where you stopped reading"]
+    assert line_above(page(member, "/?before=32")) == ["This is where you stopped reading."]
+    assert shown(page(member, "/?before=32"))[0] == "29"
+    assert line_above(page(member, "/?before=29")) == line_above(page(member, "/?before=40")) == []
 
 
 def test_without_a_read_post_there_is_no_link(browser, raw, store, followed, alice, bob):
@@ -166,46 +162,45 @@ def test_more_unread_posts_than_the_list_shows_have_a_plus(browser, raw, store, 
     assert line == "60+ new posts since your last visit · Go back to where you stopped reading"
 
 
-def test_the_cookie_lasts_some_minutes_and_is_set_once(browser, raw, store, followed, alice, bob):
+def test_the_cookie_lasts_some_minutes_and_is_set_once(raw, store, followed, member, bob):
     write(raw, store, bob, 3)
-    client = browser(alice)
-    assert unread.COOKIE not in client.get("/").cookies
+    assert unread.COOKIE not in member.get("/").cookies
     write(raw, store, bob, 2)
-    cookie = client.get("/").cookies[unread.COOKIE]
+    cookie = member.get("/").cookies[unread.COOKIE]
     assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("1-3", 600, True, "Lax")
     write(raw, store, bob, 1)
-    answer = client.get("/")
+    answer = member.get("/")
     assert unread.COOKIE not in answer.cookies
     assert line_above(answer.content.decode()) == [
         "3 new posts since your last visit · Go to where you stopped reading"
     ]
 
 
-def test_another_user_of_the_browser_has_their_own_unread_posts(browser, raw, store, followed, alice, bob, carol):
+def test_another_user_of_the_browser_has_their_own_unread_posts(
+    browser, raw, store, followed, alice, member, bob, carol
+):
     Follows(store).follow(carol.user.uid, bob.user.uid)
     write(raw, store, bob, 3)
     page(browser(alice))
     write(raw, store, bob, 2)
     page(browser(carol))
-    client = browser(alice)
-    assert line_above(page(client)) == ["2 new posts since your last visit · Go to where you stopped reading"]
-    client.cookies["auth"] = carol.secret
-    assert line_above(page(client)) == ["You're all caught up. No new posts since your last visit."]
+    assert line_above(page(member)) == ["2 new posts since your last visit · Go to where you stopped reading"]
+    member.cookies["auth"] = carol.secret
+    assert line_above(page(member)) == ["You're all caught up. No new posts since your last visit."]
     write(raw, store, bob, 1)
     for _ in range(2):
-        assert line_above(page(client)) == ["1 new post since your last visit · Go to where you stopped reading"]
-    assert client.cookies[unread.COOKIE].value == "3-5"
+        assert line_above(page(member)) == ["1 new post since your last visit · Go to where you stopped reading"]
+    assert member.cookies[unread.COOKIE].value == "3-5"
 
 
 @pytest.mark.parametrize(
     "value", ["", "x", "-1", "0", "3", "1-", "1-x", "1-0", "2-1", "1-" + "9" * 40, "1-1e3", "1-0x1"]
 )
-def test_an_invalid_cookie_is_ignored(browser, raw, store, followed, alice, bob, value):
+def test_an_invalid_cookie_is_ignored(browser, raw, store, followed, alice, member, bob, value):
     write(raw, store, bob, 3)
     page(browser(alice))
-    client = browser(alice)
-    client.cookies[unread.COOKIE] = value
-    assert line_above(page(client)) == ["You're all caught up. No new posts since your last visit."]
+    member.cookies[unread.COOKIE] = value
+    assert line_above(page(member)) == ["You're all caught up. No new posts since your last visit."]
 
 
 @pytest.mark.parametrize("stored", ["x", "", "0", "-3", "9" * 40])
@@ -228,9 +223,8 @@ def test_a_read_only_store_still_shows_the_page(browser, raw, store, followed, a
     assert line_above(page(browser(alice))) == ["2 new posts since your last visit · Go to where you stopped reading"]
 
 
-def test_a_home_without_posts_has_no_line(browser, raw, alice):
-    client = browser(alice)
-    assert line_above(page(client)) == []
+def test_a_home_without_posts_has_no_line(raw, member):
+    assert line_above(page(member)) == []
     assert not raw.hexists("user:1", "seen")
 
 

@@ -81,10 +81,9 @@ def test_what_the_site_does_not_need_is_refused(store, raw, command):
 
 @pytest.mark.real_server
 @pytest.mark.parametrize("rules", [["-zadd"], ["resetkeys", "~auths", "~user:*"]], ids=["a command", "its keys"])
-def test_a_missing_right_is_a_503_that_keeps_the_text_and_shows_no_secret(browser, alice, raw, rights, caplog, rules):
-    client = browser(alice)
+def test_a_missing_right_is_a_503_that_keeps_the_text_and_shows_no_secret(alice, member, raw, rights, caplog, rules):
     rights(*rules)
-    response = client.post("/post/", {"body": "typed & kept", "token": "t-1"})
+    response = member.post("/post/", {"body": "typed & kept", "token": "t-1"})
     assert response.status_code == 503
     assert "typed &amp; kept</textarea>" in response.content.decode()
     assert raw.zcard("outbox") == 0

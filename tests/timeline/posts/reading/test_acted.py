@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
+from retwis_site.store.chunks import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT, Acted
@@ -20,10 +21,7 @@ def posts(store, alice, bob, raw):
 
 
 def latest(store, me=1):
-    pipe = store.pipeline()
-    asked = ask_latest_acted(pipe, me)
-    pipe.execute()
-    return asked.value
+    return answer(store, ask_latest_acted, me)
 
 
 def acted(store, pids=(3, 2, 1), viewer=ALICE, **known):

@@ -3,6 +3,7 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
+from retwis_site.store.chunks import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.reading.cached_posts import cached_whole, forget
@@ -108,11 +109,9 @@ def test_who_hides_people_neither_gets_what_was_put_together_for_others_nor_puts
     store, posts, raw
 ):
     raw.zadd("muted:9", {1: "+inf"})
-    pipe = store.pipeline()
-    latest = ask_latest_acted(pipe, 9)
-    pipe.execute()
+    latest = answer(store, ask_latest_acted, 9)
     for _ in range(2):  # first before anybody else has read the posts
-        found = read(store, ALL, User(9, "dave"), acted=latest.value)
+        found = read(store, ALL, User(9, "dave"), acted=latest)
         assert found[3].context.quoted is None
         assert 1 not in found
         assert read(store, ALL)[3].context.quoted.pid == 1

@@ -31,43 +31,41 @@ HIDES = {
 
 @pytest.mark.parametrize("page", ["/", "/timeline/"])
 @pytest.mark.parametrize("hide", HIDES)
-def test_no_list_shows_the_posts(browser, store, alice, pid, page, hide):
-    client = browser(alice)
-    assert "By bob" in text_of(client.get(page))
+def test_no_list_shows_the_posts(browser, store, member, pid, page, hide):
+    assert "By bob" in text_of(member.get(page))
     HIDES[hide](store)
-    shown = text_of(client.get(page))
+    shown = text_of(member.get(page))
     assert "By bob" not in shown
     assert "By carol" in shown
     assert "By bob" in text_of(browser().get("/timeline/"))
 
 
-def test_the_reposts_of_a_person_are_hidden_and_what_they_write_is_not(browser, store, raw, alice, pid, bob):
+def test_the_reposts_of_a_person_are_hidden_and_what_they_write_is_not(store, raw, member, pid, bob):
     other = publish(raw, store, bob, "Another by bob")
     Follows(store).unfollow(ALICE, BOB)
     Reposts(store).repost(CAROL, other, BOB)
-    client = browser(alice)
-    assert "Another by bob" in text_of(client.get("/"))
+    assert "Another by bob" in text_of(member.get("/"))
     Mutes(store).mute_reposts(ALICE, CAROL)
-    shown = text_of(client.get("/"))
+    shown = text_of(member.get("/"))
     assert "Another by bob" not in shown
     assert "By carol" in shown
 
 
-def test_the_page_of_a_muted_person_shows_their_posts(browser, store, alice, pid):
+def test_the_page_of_a_muted_person_shows_their_posts(store, member, pid):
     Mutes(store).mute(ALICE, BOB)
-    client = browser(alice)
-    shown = text_of(client.get("/@bob/"))
+    shown = text_of(member.get("/@bob/"))
     assert "By bob" in shown
-    assert "Unmute bob" in text_of(client.get("/@bob/more/"))
-    assert "By bob" in text_of(client.get(f"/@bob/{pid}/"))
+    assert "Unmute bob" in text_of(member.get("/@bob/more/"))
+    assert "By bob" in text_of(member.get(f"/@bob/{pid}/"))
 
 
-def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others_and_where_to_go(browser, store, alice, pid):
+def test_a_blocked_person_is_told_that_there_is_something_to_see_for_others_and_where_to_go(
+    browser, store, member, pid
+):
     BlockedPeople(store).block(BOB, ALICE)
-    client = browser(alice)
-    client.get("/")
+    member.get("/")
     for address in ("/@bob/", f"/@bob/{pid}/", "/@bob/followers/", "/@bob/more/"):
-        response = client.get(address)
+        response = member.get(address)
         assert response.status_code == 403
         assert "You cannot see this. This person does not show you their profile and posts" in text_of(response)
         for way in ("/", "/timeline/", "/people/"):
@@ -84,25 +82,23 @@ def test_a_post_of_a_person_whom_the_viewer_blocks_leads_to_the_unblocking(brows
     assert '<a class="button" href="/@bob/">Their profile</a>' in response.content.decode()
 
 
-def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(browser, store, alice, pid):
+def test_the_profile_of_a_person_whom_the_viewer_blocks_has_the_way_back(store, member, pid):
     BlockedPeople(store).block(ALICE, BOB)
-    client = browser(alice)
-    shown = text_of(client.get("/@bob/"))
+    shown = text_of(member.get("/@bob/"))
     assert "By bob" not in shown
     assert "You block @bob." in shown
-    assert 'href="/@bob/more/"' in client.get("/@bob/").content.decode()
-    assert "Unblock bob" in text_of(client.get("/@bob/more/"))
+    assert 'href="/@bob/more/"' in member.get("/@bob/").content.decode()
+    assert "Unblock bob" in text_of(member.get("/@bob/more/"))
     for page in ("/@bob/", "/@bob/more/"):
-        assert 'action="/@bob/follow/"' not in client.get(page).content.decode()
+        assert 'action="/@bob/follow/"' not in member.get(page).content.decode()
 
 
-def test_the_menu_of_a_profile_blocks_and_mutes(browser, alice, pid):
-    client = browser(alice)
-    assert 'href="/@bob/more/" aria-label="More about bob"' in client.get("/@bob/").content.decode()
-    page = client.get("/@bob/more/").content.decode()
+def test_the_menu_of_a_profile_blocks_and_mutes(browser, member, pid):
+    assert 'href="/@bob/more/" aria-label="More about bob"' in member.get("/@bob/").content.decode()
+    page = member.get("/@bob/more/").content.decode()
     for address in ("block", "mute"):
         assert f'action="/@bob/{address}/"' in page
-    assert "/@Alice/more/" not in client.get("/@Alice/").content.decode()
-    assert 'action="/@Alice/block/"' not in client.get("/@Alice/more/").content.decode()
+    assert "/@Alice/more/" not in member.get("/@Alice/").content.decode()
+    assert 'action="/@Alice/block/"' not in member.get("/@Alice/more/").content.decode()
     assert "/more/" not in browser().get("/@bob/").content.decode()
     assert "/block/" not in browser().get("/@bob/more/").content.decode()

@@ -32,21 +32,19 @@ def mute(store, words, where=Where.EVERYWHERE, how=How.HIDE, until=FOREVER):
 
 
 @pytest.mark.parametrize("page", EVERY_LIST)
-def test_muted_everywhere_a_post_is_in_no_list(browser, store, alice, pid, page):
-    client = browser(alice)
-    assert "was grand" in text_of(client.get(page))
+def test_muted_everywhere_a_post_is_in_no_list(browser, store, member, pid, page):
+    assert "was grand" in text_of(member.get(page))
     mute(store, "finale")
-    assert "was grand" not in text_of(client.get(page))
+    assert "was grand" not in text_of(member.get(page))
     assert "was grand" in text_of(browser().get("/timeline/"))
 
 
-def test_muted_at_home_a_post_is_on_all_other_pages(browser, store, alice, pid):
+def test_muted_at_home_a_post_is_on_all_other_pages(store, member, pid):
     mute(store, "finale", Where.HOME)
-    client = browser(alice)
-    assert "was grand" not in text_of(client.get("/"))
-    assert "By carol" in text_of(client.get("/"))
+    assert "was grand" not in text_of(member.get("/"))
+    assert "By carol" in text_of(member.get("/"))
     for page in EVERY_LIST[1:]:
-        assert "was grand" in text_of(client.get(page)), page
+        assert "was grand" in text_of(member.get(page)), page
 
 
 @pytest.mark.parametrize("page", EVERY_LIST)
@@ -119,14 +117,13 @@ def test_a_post_that_quotes_a_folded_one_is_folded(browser, store, raw, alice, c
     assert browser(alice).get("/@carol/").content.decode().count('class="folded"') == 1
 
 
-def test_notices_and_searches_leave_muted_posts_out(browser, store, raw, alice, bob, pid):
+def test_notices_and_searches_leave_muted_posts_out(store, raw, member, bob, pid):
     Indexing(store).index([publish(raw, store, bob, "@alice the finale!")])
-    client = browser(alice)
     for page in ("/notifications/", "/search/?q=finale"):
-        assert "the finale!" in text_of(client.get(page)), page
+        assert "the finale!" in text_of(member.get(page)), page
     mute(store, "finale")
     for page in ("/notifications/", "/search/?q=finale"):
-        assert "the finale!" not in text_of(client.get(page)), page
+        assert "the finale!" not in text_of(member.get(page)), page
 
 
 def test_words_whose_time_is_over_mute_nothing(browser, store, alice, pid):
@@ -134,21 +131,19 @@ def test_words_whose_time_is_over_mute_nothing(browser, store, alice, pid):
     assert "was grand" in text_of(browser(alice).get("/"))
 
 
-def test_new_posts_with_muted_words_are_not_announced(browser, store, raw, alice, bob, pid):
+def test_new_posts_with_muted_words_are_not_announced(store, raw, member, bob, pid):
     mute(store, "rain", Where.HOME)
-    client = browser(alice)
     publish(raw, store, bob, "rain again")
-    assert client.get("/new/", {"after": pid}).status_code == 204
+    assert member.get("/new/", {"after": pid}).status_code == 204
     publish(raw, store, bob, "sun at last")
-    assert "1 new post" in text_of(client.get("/new/", {"after": pid}))
+    assert "1 new post" in text_of(member.get("/new/", {"after": pid}))
 
 
-def test_pages_cost_as_much_as_without_muted_words(browser, store, alice, pid, round_trips):
-    client = browser(alice)
+def test_pages_cost_as_much_as_without_muted_words(store, member, pid, round_trips):
     for page in ("/", "/timeline/"):
-        client.get(page)
-        before = round_trips(lambda page=page: client.get(page)).round_trips
+        member.get(page)
+        before = round_trips(lambda page=page: member.get(page)).round_trips
         mute(store, "nothing like it")
-        client.get(page)
-        after = round_trips(lambda page=page: client.get(page)).round_trips
+        member.get(page)
+        after = round_trips(lambda page=page: member.get(page)).round_trips
         assert [len(trip.commands) for trip in after] == [len(trip.commands) for trip in before], page

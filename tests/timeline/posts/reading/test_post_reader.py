@@ -3,6 +3,8 @@
 import pytest
 
 from accounts.users.entities import User, Visitor
+from retwis_site.store.chunks import answer
+from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.reading import rest
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
@@ -110,27 +112,23 @@ def test_each_rule_of_a_page_leaves_out_posts(store, posts):
 
 def test_a_user_who_follows_few_needs_no_further_command(store, posts, raw, round_trips):
     raw.zadd("following:1", {"2": 5})
-    pipe = store.pipeline()
-    latest = pipe.ask(LATEST_FOLLOWED, 1)
-    pipe.execute()
-    assert latest.value == ALL
-    recorded = round_trips(lambda: read(store, User(1, "Alice"), [PostsOfFollowed(1, latest.value)]))
+    latest = answer(store, Pipe.ask, LATEST_FOLLOWED, 1)
+    assert latest == ALL
+    recorded = round_trips(lambda: read(store, User(1, "Alice"), [PostsOfFollowed(1, latest)]))
     assert not any("following" in command for each in commands(recorded) for command in each)
 
 
 def test_a_user_who_follows_many_is_asked_about_the_other_authors_once(store, posts, raw, round_trips):
     raw.zadd("following:1", {"2": 1, "3": 10**9, **{str(100 + number): 5 for number in range(LATEST)}})
-    pipe = store.pipeline()
-    latest = pipe.ask(LATEST_FOLLOWED, 1)
-    pipe.execute()
-    assert "3" in latest.value.members
-    assert "2" not in latest.value.members
-    rule = PostsOfFollowed(1, latest.value)
+    latest = answer(store, Pipe.ask, LATEST_FOLLOWED, 1)
+    assert "3" in latest.members
+    assert "2" not in latest.members
+    rule = PostsOfFollowed(1, latest)
     reader = PostReader(store, User(1, "Alice"), [rule])
     recorded = round_trips(lambda: (reader.read([6, 5, 4]), reader.read([3, 2, 1])))
     asked = [command for command in recorded.commands if command[:2] == ("ZMSCORE", "following:1")]
     assert asked == [("ZMSCORE", "following:1", "2")]
-    assert read(store, rules=[PostsOfFollowed(1, latest.value)])[0] == [6, 5, 4, 3, 2, 1]
+    assert read(store, rules=[PostsOfFollowed(1, latest)])[0] == [6, 5, 4, 3, 2, 1]
 
 
 def test_whom_a_known_post_answers_is_asked_in_the_same_round_trip(store, posts, raw, round_trips, clock):

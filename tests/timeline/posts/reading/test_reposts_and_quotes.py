@@ -4,9 +4,7 @@ name."""
 import pytest
 
 from accounts.users.entities import User, Visitor
-from retwis_site.store import local_cache
 from retwis_site.store.local_cache import Memory
-from tests.support.clock import Clock
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT
 from timeline.posts.reading.post_reader import STEPS, PostReader
@@ -141,9 +139,7 @@ def test_an_answer_names_the_author_answered(store, posts, raw):
 # ---- round trips
 
 
-def test_what_a_post_names_costs_no_round_trip_once_it_is_known(store, repost, raw, round_trips, monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(local_cache, "time", clock)
+def test_what_a_post_names_costs_no_round_trip_once_it_is_known(store, repost, raw, round_trips, clock):
     repost(20, 2, 6)
     raw.hset("post:6", mapping={"quote": 4, "reply_to": 5, "reply_to_user": 2})
     PostReader(store, Visitor()).read([20, 9])
