@@ -38,7 +38,7 @@ FEATURE = Feature(
     form_fields={
         "recover": (
             FormField("username", "text", _("Username")),
-            FormField("code", "text", _("Recovery code")),
+            FormField("code", "password", _("Recovery code")),
             FormField("password1", "password", _("New password")),
             FormField("password2", "password", _("Repeat new password")),
         ),

@@ -37,6 +37,7 @@ FEATURE = Feature(
     account_lines=account_lines,
     site_lines=(TOTPS, PASSKEYS),
     form_fields={
-        name: (FormField("code", "text", _("Code")), FormField("next", "hidden")) for name in ("second_step", "confirm")
+        name: (FormField("code", "password", _("Code")), FormField("next", "hidden"))
+        for name in ("second_step", "confirm")
     },
 )

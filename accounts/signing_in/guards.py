@@ -164,7 +164,11 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
     kept = kept_fields(request) if request.method == "POST" else []
     if any(one.field.kind in ("text", "textarea") for one in kept):
         text = _("Nothing was saved. Log in in another window, then send this form again.")
-        return error_page(request, 403, _("You are logged out"), text, kept)
+        if request.FILES:
+            text = f"{text} {_('Pictures that you chose are not sent again.')}"
+        response = error_page(request, 403, _("You are logged out"), text, kept)
+        response["Cache-Control"] = "private, no-store"
+        return response
     view = request.resolver_match.func if request.resolver_match else None
     return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
 

@@ -30,7 +30,8 @@ def is_visible(text: str) -> bool:
 
 @dataclass(frozen=True)
 class FormField:
-    """`kind` is textarea, text, password or hidden. Error pages show the field again; a password comes back empty."""
+    """`kind` is textarea, text, password or hidden. Error pages show the field again; a password comes back empty, and
+    so does any other secret, such as a code."""
 
     name: str
     kind: str

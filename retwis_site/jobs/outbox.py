@@ -298,8 +298,9 @@ class Outbox:
 
 
 def _is_due(since: float | None) -> bool:
-    """`since`: the score of a job; None when it has left the outbox."""
-    return since is not None and since <= time.time()
+    """`since`: the score of a job; None when it has left the outbox. Another worker, whose clock may be ahead, has
+    perhaps released it; what is put off waits for longer than clocks differ."""
+    return since is not None and since < time.time() + LEASE
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,7 @@ class FollowedPeople:
 
 
 def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
-    """No one of two follows the other, and no one has a notice of the other. Nine round trips for one block at most.
+    """No one of two follows the other, and no one has a notice of the other. Ten round trips for one block at most.
 
     Each follow is reconciled as if its own job ran: it sees the block and takes itself back. This is done when the
     block no longer stands, too: an earlier attempt may have died in the middle of it. It is done last, so that a follow

@@ -55,6 +55,7 @@ HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
 MOST_PROLIFIC = 20  # users and tags of which a rebuild reads LONG_SLICE more ids, since they fill their slice fastest
 LONG_SLICE = 100  # ids
+FIRST_PAGE = Part()
 SPARE = 5  # ids that a page reads besides its own: replies to people who are not followed are hidden
 
 
@@ -111,7 +112,8 @@ class Homes:
             foreseen=foreseen,
             about_authors=about_authors,
         )
-        spare = SPARE if before is not None else max(SPARE, _spare.get(me) or 0)
+        is_first_page = part == FIRST_PAGE
+        spare = max(SPARE, _spare.get(me) or 0) if is_first_page else SPARE
         filled = part.fill(listed, reader.read, spare)
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=False)
@@ -120,7 +122,8 @@ class Homes:
         if before is None:
             followed = rule.followed.others
             _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
-            _note_spare(me, part, listed, filled)
+        if is_first_page:
+            _note_spare(me, listed, filled)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -172,11 +175,11 @@ _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
 _spare: Hints[int] = Hints(1 << 14)
 
 
-def _note_spare(me: int, part: Part, listed: list[int], filled: Filled) -> None:
-    if len(filled.posts) < part.size:
+def _note_spare(me: int, listed: list[int], filled: Filled) -> None:
+    if len(filled.posts) < POSTS_A_PAGE:
         return
     dead = len(filled.dead)  # the next visit does not find them in the list
-    needed = listed.index(filled.posts[-1].listed) + 2 - part.size - dead
+    needed = listed.index(filled.posts[-1].listed) + 2 - POSTS_A_PAGE - dead
     if needed > SPARE or _spare.get(me):
         _spare.put(me, needed)
 

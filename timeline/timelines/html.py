@@ -224,7 +224,7 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
         **_about(owner, found.about, found.numbers, by.language),
         next=quote(reverse("profile", args=[owner.username])) if by.me is None else NOTHING,
         is_blocked=is_blocked,
-        only_replies=found.tab is Tab.POSTS and bool(found.numbers.written) and not is_blocked,
+        has_written=found.tab is Tab.POSTS and bool(found.numbers.written) and not is_blocked,
         button=NOTHING if relation.is_me else stance_button(owner, relation.following, relation.hiding, by),
         in_common=_in_common(found, by),
         composer=_composer_of_profile(request, found, by),

@@ -1,6 +1,10 @@
 """What was typed into a form stays on the page when its writer has logged out meanwhile, in another tab."""
 
+import re
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything
@@ -57,3 +61,46 @@ def test_a_form_that_another_site_sends_is_not_shown_with_a_button(browser):
     answer = browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"})
     assert answer.status_code == 403
     assert 'action="/@bob/report/"' not in answer.content.decode()
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("address", ["/settings/confirm/", "/login/second/"])
+def test_no_code_is_shown_again(browser, address):
+    answer = browser().post(address, {"code": "ABCD-EFGH", "next": "/"})
+    assert answer.status_code == 302
+    assert "ABCD" not in answer.content.decode()
+
+
+@pytest.mark.usefixtures("site")
+def test_no_cache_keeps_what_was_typed(browser):
+    answer = browser().post("/@bob/report/", {"reason": "spam", "note": "The same text each hour"})
+    assert answer["Cache-Control"] == "private, no-store"
+    assert "Pictures" not in answer.content.decode()
+
+
+@pytest.mark.usefixtures("site")
+def test_the_page_says_that_a_picture_must_be_chosen_again(browser):
+    picture = SimpleUploadedFile("me.png", b"not looked at", "image/png")
+    answer = browser().post("/settings/", {"name": "Ann", "bio": "I bake.", "picture": picture})
+    assert "I bake." in answer.content.decode()
+    assert "Pictures that you chose are not sent again." in answer.content.decode()
+
+
+def token_on(page):
+    return re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.content.decode())[-1]
+
+
+@pytest.mark.usefixtures("site")
+def test_the_form_is_sent_after_the_login_whose_token_is_another_one(raw):
+    client = Client(enforce_csrf_checks=True)
+    logged_in = {"username": "alice", "password": PASSWORD}
+    client.post("/login/", {**logged_in, "csrfmiddlewaretoken": token_on(client.get("/login/"))})
+    sent = {"reason": "spam", "note": "The same text", "csrfmiddlewaretoken": token_on(client.get("/@bob/report/"))}
+    client.post("/logout/", {"csrfmiddlewaretoken": sent["csrfmiddlewaretoken"]})
+    kept = client.post("/@bob/report/", sent)
+    assert "You are logged out" in kept.content.decode()
+    client.post("/login/", {**logged_in, "csrfmiddlewaretoken": token_on(client.get("/login/"))})
+    again = client.post("/@bob/report/", {**sent, "csrfmiddlewaretoken": token_on(kept)})
+    assert (again.status_code, "The same text" in again.content.decode()) == (403, True)  # with a token that fits now
+    assert client.post("/@bob/report/", {**sent, "csrfmiddlewaretoken": token_on(again)}).status_code == 302
+    assert raw.keys("report:*")
