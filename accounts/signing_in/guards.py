@@ -165,7 +165,7 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
     if any(one.field.kind in ("text", "textarea") for one in kept):
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         if request.FILES:
-            text = f"{text} {_('Pictures that you chose are not sent again.')}"
+            text += " " + _("Pictures that you chose are not sent again.")
         response = error_page(request, 403, _("You are logged out"), text, kept)
         response["Cache-Control"] = "private, no-store"
         return response

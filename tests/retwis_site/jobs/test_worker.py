@@ -95,6 +95,14 @@ def test_a_job_that_another_worker_has_put_off_meanwhile_is_not_claimed(raw, sto
     assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
 
 
+def test_a_job_that_a_worker_with_a_clock_ahead_has_released_keeps_its_count(raw, store):
+    raw.zadd("outbox", {"follow:1:2:a": int(time.time()) + 5})
+    raw.hset("attempts", "follow:1:2:a", "1")
+    [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)
+    assert claim.attempt == 2
+    assert raw.hgetall("attempts") == {"follow:1:2:a": "2"}
+
+
 def test_a_worker_writes_nothing_for_a_claim_whose_lease_has_ended(raw, store, monkeypatch):
     add_overdue_job(raw, "follow:1:2:a")
     [claim] = Outbox(store).claim(["follow:1:2:a"], "worker", lambda: False)
