@@ -278,13 +278,13 @@ class Sanctions:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
         return case_in(uid, self._store.hgetall(keys.user(uid)))
 
-    def last_grant(self, uid: int) -> Act | None:
-        """The decision that has granted the person's last appeal; None when none has. One round trip."""
+    def standing_or_grant(self, uid: int) -> tuple[SanctionCase | None, Act | None]:
+        """As `standing`; and when nothing is imposed, the decision that has granted the person's last appeal, if one
+        has. One round trip."""
         fields = self._store.hgetall(keys.user(uid))
-        appeal = read_appeal(uid, fields.get("appeal"))
-        line = fields.get(answer_of(appeal.act_id)) if appeal is not None else None
-        act = read_act(keys.user(uid), line) if line is not None else None
-        return act if act is not None and act.what == GRANTED else None
+        found, appeal = case_in(uid, fields), read_appeal(uid, fields.get("appeal"))
+        answer = _answer_in(uid, appeal.act_id, fields) if found is None and appeal is not None else None
+        return found, answer if answer is not None and answer.what == GRANTED else None
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round
@@ -336,9 +336,14 @@ def case_in(uid: int, fields: Mapping[str, str]) -> SanctionCase | None:
     present = imposed(uid, [fields.get(field) for field in STORED])
     if present is None:
         return None
-    appeal, line = read_appeal(uid, fields.get("appeal")), fields.get(answer_of(present.act_id))
-    answer = read_act(keys.user(uid), line) if line is not None else None
+    appeal, answer = read_appeal(uid, fields.get("appeal")), _answer_in(uid, present.act_id, fields)
     return SanctionCase(present, appeal if appeal is not None and appeal.act_id == present.act_id else None, answer)
+
+
+def _answer_in(uid: int, act_id: str, fields: Mapping[str, str]) -> Act | None:
+    """The decision about the appeal of this act, from all fields of the user."""
+    line = fields.get(answer_of(act_id))
+    return read_act(keys.user(uid), line) if line is not None else None
 
 
 def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:

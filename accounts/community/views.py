@@ -117,11 +117,11 @@ def appeal_page(
     request: RetwisRequest, uid: int, form: AppealForm, *, token: str = "", status: int | None = None
 ) -> HttpResponse:
     """What is imposed on a person, and their appeal or its form; else how an appeal has ended it. `token`: for a
-    suspended person. Four round trips at most."""
-    sanctions = Sanctions(connect())
-    found = sanctions.standing(uid)
-    context: dict[str, Any] = {"form": form, "token": token, "standing": found}
-    context |= _dates(found.imposed) if found is not None else {"granted": sanctions.last_grant(uid)}
+    suspended person. Three round trips at most."""
+    found, granted = Sanctions(connect()).standing_or_grant(uid)
+    context: dict[str, Any] = {"form": form, "token": token, "standing": found, "granted": granted}
+    if found is not None:
+        context |= _dates(found.imposed)
     response = form_page(request, "accounts/community/sanctioned/appeal.html", context, status)
     response["Cache-Control"] = "private, no-store"
     return response

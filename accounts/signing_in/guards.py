@@ -166,9 +166,7 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
         text = _("Nothing was saved. Log in in another window, then send this form again.")
         if request.FILES:
             text += " " + _("Pictures that you chose are not sent again.")
-        response = error_page(request, 403, _("You are logged out"), text, kept)
-        response["Cache-Control"] = "private, no-store"
-        return response
+        return error_page(request, 403, _("You are logged out"), text, kept)
     view = request.resolver_match.func if request.resolver_match else None
     return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())
 

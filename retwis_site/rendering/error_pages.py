@@ -184,8 +184,8 @@ def _name_of(request: HttpRequest) -> str:
 def error_page(
     request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
 ) -> HttpResponse:
-    """A page that says what is wrong. With `kept` it has a form that sends the typed text again. `undone_at`: the
-    address of a page on which the viewer can change that. Apps get JSON with the text."""
+    """A page that says what is wrong. With `kept` it has a form that sends the typed text again, and no cache keeps it.
+    `undone_at`: the address of a page on which the viewer can change that. Apps get JSON with the text."""
     if apps.is_of_app(request):
         return apps.refusal(status, text)
     context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
@@ -194,6 +194,7 @@ def error_page(
     answer = page(request, "retwis_site/error.html", {**FRAME_OF_NOBODY, **frame, **context}, status=status)
     if frame:
         patch_vary_headers(answer, ["Cookie"])
+    if frame or kept:
         answer["Cache-Control"] = "private, no-store"
     return answer
 
