@@ -19,8 +19,9 @@ from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
+from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.moments import moment
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted, nothing_more
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import seen_by_all
 from timeline.posts.repository import Posts

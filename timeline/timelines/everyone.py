@@ -18,7 +18,8 @@ from retwis_site.store.replies import Result
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, ask_latest_acted
+from timeline.posts.reading.acted import ask_latest_acted
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
 from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage

@@ -26,12 +26,11 @@ from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.reading import trip
 from retwis_site.store.replies import Question, Reply, Result, together
 from timeline.posts.entities import Page, Post
+from timeline.posts.reading.acted import LATEST_ACTED, LatestActed
 from timeline.posts.reading.post_reader import (
-    LATEST_ACTED,
     NOTHING_FORESEEN,
     AskAboutAuthors,
     Foreseen,
-    LatestActed,
     Needed,
     PostReader,
     ask_foreseen,

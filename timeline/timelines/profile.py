@@ -21,18 +21,16 @@ from retwis_site.store.reading import Handle, Reading, begun, rest, trip
 from retwis_site.store.replies import Question, Reply, Result, scored
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
+from timeline.posts.reading.acted import LatestActed, ask_hidden, ask_latest_acted
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     AskAboutAuthors,
     Foreseen,
     Found,
-    LatestActed,
     Needed,
     PostReader,
     ask_foreseen,
-    ask_hidden,
-    ask_latest_acted,
 )
 from timeline.posts.reading.records import Record
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule, WithPictures

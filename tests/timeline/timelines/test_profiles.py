@@ -11,7 +11,7 @@ from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
-from timeline.posts.reading.post_reader import LATEST
+from timeline.posts.reading.acted import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines.profile import compare
