@@ -157,11 +157,15 @@ class Inbox:
         self._owner = owner
 
     def set_read(self, when: int) -> None:
-        """Note that the notices up to this date are read. One round trip."""
+        """Note that the notices up to this date are read. Two round trips; four where the account is deleted: nothing
+        stays then, as in `Log.write`."""
         pipe = self._store.pipeline()
         pipe.hset(keys.user(self._owner), {"noticed": str(when)})
         pipe.zadd(keys.notices(self._owner), {MARK: when})
         pipe.execute()
+        if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
+            self.clear()
+            Users(self._store).take_back(self._owner, ["noticed"])
 
     def remove(self, notices: Iterable[Notice]) -> None:
         """Remove these: their owner has seen enough of them. One round trip."""

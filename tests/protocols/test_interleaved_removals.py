@@ -50,6 +50,7 @@ from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
 from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.repository import Posts, delete_by_staff
@@ -249,6 +250,7 @@ CHANGES = {
     "she posts": lambda s: Posts(s).publish(CAROL, NewPost("for @alice #tag", reply_to=1), "t"),
     "she edits": lambda s: Posts(s).edit(CAROL, 2, "for @alice #tag"),
     "she reposts": lambda s: Reposts(s).repost(CAROL, 1, BOB),
+    "she reads her notices": lambda s: Inbox(s, CAROL).set_read(7),
     "she pins": lambda s: Pins(s).pin(CAROL, 2),
     "she is restored": restore,
     "she is answered": lambda s: Posts(s).publish(ALICE, NewPost("for @carol", reply_to=2), "t"),

@@ -385,7 +385,7 @@ def _markers(call: Call, asked: Collection[str]) -> dict[str, Marker]:
 
 
 def set_markers(call: Call) -> object:
-    """Two round trips, and one for each that moves."""
+    """Two round trips, one more when the home moves, two when the notifications do."""
     home, notice = call.sent.id("home[last_read_id]"), call.sent.id("notifications[last_read_id]")
     me, (seen, noticed, _rows) = call.viewer.ask_as_user(_ask_markers)
     if home is not None and home > (seen or 0) and not snowflake.is_ahead(home):

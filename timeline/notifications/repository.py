@@ -139,7 +139,7 @@ class Notifications:
     def page(self, viewer: Viewer, only: Only, before: Cursor | None) -> NotificationsPage:
         """The notices below the cursor, newest first. Two round trips with cached uids, however many notices there are;
         as many more as `PostReader` needs where a post is not known yet, and one more with decisions. The first page of
-        all notices makes them read: one more when there is a new one. Raises NotSignedIn."""
+        all notices makes them read: two more when there is a new one. Raises NotSignedIn."""
         owner, rows, noticed, acted = self._read(viewer)
         groups = below(grouped(_not_hidden(rows, acted)), before, only)
         items, unseen = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])

@@ -280,13 +280,15 @@ class Posts:
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
         with suppress(LeaseEnded):
-            settling, pipe = Settling(job.store), job.store.pipeline()
+            notices, settling, pipe = PostNotices(job.store), Settling(job.store), job.store.pipeline()
+            cause, told = cause_of(pid, uid, now.links, now.texts[-1].since), before.links.mentions or ()
+            notices.remove_mentions(cause, told)
             settling.queue(pipe, pid, now, before)
             pipe.execute()
             look = PostLook(pipe, {pid: now})
             pipe.execute()
             settling.agree({pid: now}, look)
-            _tell_mentioned(job.store, uid, pid, now, before.links.mentions or ())
+            notices.write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
                 _edit_done(job.store, pid, job.name)
@@ -365,23 +367,21 @@ def _add_text(
 def finish_edit(store: Store, claim: Claim) -> None:
     """The job `edit:<pid>:<uid>:<nonce>`, for a worker."""
     pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
-    Settling(store).settle([pid])
     pipe = store.pipeline()
     look = PostLook(pipe, written_by(uid, [pid]))
     pipe.execute()
     now = look.seen[pid]
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
-        _tell_mentioned(store, uid, pid, now, mentioned(store, earlier) or ())
+        links = now.links._replace(mentions=mentioned(store, now.text))
+        cause, told = cause_of(pid, uid, links, now.texts[-1].since), mentioned(store, earlier) or ()
+        PostNotices(store).remove_mentions(cause, told)
+        Settling(store).agree({}, look)
+        PostNotices(store).write_mentions(cause, told)
         Delivery(store).drop_homes_of_tags(tags_in(now.text))
+    else:
+        Settling(store).agree({}, look)
     _edit_done(store, pid, claim.name)
-
-
-def _tell_mentioned(store: Store, uid: int, pid: int, now: PostState, before: tuple[int, ...]) -> None:
-    """Write the notices of people who are mentioned now, and remove those of people who were mentioned `before`."""
-    if set(before) != set(now.links.mentions or ()):
-        when = now.edited or int(time.time())
-        PostNotices(store).write_mentions(cause_of(pid, uid, now.links, when), before)
 
 
 def _edit_done(store: Store, pid: int, job: str) -> None:

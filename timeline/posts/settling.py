@@ -488,14 +488,22 @@ class PostNotices:
                 queue_remove(pipe, owner, notice)
         pipe.execute()
 
+    def remove_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
+        """What an edit takes back: the notices of people who were mentioned `before` and are no longer. One round trip;
+        none without any. It comes before the new mentions are in the hash: until then, a deletion finds these people
+        there."""
+        left = tuple(uid for uid in before if uid not in post.mentions)
+        self.remove([post._replace(answered=None, quote=None, mentions=left)])
+
     def write_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
-        """What an edit changes: people who are mentioned now and were not before are told, the notices of those who are
-        no longer mentioned go. Round trips as for `write`, and one more."""
+        """What an edit adds: people who are mentioned now and were not before are told. Round trips as for `write`, and
+        one more with a quote; none without such people."""
+        new = {*post.mentions} - {*before}
+        if not new:
+            return
         others = {post.answered, *self._authors([post]).values()}
-        left = [uid for uid in before if uid not in {*post.mentions, *others}]
-        self.remove([post._replace(answered=None, quote=None, mentions=tuple(left))])
-        new = tuple(uid for uid in post.mentions if uid not in {*before, *others})
-        self.write([post._replace(answered=None, quote=None, mentions=new)])
+        mentions = tuple(uid for uid in post.mentions if uid in new - others)
+        self.write([post._replace(answered=None, quote=None, mentions=mentions)])
 
     def _notices(self, post: Cause, authors: Mapping[int, int]) -> dict[int, Notice]:
         """The notices of a post by owner: one each, the first of BY_POSTS. `authors`: of quoted posts."""

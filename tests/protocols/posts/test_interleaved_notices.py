@@ -13,7 +13,7 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.seam import before_round_trip
+from tests.support.stores.seam import before_round_trip, killed_before_part
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
@@ -129,5 +129,24 @@ def test_a_block_that_ends_at_any_moment_of_itself_leaves_the_notice_of_a_follow
         finish_jobs(store, raw)
         assert_notices_agree(raw, number)
         if not happened:
+            break
+    assert number > 8
+
+
+@pytest.mark.parametrize("end", ["the deletion of the post", "the deletion of the account"])
+def test_nobody_has_a_notice_of_a_post_whose_edit_was_killed_at_any_moment_and_that_is_then_deleted(store, raw, end):
+    """The edit mentions carol in place of alice."""
+    for number in itertools.count():
+        make_small_site(raw)
+        raw.zadd("notices:3", {"follow:3:1": 1})
+        edit(store, BOB, 1, "for @alice")()
+        is_killed = killed_before_part(number, edit(store, BOB, 1, "for @carol"))
+        if end == "the deletion of the post":
+            delete(store, BOB, 1)
+        else:
+            leave(store, BOB)()
+        finish_jobs(store, raw)
+        assert_notices_agree(raw, number)
+        if not is_killed:
             break
     assert number > 8

@@ -102,7 +102,9 @@ def test_a_deletion_meanwhile_leaves_none(store, raw, deleted, step):
 def test_an_edit_tells_new_people_alone_and_takes_back_what_it_no_longer_says(store, raw):
     PostNotices(store).write([post(answered=BOB, mentions=(CAROL,))])
     raw.zrem("notices:2", "reply:10:1")  # so a second one would be seen
-    PostNotices(store).write_mentions(post(answered=BOB, mentions=(BOB,)), before=(CAROL,))
-    assert notices(raw) == {}
+    for edited, before in ((post(answered=BOB, mentions=(BOB,)), (CAROL,)), (post(answered=BOB), (BOB,))):
+        PostNotices(store).remove_mentions(edited, before)
+        PostNotices(store).write_mentions(edited, before)
+        assert notices(raw) == {}
     PostNotices(store).write_mentions(post(answered=BOB, mentions=(BOB, CAROL)), before=(BOB,))
     assert notices(raw) == {"notices:3": [("mention:10:1", LONG_AGO)]}
