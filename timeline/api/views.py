@@ -122,10 +122,10 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     viewer = request.viewer
     viewer.check = partial(_check, viewer, endpoint)
     try:
-        if endpoint.scope and not viewer.secret:
+        if endpoint.needs_user and not viewer.secret:
             return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
         found = endpoint.answer(Call(request, named, sent_by(request)))
-        if endpoint.scope:
+        if endpoint.needs_user:
             viewer.require_user()  # no round trip, but for an answer that asks nothing
     except NotSignedIn:
         return refusal(401, INVALID_TOKEN)
