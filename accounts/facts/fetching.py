@@ -20,6 +20,7 @@ from threading import Thread
 from typing import Protocol, TypeVar, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+import idna
 import regex
 
 T = TypeVar("T")
@@ -97,7 +98,7 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
     parts = urlsplit(link)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.port not in (None, PORT):
         raise NotFetched(link)
-    host = parts.hostname.encode("idna").decode()
+    host = _in_ascii(parts.hostname)
     addresses = list(resolve(host))
     if not addresses or not all(map(is_public, addresses)):
         raise NotFetched(host)
@@ -117,6 +118,12 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
     finally:
         connection.close()
     return _text_of(answer)
+
+
+def _in_ascii(host: str) -> str:
+    """A host as browsers ask for it. Python's own `idna` takes that of straße.example for strasse.example, which may be
+    somebody else's. Raises UnicodeError."""
+    return (host.encode("idna") if host.isascii() else idna.encode(host, uts46=True)).decode()
 
 
 _IN_TARGET = "/%:@!$&'()*+,;=~?"  # of what need not be quoted

@@ -73,6 +73,21 @@ def test_one_request_goes_to_the_address_that_was_checked():
 
 
 @pytest.mark.parametrize(
+    ("link", "asked"),
+    [
+        ("https://stra\u00dfe.example/", "xn--strae-oqa.example"),
+        ("https://\u03b2\u03cc\u03bb\u03bf\u03c2.example/", "xn--nxasmm1c.example"),
+        ("https://\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example/", "xn--mgba3gch31f060k.example"),
+    ],
+)
+def test_the_host_that_is_asked_is_the_one_to_which_a_browser_goes(link, asked):
+    """Python's own `idna` takes the first for strasse.example, which may be somebody else's."""
+    with server(page(b"hello")) as (connect, got):
+        assert fetch(link, connect) == "hello"
+    assert got[0] == (PUBLIC, asked)
+
+
+@pytest.mark.parametrize(
     "link",
     [
         *("http://ann.example/", "ftp://ann.example/", "https:///", "https://", "ann.example"),
