@@ -79,7 +79,7 @@ _TREE = _tree_of(ENDPOINTS)
 def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
     """The endpoints at an address by their methods, with or without its last slash, and what it names."""
     node, named = _TREE, {}
-    for part in path.strip("/").split("/"):
+    for part in path.removeprefix("/").removesuffix("/").split("/"):
         inner = node.below.get(part)
         if inner is None:
             inner = node.below.get(":")
