@@ -46,8 +46,8 @@ def server(*parts, pause=0.0):
         listener.close()
 
 
-def page(body, head="HTTP/1.1 200 OK"):
-    return f"{head}\r\nContent-Type: text/html\r\n\r\n".encode() + body
+def page(body, head="HTTP/1.1 200 OK", kind="text/html"):
+    return f"{head}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
 
 
 def fetch(link, connect, seconds=5.0, addresses=(PUBLIC,)):
@@ -128,6 +128,18 @@ def test_no_redirect_is_followed_and_no_error_page_read(status):
     with server(page(b"hello", f"HTTP/1.1 {status}")) as (connect, got), pytest.raises(NotFetched):
         fetch("https://ann.example/", connect)
     assert len(got) == 2
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain; charset=utf-8", "image/svg+xml", ""])
+def test_what_is_no_page_is_not_read_since_it_may_repeat_what_anybody_asks_for(kind):
+    with server(page(b"hello", kind=kind)) as (connect, _), pytest.raises(NotFetched):
+        fetch("https://ann.example/", connect)
+
+
+@pytest.mark.parametrize("kind", ["text/html;charset=utf-8", "TEXT/HTML", "application/xhtml+xml"])
+def test_a_page_may_be_html_or_xhtml(kind):
+    with server(page(b"hello", kind=kind)) as (connect, _):
+        assert fetch("https://ann.example/", connect) == "hello"
 
 
 def test_no_more_than_the_first_64_kilobytes_are_read():
