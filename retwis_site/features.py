@@ -4,6 +4,7 @@ A feature is a folder with a `feature.py`, which has one `FEATURE`. The rest of 
 for jobs, `doctor` for checks, the log-out view for cookies. So no lower package has to name a higher one.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +34,9 @@ from retwis_site.store.replies import Reply, Result
 
 # Forms with pictures, which take some tenths of a second each, in a process of their own.
 UPLOADS = FairQueue(at_once=2, waiting=20)
-A_TEXT = 32 * 1024  # bytes of a form: a post without pictures is smaller, and waits for nobody
+A_TEXT = 32 * 1024  # bytes of a form: one without pictures is smaller
+# In a form: that a file was chosen. A browser sends `filename=""` for none, and clients may write it in other ways.
+_names_file = re.compile(rb'filename(?!=""(?:;|\r\n))', re.IGNORECASE).search
 
 
 class Owner(Protocol):
@@ -212,14 +215,16 @@ def site_lines() -> Mapping[str, SiteLines]:
     return {lines.type: lines for feature in features() for lines in feature.site_lines}
 
 
-def queue_of(environ: Mapping[str, Any]) -> FairQueue | None:
-    """The queue in which a request waits; None for a request that takes little work. `environ`: of WSGI."""
+def queue_of(environ: Mapping[str, Any], body: bytes) -> FairQueue | None:
+    """The queue in which a request waits; None for a request that takes little work. `environ`: of WSGI. A post without
+    a picture waits for nobody. However few bytes a picture has, it may take all the work that one may take."""
     method, path = environ["REQUEST_METHOD"].upper(), environ["PATH_INFO"]
     queue = _queues().get((method, path))
-    if queue is not None or not environ.get("CONTENT_LENGTH"):
+    if queue is not None or not body or not is_upload(environ):
         return queue
     length = parse_number(environ["CONTENT_LENGTH"]) or 0
-    return UPLOADS if A_TEXT < length <= settings.LARGEST_UPLOAD and is_upload(environ) else None
+    may_have_picture = length > A_TEXT or _names_file(body) is not None
+    return UPLOADS if may_have_picture and length <= settings.LARGEST_UPLOAD else None
 
 
 def is_upload(environ: Mapping[str, Any]) -> bool:

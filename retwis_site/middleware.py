@@ -190,7 +190,7 @@ class SiteMiddleware(ObservedRequests):
         if request.method not in METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]
-        queue = queue_of(request.META)
+        queue = queue_of(request.META, getattr(request, "_body", b""))  # as far as it was read
         if queue is None or PLACE in request.META:
             return self._rest(request)
         with queue.place(client_address(request)) as request.META[PLACE]:

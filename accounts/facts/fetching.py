@@ -20,6 +20,7 @@ from threading import Thread
 from typing import Protocol, TypeVar, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+import idna
 import regex
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ T = TypeVar("T")
 DEADLINE = 5.0  # seconds for one link, from its name to the last byte
 LONGEST_ANSWER = 64 * 1024  # bytes; no more are read
 PORT = 443
+PAGES = ("text/html", "application/xhtml+xml")
 # IPv6 addresses that lead to an IPv4 address: NAT64, 6to4, Teredo, and the old ones that are compatible.
 _TRANSLATED = [*map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96"))]
 
@@ -97,7 +99,7 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
     parts = urlsplit(link)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.port not in (None, PORT):
         raise NotFetched(link)
-    host = parts.hostname.encode("idna").decode()
+    host = _in_ascii(parts.hostname)
     addresses = list(resolve(host))
     if not addresses or not all(map(is_public, addresses)):
         raise NotFetched(host)
@@ -117,6 +119,12 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
     finally:
         connection.close()
     return _text_of(answer)
+
+
+def _in_ascii(host: str) -> str:
+    """A host as browsers ask for it. Python's own `idna` takes that of straße.example for strasse.example, which may be
+    somebody else's. Raises UnicodeError."""
+    return (host.encode("idna") if host.isascii() else idna.encode(host, uts46=True)).decode()
 
 
 _IN_TARGET = "/%:@!$&'()*+,;=~?"  # of what need not be quoted
@@ -209,10 +217,11 @@ class _Received:
 
 
 def _text_of(answer: bytes) -> str:
-    """The body of an answer of status 200, as far as it came. Raises NotFetched, HTTPException, ValueError."""
+    """The body of a page of status 200, as far as it came. What is no page is not read: an interface of a site, or a
+    file, may repeat what anybody asks for. Raises NotFetched, HTTPException, ValueError."""
     response = HTTPResponse(cast(socket.socket, _Received(answer)))
     response.begin()
-    if response.status != 200:
+    if response.status != 200 or response.headers.get_content_type() not in PAGES:
         raise NotFetched(response.status)
     try:
         body = response.read()

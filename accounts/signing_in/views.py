@@ -63,6 +63,7 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         counted = limits.count(REGISTRATIONS, client_address(request))
         given = form.cleaned_data
         try:
+            joining.check_name(given["username"])  # a refusal is not counted, so it costs no hash
             password = make_password(given["password1"])
             login = joining.join(mode, given["username"], password, given.get("why", ""), code)
         except Refused as refusal:

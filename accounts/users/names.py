@@ -49,6 +49,11 @@ _JOINERS = "\u200c\u200d"  # invisible, but Persian words and some emoji need th
 _MARKS = regex.compile(r"\p{M}+")
 
 
+# Characters of a name or a bio with its marks apart from their letters. A longer line is too long for each field, and
+# stays as it is: marks in the wrong order take as many steps as their number squared.
+LONGEST_LINE = 1000
+
+
 def in_one_line(text: str) -> str:
     """A name or a bio as it is stored: empty when nothing of it is visible. Combining marks alone do not suffice: they
     would be drawn on the text beside them.
@@ -59,7 +64,9 @@ def in_one_line(text: str) -> str:
     if text.isascii() and text.isprintable():  # each character but the space is visible
         return " ".join(text.split())
     kept = "".join(char for char in text if char in _JOINERS or char.isspace() or not _is_invisible(char))
-    line = unicodedata.normalize("NFC", " ".join(kept.split()))
+    line = " ".join(kept.split())
+    if len(line) <= LONGEST_LINE:
+        line = unicodedata.normalize("NFC", line)
     return line if is_visible(_MARKS.sub("", line)) else ""
 
 

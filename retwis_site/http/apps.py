@@ -5,7 +5,7 @@ other site may read it (CORS). https://docs.joinmastodon.org/client/intro/
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
@@ -105,6 +105,8 @@ class Invalid(Exception):
 
 
 DEEPEST = 5  # values in each other
+MOST_VALUES = 1000  # of a body as JSON; Django takes as many fields of a form
+LONGEST_NAME = 200  # characters of the name that a value has in a form: each value within another has a name of its own
 TRUE, FALSE = {"1", "true", "t", "on", "yes"}, {"0", "false", "f", "off", "no", ""}
 
 
@@ -195,8 +197,9 @@ def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
     files: MultiValueDict[str, Any] = MultiValueDict()
     body = _body_of(request)
     if request.content_type == "application/json":
+        left = iter(range(MOST_VALUES))
         for name, value in _json_body(body).items():
-            _flatten(texts, name, value)
+            _flatten(texts, name, value, left)
     elif body:
         form, files = _form_of(request)
         for name, values in form.lists():
@@ -224,17 +227,20 @@ def _json_body(body: bytes) -> dict[str, Any]:
     return found
 
 
-def _flatten(texts: dict[str, list[str]], name: str, value: Any) -> None:
-    """Adds a value of JSON under the name that it has in a form. null counts as not sent. Raises Unreadable."""
+def _flatten(texts: dict[str, list[str]], name: str, value: Any, left: Iterator[object]) -> None:
+    """Adds a value of JSON under the name that it has in a form. null counts as not sent. Each value takes one of those
+    that are `left`. Raises Unreadable."""
     if name.count("[") > DEEPEST:
         raise Unreadable("the body has too many objects in each other")
+    if len(name) > LONGEST_NAME or next(left, None) is None:
+        raise Unreadable("the body has too many values, or too long names")
     if isinstance(value, dict):
         for key, inner in value.items():
-            _flatten(texts, f"{name}[{key}]", inner)
+            _flatten(texts, f"{name}[{key}]", inner, left)
     elif isinstance(value, list):
         texts[f"{name}[]"] = []
         for place, inner in enumerate(value):
-            _flatten(texts, f"{name}[{place if isinstance(inner, dict) else ''}]", inner)
+            _flatten(texts, f"{name}[{place if isinstance(inner, dict) else ''}]", inner, left)
     elif isinstance(value, bool):
         texts.setdefault(name, []).append("true" if value else "false")
     elif value is not None:

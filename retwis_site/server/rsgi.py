@@ -133,14 +133,15 @@ class Application:
         environ = environ_of(scope)
         environ[BEGAN] = time.perf_counter()
         find_place(environ)
-        length = int(environ.get("CONTENT_LENGTH") or 0)  # a number: granian has refused any other text
+        length, content = int(environ.get("CONTENT_LENGTH") or 0), b""  # a number: granian has refused any other text
         if length:
             await _move_to_loop()
             body = await self._read(environ, protocol, length)
-            environ["wsgi.input"] = io.BytesIO(body.content)
+            content = body.content
+            environ["wsgi.input"] = io.BytesIO(content)
             environ[LATE] = body.late
             environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
-        queue = queue_of(environ)
+        queue = queue_of(environ, content)
         answer = _answer(environ) if queue is None else await _answer_in(queue, environ)
         await _respond(environ, protocol, answer)
 

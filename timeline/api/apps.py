@@ -127,6 +127,7 @@ def register_person(call: Call) -> dict[str, Any]:
     limits = RateLimits(connect())
     counted = limits.count(REGISTRATIONS, client_address(call.request))
     try:
+        joining.check_name(typed["username"])  # a refusal is not counted, so it costs no hash
         login = joining.join(site.registration, typed["username"], make_password(password), why, code)
     except Refused as refused:
         limits.take_back(counted)

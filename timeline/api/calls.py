@@ -73,6 +73,12 @@ class Endpoint(NamedTuple):
     # What a token must allow, such as `read:statuses`; its parent `read` covers it. Empty: nobody need be signed in.
     scope: str = ""
     open_to_frozen: bool = False  # a change that others do not see
+    # Without a token, everybody is answered. With one, the answer tells what its user hides, keeps and follows.
+    open_to_visitors: bool = False
+
+    @property
+    def needs_user(self) -> bool:
+        return bool(self.scope) and not self.open_to_visitors
 
 
 @dataclass(frozen=True, slots=True)

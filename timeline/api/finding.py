@@ -242,15 +242,15 @@ def suggestions_v1(call: Call) -> object:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/api/v2/search", search),
-    Endpoint("GET", "/api/v1/directory", directory),
-    Endpoint("GET", "/api/v1/tags/:name", tag),
+    Endpoint("GET", "/api/v2/search", search, "read:search", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/directory", directory, "read:accounts", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/tags/:name", tag, "read:follows", open_to_visitors=True),
     Endpoint("POST", "/api/v1/tags/:name/follow", follow_tag, "write:follows"),
     Endpoint("POST", "/api/v1/tags/:name/unfollow", unfollow_tag, "write:follows"),
     Endpoint("GET", "/api/v1/followed_tags", tags_followed, "read:follows"),
     Endpoint("GET", "/api/v1/trends", trending_tags),
     Endpoint("GET", "/api/v1/trends/tags", trending_tags),
-    Endpoint("GET", "/api/v1/trends/statuses", trending_statuses),
+    Endpoint("GET", "/api/v1/trends/statuses", trending_statuses, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v2/suggestions", suggestions, "read"),
     Endpoint("GET", "/api/v1/suggestions", suggestions_v1, "read"),
 )

@@ -109,9 +109,9 @@ def _saved(call: Call, of: Relation) -> object:
 
 ENDPOINTS = (
     Endpoint("GET", "/api/v1/timelines/home", home, "read:statuses"),
-    Endpoint("GET", "/api/v1/timelines/public", public),
-    Endpoint("GET", "/api/v1/timelines/tag/:tag", tag),
-    Endpoint("GET", "/api/v1/accounts/:id/statuses", of_account),
+    Endpoint("GET", "/api/v1/timelines/public", public, "read:statuses", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/timelines/tag/:tag", tag, "read:statuses", open_to_visitors=True),
+    Endpoint("GET", "/api/v1/accounts/:id/statuses", of_account, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v1/favourites", favourites, "read:favourites"),
     Endpoint("GET", "/api/v1/bookmarks", bookmarks, "read:bookmarks"),
 )

@@ -79,7 +79,7 @@ _TREE = _tree_of(ENDPOINTS)
 def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
     """The endpoints at an address by their methods, with or without its last slash, and what it names."""
     node, named = _TREE, {}
-    for part in path.strip("/").split("/"):
+    for part in path.removeprefix("/").removesuffix("/").split("/"):
         inner = node.below.get(part)
         if inner is None:
             inner = node.below.get(":")
@@ -122,10 +122,10 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     viewer = request.viewer
     viewer.check = partial(_check, viewer, endpoint)
     try:
-        if endpoint.scope and not viewer.secret:
+        if endpoint.needs_user and not viewer.secret:
             return refusal(422, NEEDS_USER) if bearer_of(request) else refusal(401, INVALID_TOKEN)
         found = endpoint.answer(Call(request, named, sent_by(request)))
-        if endpoint.scope:
+        if endpoint.needs_user:
             viewer.require_user()  # no round trip, but for an answer that asks nothing
     except NotSignedIn:
         return refusal(401, INVALID_TOKEN)

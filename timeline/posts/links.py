@@ -350,8 +350,9 @@ def is_tag(name: str) -> bool:
 
 def folded(name: str) -> str:
     """The form in which tags are compared and stored: Unicode's NFKC_Casefold. A Turkish capital I also loses its dot,
-    which is not typed in small letters. Folding a folded tag changes nothing."""
-    if name.isascii():  # most tags, at a tenth of the time
+    which is not typed in small letters. Folding a folded tag changes nothing. What is too long for a tag stays as it is
+    but for capitals: marks in the wrong order take as many steps as their number squared."""
+    if name.isascii() or len(name) > LONGEST_TAG:  # most tags are ASCII, and take a tenth of the time
         return name.lower()
     plain = "".join(char for char in name if char not in _JOINERS)
     caseless = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", plain).casefold()).casefold()

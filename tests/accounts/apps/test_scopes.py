@@ -1,5 +1,7 @@
 """What a token allows at the addresses of the API."""
 
+import pytest
+
 from tests.support.apps import App, token_of
 
 
@@ -35,3 +37,44 @@ def test_an_ended_token_is_told_so_even_where_nobody_need_be_signed_in(store, al
     for token in ("x", "0" * 32, "0" * 32 + "1", "x" * 20_000):
         app.client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {token}"
         assert app.ask("GET", "/api/v1/timelines/public").status_code in (401, 431)
+
+
+@pytest.mark.parametrize(
+    ("address", "scope"),
+    [
+        ("/api/v1/statuses?id[]=1", "read:statuses"),
+        ("/api/v1/statuses/1", "read:statuses"),
+        ("/api/v1/statuses/1/context", "read:statuses"),
+        ("/api/v1/statuses/1/history", "read:statuses"),
+        ("/api/v1/statuses/1/favourited_by", "read:accounts"),
+        ("/api/v1/statuses/1/reblogged_by", "read:accounts"),
+        ("/api/v1/timelines/public", "read:statuses"),
+        ("/api/v1/timelines/tag/tea", "read:statuses"),
+        ("/api/v1/accounts/2/statuses", "read:statuses"),
+        ("/api/v1/accounts?id[]=2", "read:accounts"),
+        ("/api/v1/accounts/2", "read:accounts"),
+        ("/api/v1/accounts/lookup?acct=Bob", "read:accounts"),
+        ("/api/v1/accounts/2/followers", "read:accounts"),
+        ("/api/v1/accounts/2/following", "read:accounts"),
+        ("/api/v1/directory", "read:accounts"),
+        ("/api/v2/search?q=tea", "read:search"),
+        ("/api/v1/tags/tea", "read:follows"),
+        ("/api/v1/trends/statuses", "read:statuses"),
+    ],
+)
+def test_where_visitors_may_ask_a_token_needs_the_scope_for_what_is_told_of_its_user(store, alice, bob, address, scope):
+    App(bob).json("POST", "/api/v1/statuses", {"status": "a cup of #tea"})
+    App().json("GET", address)
+    App(alice, scope).json("GET", address)
+    for other in ("profile", "write", "push"):
+        assert App(alice, other).ask("GET", address).status_code == 403
+
+
+def test_an_app_that_may_see_the_name_alone_learns_no_bookmark_and_no_muted_word(store, raw, alice, bob):
+    App(bob).json("POST", "/api/v1/statuses", {"status": "about zebras"})
+    App(alice).json("POST", "/api/v1/statuses/1/bookmark")
+    raw.zadd("muted_words:1", {"everywhere fold zebras": "inf"})
+    sees_the_name = App(alice, "profile")
+    for address in ("/api/v1/statuses?id[]=1", "/api/v1/timelines/public", "/api/v1/accounts/2/statuses"):
+        answer = sees_the_name.ask("GET", address)
+        assert (answer.status_code, b"zebras" in answer.content) == (403, False)

@@ -46,8 +46,8 @@ def server(*parts, pause=0.0):
         listener.close()
 
 
-def page(body, head="HTTP/1.1 200 OK"):
-    return f"{head}\r\nContent-Type: text/html\r\n\r\n".encode() + body
+def page(body, head="HTTP/1.1 200 OK", kind="text/html"):
+    return f"{head}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
 
 
 def fetch(link, connect, seconds=5.0, addresses=(PUBLIC,)):
@@ -70,6 +70,21 @@ def test_one_request_goes_to_the_address_that_was_checked():
     assert first == "GET /%C3%BC/?q=a%20b HTTP/1.1"
     assert "Host: xn--bcher-kva.example" in headers
     assert not any(header.startswith(("Cookie", "Authorization", "Referer")) for header in headers)
+
+
+@pytest.mark.parametrize(
+    ("link", "asked"),
+    [
+        ("https://stra\u00dfe.example/", "xn--strae-oqa.example"),
+        ("https://\u03b2\u03cc\u03bb\u03bf\u03c2.example/", "xn--nxasmm1c.example"),
+        ("https://\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.example/", "xn--mgba3gch31f060k.example"),
+    ],
+)
+def test_the_host_that_is_asked_is_the_one_to_which_a_browser_goes(link, asked):
+    """Python's own `idna` takes the first for strasse.example, which may be somebody else's."""
+    with server(page(b"hello")) as (connect, got):
+        assert fetch(link, connect) == "hello"
+    assert got[0] == (PUBLIC, asked)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +128,18 @@ def test_no_redirect_is_followed_and_no_error_page_read(status):
     with server(page(b"hello", f"HTTP/1.1 {status}")) as (connect, got), pytest.raises(NotFetched):
         fetch("https://ann.example/", connect)
     assert len(got) == 2
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain; charset=utf-8", "image/svg+xml", ""])
+def test_what_is_no_page_is_not_read_since_it_may_repeat_what_anybody_asks_for(kind):
+    with server(page(b"hello", kind=kind)) as (connect, _), pytest.raises(NotFetched):
+        fetch("https://ann.example/", connect)
+
+
+@pytest.mark.parametrize("kind", ["text/html;charset=utf-8", "TEXT/HTML", "application/xhtml+xml"])
+def test_a_page_may_be_html_or_xhtml(kind):
+    with server(page(b"hello", kind=kind)) as (connect, _):
+        assert fetch("https://ann.example/", connect) == "hello"
 
 
 def test_no_more_than_the_first_64_kilobytes_are_read():

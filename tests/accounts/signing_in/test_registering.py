@@ -7,7 +7,9 @@ import pytest
 from django.contrib.auth.hashers import check_password, identify_hasher
 from django.core.management import call_command
 
+from accounts.apps.repository import Apps, own_token
 from accounts.joining.joining import BlockedNames, Joining, NameRefused, check_name
+from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
@@ -97,6 +99,21 @@ def test_all_errors_are_shown_at_once_also_those_that_only_the_store_knows(brows
         for error in (complaint, "This password is too short.", "The passwords do not match"):
             assert error in page
     assert raw.hgetall("users") == before
+
+
+def test_a_name_that_is_refused_costs_no_hash(browser, store, alice, raw, monkeypatch):
+    """Such a form counts for no limit, so an address could have passwords hashed for ever."""
+
+    def never(self, password, salt):
+        raise AssertionError("hashed")
+
+    monkeypatch.setattr(LeanArgon2PasswordHasher, "encode", never)
+    for name in ("ALICE", "a1ice", "admin"):
+        assert browser().post("/register/", FORM | {"username": name}).status_code == 422
+        app, _ = Apps(store).register("Tusky", "", ["tusky://back"], ["write"])
+        sent = {"username": name, "password": PASSWORD, "agreement": "true"}
+        shown = {"Authorization": f"Bearer {own_token(app, ['write'])}"}
+        assert browser().post("/api/v1/accounts", sent, headers=shown).status_code == 422
 
 
 def test_two_different_passwords_are_refused_and_never_echoed(browser):

@@ -8,6 +8,11 @@ def test_an_address_answers_with_and_without_its_last_slash(store):
         assert App().json("GET", address) == App().json("GET", f"{address}/")
 
 
+def test_an_address_with_more_slashes_is_none_so_what_waits_at_one_waits_at_each(store):
+    for address in ("/api/v1/custom_emojis//", "/api/v1//custom_emojis", "/api/v1/custom_emojis///"):
+        assert App().ask("GET", address).status_code == 404
+
+
 def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
     for method, address, status in (
         ("GET", "/api/v1/custom_emojis", 200),
