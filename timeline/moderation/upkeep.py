@@ -98,7 +98,7 @@ def _write(writes: Writes, lines: Sequence[Line]) -> None:
                 writes.zadd(keys.media_users(digest), {str(Mark("report", about.whom, rid)): rid // 1_000_000})
 
 
-REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user",))
+REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user", "by"))
 
 
 # ---- What of reports goes with a deleted account.
