@@ -466,7 +466,10 @@ def test_a_killed_run_is_completed_by_a_worker_and_by_the_next_run(raw, store, e
 
 @pytest.mark.parametrize(
     ("address", "author"),
-    [("https://a.example/@Bob/7/", "bob"), ("/@Bob/8/", ""), ("", ""), ("https://a.example/@B%C3%B6b/7/", "böb")],
+    [
+        *(("https://a.example/@Bob/7/", "bob"), ("/@Bob/8/", ""), ("", ""), ("https://a.example/@B%C3%B6b/7/", "böb")),
+        *(("https://[/@Bob/8/", ""), (f"/@Bob/{'7' * 5000}/", ""), ("/@Bob/²/", ""), ("/@Bob/٧/", "")),
+    ],
 )
 def test_the_author_of_a_named_post_is_in_its_address(address, author):
     assert named(7, address) == Named(7, author)
