@@ -274,10 +274,13 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
 
 
 @pytest.mark.parametrize("options", [[], ["--into-existing"]])
-def test_the_name_of_a_deleted_account_is_told_with_the_way_out(raw, alice, download, typed, options):
-    raw.hset("user:1", "deleted", LONG_AGO)
+@pytest.mark.parametrize("state", [{"deleted": LONG_AGO}, {"state": "suspended", "state_until": 0}])
+def test_the_name_of_an_account_that_nobody_sees_is_told_with_the_way_out(
+    raw, alice, download, typed, options, state
+):
+    raw.hset("user:1", mapping=state)
     typed(f"{PASSWORD}\n")
-    with pytest.raises(CommandError, match=r"is deleted; its name stays taken\. Change `username` in the file\.$"):
+    with pytest.raises(CommandError, match=r"is deleted or suspended; its name .* Change `username` in the file\.$"):
         import_account(download(TWO), *options)
 
 

@@ -101,14 +101,15 @@ class Command(StoreCommand):
 
 
 def _owner(store: Store, name: str) -> User | None:
-    """The user with this name; None when it is free. Raises CommandError for the name of a deleted account. At most two
-    round trips."""
+    """The user with this name; None when it is free. Raises CommandError for the name of a deleted or suspended
+    account. At most two round trips."""
     uid = Users(store).find(name)
     if uid is None:
         return None
     user = Users(store).people([uid]).get(uid)
     if user is None:
-        raise CommandError(f"The account {name!r} is deleted; its name stays taken. Change `username` in the file.")
+        unseen = f"The account {name!r} is deleted or suspended; its name stays taken."
+        raise CommandError(f"{unseen} Change `username` in the file.")
     return user
 
 
