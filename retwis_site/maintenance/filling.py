@@ -52,7 +52,7 @@ class Filling:
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
-        follow, post, like. At most two round trips for each type."""
+        follow, post, like. At most three round trips for each type."""
         for kind in site_lines().values():
             own = [line for line in lines if line["type"] == kind.type]
             if own:

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import sys
 
 import pytest
@@ -16,7 +17,18 @@ from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.maintenance.doctor_report import doctor
-from tests.support.maintenance.site_files import empty, export, import_, like, of_type, parsed, person, site_file
+from tests.support.maintenance.site_files import (
+    RED,
+    RID,
+    empty,
+    export,
+    import_,
+    like,
+    of_type,
+    parsed,
+    person,
+    site_file,
+)
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, expected_name_entries, name_entries
 from tests.support.stores.seam import before_each_round_trip, undisturbed
@@ -145,6 +157,38 @@ def test_an_act_about_a_deleted_account_comes_back_in_the_log_alone(full_site, t
     import_(tmp_path / "site.jsonl")
     assert full_site.zscore("log:2026", act.line()) == act.at
     assert full_site.keys("acts:*") == ["acts:3"]
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_post_that_was_deleted_during_the_export_stands(full_site, tmp_path, capsys):
+    """Its line was written before. It has a reply, so it has a line among the deleted posts, too."""
+    lines = parsed(export(tmp_path / "site.jsonl"))[1:-1]
+    when = "2026-01-02T03:04:05Z"
+    lines.insert(
+        [line["type"] for line in lines].index("deleted_post"),
+        {"type": "deleted_post", "id": 1, "user": 1, "time": when, "deleted": when},
+    )
+    empty(full_site)
+    (tmp_path / "site.jsonl").write_bytes(site_file(lines))
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hmget("post:1", "body", "deleted") == ["Grüße, 世界\nand a second line", None]
+    assert full_site.hexists("post:2", "deleted")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_picture_that_was_uploaded_during_the_export_is_left_out(full_site, tmp_path, capsys):
+    """Its file has no line: it came when the files had been read."""
+    full_site.hset("post:1", "media", json.dumps({"pictures": [[RED, 90, 60, "Red"]]}))
+    full_site.hset("post:4", mapping={"media": full_site.hget("post:1", "media"), "body": ""})
+    lines = parsed(export(tmp_path / "site.jsonl"))[1:-1]
+    empty(full_site)
+    (tmp_path / "site.jsonl").write_bytes(site_file([line for line in lines if line["type"] != "picture_file"]))
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hmget("post:1", "body", "media") == ["Grüße, 世界\nand a second line", None]
+    assert not full_site.exists("post:4")  # it had a picture alone
+    assert full_site.hmget("user:2", "picture", "header") == [None, None]
+    assert not full_site.hexists(f"report:{RID}", "media")
+    assert full_site.keys("media*") == []
     assert doctor(capsys) == (0, {}, {})
 
 
