@@ -168,7 +168,8 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _write_deleted(writes: Writes, lines: Sequence[Line]) -> None:
     """Deleted posts, without an expiry; none that was deleted during the export, and stands before. One round trip."""
-    there = answers(writes.store, lambda pipe, pid: pipe.hexists(keys.post(pid), "user_id"), [one["id"] for one in lines])
+    pids = [line["id"] for line in lines]
+    there = answers(writes.store, lambda pipe, pid: pipe.hexists(keys.post(pid), "user_id"), pids)
     for line in (line for line in lines if not there[line["id"]]):
         mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
         _write(writes, line, PLACE, {"body": "", "deleted": f"{seconds(line, 'deleted')}{mark}"})
