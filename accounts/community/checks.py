@@ -210,10 +210,11 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     state, role = fields.get("state", ""), fields.get("role", "")
     if state not in list(State):
         yield Wrong(uid, f"{state[:40]!r} is no state. To remove it: HDEL {keys.user(uid)} state")
-    if (role or Role.MEMBER) != (in_staff or Role.MEMBER):
+    right = in_staff or Role.MEMBER
+    if right not in list(Role):
+        yield Wrong(uid, f"{right[:40]!r} is no role. To remove it: manage.py role {fields['username']} member")
+    elif (role or Role.MEMBER) != right:
         yield Wrong(uid, ROLE)
-    elif role and role not in list(Role):
-        yield Wrong(uid, f"{role[:40]!r} is no role. To remove it: manage.py role {fields['username']} member")
     for field in fields:
         if field.startswith(EVIDENCE):
             yield Wrong(uid, LINE, field.removeprefix(EVIDENCE))

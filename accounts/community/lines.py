@@ -41,7 +41,7 @@ from retwis_site.maintenance.lines import (
 )
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes, newest_first
+from retwis_site.store.chunks import Writes, answers, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
 
@@ -185,8 +185,14 @@ def _read_log(store: Store) -> Iterator[Line]:
 
 
 def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
-    for line in lines:
-        queue_act(writes, Act(**{field: line[field] for field in ACT}))
+    """All acts, also about people who are deleted or not in the file. One round trip."""
+    acts = [Act(**{field: line[field] for field in ACT}) for line in lines]
+    stored = answers(
+        writes.store, lambda pipe, uid: pipe.hmget(keys.user(uid), ("username", "deleted")), {act.whom for act in acts}
+    )
+    people = {uid for uid, (name, deleted) in stored.items() if name is not None and deleted is None}
+    for act in acts:
+        queue_act(writes, act, people)
 
 
 def _read_notes(store: Store) -> Iterator[Line]:
@@ -274,7 +280,7 @@ def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
 INVITATION = {"code": NAME, "by": NUMBER, "uses": NUMBER}
 JOINING = (
     lines_of(keys.user.fields["invited_by"]),
-    SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations),
+    SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations, users=("by",)),
     SiteLines("application", lambda line: APPLICATION, _read_applications, _write_applications),
     lines_of(keys.blocked_names),
 )

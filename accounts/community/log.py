@@ -7,7 +7,7 @@ dies. So no act is without a line, and no line tells of an act that was never do
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 
 from accounts.users.deletion import is_deleted
@@ -106,7 +106,7 @@ class Log:
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         line."""
         writes = Writes(self._store)
-        queue_act(writes, act)
+        queue_act(writes, act, [act.whom])
         writes.execute()
         if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):
             self._store.unlink(keys.acts(act.whom))
@@ -139,9 +139,10 @@ class Log:
         return _page([(keys.acts(uid), line) for line in lines])
 
 
-def queue_act(writes: Writes, act: Act) -> None:
-    """Add the line of an act to the log, and to the acts about the person."""
-    for key in (keys.log(year_of(act.at)), *([keys.acts(act.whom)] if act.whom else ())):
+def queue_act(writes: Writes, act: Act, people: Collection[int]) -> None:
+    """Add the line of an act to the log, and to the acts about the person, who is one of `people`: of a deleted account
+    nothing but the log tells."""
+    for key in (keys.log(year_of(act.at)), *([keys.acts(act.whom)] if act.whom and act.whom in people else ())):
         writes.zadd(key, {act.line(): act.at})
 
 

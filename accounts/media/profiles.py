@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from accounts.media.decoding import Shape
 from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Info, Mark, Pictures, job_of
+from accounts.media.upkeep import with_file
 from accounts.users.repository import Users, forget
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AskUse, SiteLines, Use
@@ -112,8 +113,10 @@ def _lines_of(kind: Kind) -> SiteLines:
     told = lines_of(keys.user.fields[kind])
 
     def write(writes: Writes, lines: Sequence[dict[str, object]]) -> None:
-        told.write(writes, lines)
-        for line in lines:
+        known = with_file(writes.store, (str(line[kind]) for line in lines))
+        own = [line for line in lines if line[kind] in known]
+        told.write(writes, own)
+        for line in own:
             writes.zadd(keys.media_users(str(line[kind])), {f"{kind}:{line['user']}:0": 0})
 
     return replace(told, write=write)

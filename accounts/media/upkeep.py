@@ -97,8 +97,16 @@ def _said(info: Info) -> Line:
     }
 
 
+def with_file(store: Store, digests: Iterable[str]) -> set[str]:
+    """Those of these pictures whose file the store has: one that was uploaded during an export may have none in it. One
+    round trip; none without any."""
+    types = answers(store, lambda pipe, digest: pipe.type(keys.media(digest)), {*digests})
+    return {digest for digest, found in types.items() if found == keys.media.type}
+
+
 def _write_pictures(writes: Writes, lines: Sequence[Line]) -> None:
-    for line in lines:
+    known = with_file(writes.store, (line["digest"] for line in lines))
+    for line in (line for line in lines if line["digest"] in known):
         digest, named = line["digest"], ("width", "height", "bytes", "sizes", "look", "blurhash")
         fields = {name: str(line[name]) for name in named if line.get(name)}
         about = {"owner": str(line["user"]), "since": str(seconds(line, "time"))}

@@ -19,7 +19,7 @@ from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import integer, stored_id, stored_ids, stored_time
+from retwis_site.store.ids import integer, parse_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
@@ -161,7 +161,7 @@ class Census:
 
     def _estimate_posts(self) -> None:
         """By the counter: the official Retwis removes no post."""
-        counter = stored_id(keys.next_post_id(), self.store.get(keys.next_post_id())) or 0
+        counter = parse_id(self.store.get(keys.next_post_id()) or "") or 0
         body, when = self.store.hmget(keys.post(counter), ["body", "time"])
         if counter and body is not None:
             self.posts = counter

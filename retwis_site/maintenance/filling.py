@@ -52,7 +52,7 @@ class Filling:
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
-        follow, post, like. At most two round trips for each type."""
+        follow, post, like. At most three round trips for each type."""
         for kind in site_lines().values():
             own = [line for line in lines if line["type"] == kind.type]
             if own:
@@ -69,9 +69,10 @@ class Filling:
             self._largest[kind.counter()] = max(self._largest[kind.counter()], *counted, 0)
 
     def _known(self, kind: SiteLines, lines: Sequence[Line]) -> list[Line]:
-        """The lines without those that name an unknown or deleted user or post. At most one round trip."""
+        """The lines without those that name an unknown or deleted user or post. A field that is left out, or 0, names
+        nobody. At most one round trip."""
         pipe = self._store.pipeline()
-        uids = {line[field] for line in lines for field in kind.users}
+        uids = {line[field] for line in lines for field in kind.users if line.get(field)}
         pids = {line[field] for line in lines for field in kind.posts}
         users = {uid: pipe.hmget(keys.user(uid), ("username", "deleted")) for uid in uids}
         posts = {pid: pipe.hmget(keys.post(pid), ("user_id", "deleted")) for pid in pids}
@@ -81,7 +82,7 @@ class Filling:
         return [
             line
             for line in lines
-            if known_users.issuperset(line[field] for field in kind.users)
+            if known_users.issuperset(line[field] for field in kind.users if line.get(field))
             and known_posts.issuperset(line[field] for field in kind.posts)
         ]
 

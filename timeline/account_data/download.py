@@ -97,6 +97,7 @@ FIELDS = {
     },
     "picture": {"digest": DIGEST, "webp": WEBP},
     "pin": {"id": ID},
+    "fact": {"label": TEXT, "value": TEXT},
 }
 UNSEEN = "posts with a text that nobody can see"
 TOO_LONG = f"posts with more than {LONGEST_POST} characters"
@@ -113,6 +114,7 @@ class Download:
     following: list[str] = field(default_factory=list)  # usernames, the newest follow first
     relations: dict[str, list[Line]] = field(default_factory=lambda: {relation.kind: [] for relation in restored()})
     pinned: int | None = None  # the id of a post
+    facts: list[Line] = field(default_factory=list)  # of the profile
     left_out: Counter[str] = field(default_factory=Counter)  # by reason: posts that cannot be brought back
     _pictures: dict[str, int] = field(default_factory=dict)  # by digest, where the line about a picture begins
     _places: "array[int]" = field(default_factory=lambda: array("q"))  # of the lines about posts, in the file
@@ -149,6 +151,8 @@ class Download:
             self.relations[line["type"]].append(line)
         elif line["type"] == "pin":
             self.pinned = line["id"]
+        elif line["type"] == "fact":
+            self.facts.append(line)
         elif line["type"] == "picture":
             self._pictures[line["digest"]] = place
         elif line["type"] == "post":

@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from django.conf import settings
 
@@ -85,8 +85,8 @@ class Target(NamedTuple):
 
 def named(pid: int, address: str) -> Named:
     """The post with this id; `address`: of its page, which has the name of its author."""
-    found = ADDRESS.search(unquote(urlsplit(address).path))
-    return Named(pid, found[1].lower() if found and int(found[2]) == pid else "")
+    found = ADDRESS.search(unquote(address))
+    return Named(pid, found[1].lower() if found and found[2] == str(pid) else "")
 
 
 def find(store: Store, pids: Collection[int]) -> dict[int, Target]:

@@ -17,7 +17,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_f
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
-from timeline.posts.site_lines import MEDIA, media_in, media_of
+from timeline.posts.site_lines import MEDIA, media_of, with_media
 
 
 def _is_decision(value: object) -> bool:
@@ -83,10 +83,10 @@ def _line(report: Report) -> Line:
 
 def _write(writes: Writes, lines: Sequence[Line]) -> None:
     """Open and decided reports."""
-    for line in lines:
+    for line, media in with_media(writes.store, lines):
         rid, who, decision = line["id"], line.get("by"), line.get("decision")
         about = NewReport(
-            *(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"]), media_in(line)
+            *(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"]), media
         )
         writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
         writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
@@ -98,7 +98,7 @@ def _write(writes: Writes, lines: Sequence[Line]) -> None:
                 writes.zadd(keys.media_users(digest), {str(Mark("report", about.whom, rid)): rid // 1_000_000})
 
 
-REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user",))
+REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",), users=("user", "by"))
 
 
 # ---- What of reports goes with a deleted account.

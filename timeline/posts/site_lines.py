@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from accounts.media.repository import Mark
+from accounts.media.upkeep import with_file
 from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
@@ -131,9 +132,22 @@ def media_in(line: Line) -> Media:
     return Media(pictures, line.get("sensitive", False))
 
 
+def with_media(store: Store, lines: Sequence[Line]) -> list[tuple[Line, Media]]:
+    """Lines with those of their pictures that the store has. One round trip; none without any."""
+    said = [(line, media_in(line)) for line in lines]
+    known = with_file(store, (digest for _, media in said for digest in media.digests))
+    return [
+        (line, media._replace(pictures=tuple(one for one in media.pictures if one.digest in known)))
+        for line, media in said
+    ]
+
+
 def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
-    """Homes and the global timeline are caches: their next read finds the posts."""
-    for line in lines:
+    """Homes and the global timeline are caches: their next read finds the posts. A post that had pictures alone goes
+    with them."""
+    for line, media in with_media(writes.store, lines):
+        if line.get("pictures") and not (line["text"] or media.pictures):
+            continue
         pid, fields = line["id"], {"body": line["text"]}
         if line.get("language"):
             fields["language"] = line["language"]
@@ -141,7 +155,6 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
         if texts:
             writes.hset(keys.edits(pid), texts)
             fields["edited"], fields["body"] = list(texts.items())[-1]
-        media = media_in(line)
         fields |= media_field(media)
         for digest in media.digests:
             mark = str(Mark("post", line["user"], pid))
@@ -154,8 +167,10 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 def _write_deleted(writes: Writes, lines: Sequence[Line]) -> None:
-    """Deleted posts, without an expiry."""
-    for line in lines:
+    """Deleted posts, without an expiry; none that was deleted during the export, and stands before. One round trip."""
+    pids = [line["id"] for line in lines]
+    there = answers(writes.store, lambda pipe, pid: pipe.hexists(keys.post(pid), "user_id"), pids)
+    for line in (line for line in lines if not there[line["id"]]):
         mark = DeletedBy(line.get("by", DeletedBy.AUTHOR)).mark
         _write(writes, line, PLACE, {"body": "", "deleted": f"{seconds(line, 'deleted')}{mark}"})
 

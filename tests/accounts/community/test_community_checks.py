@@ -74,6 +74,14 @@ def test_what_is_no_state_has_no_repair(site, capsys):
     assert doctor_findings(capsys)[0] == {USERS: 1}
 
 
+def test_what_is_no_role_in_staff_has_no_repair_and_the_role_of_the_user_stays(site, capsys):
+    site.hset("staff", "1", "queen")
+    assert doctor_findings(capsys, "--fix")[0] == {USERS: 1}
+    assert (site.hget("staff", "1"), site.hget("user:1", "role")) == ("queen", "admin")
+    call_command("role", "alice", "admin", stdout=io.StringIO())
+    assert doctor_findings(capsys)[0] == {}
+
+
 def test_an_appeal_against_nothing_is_an_orphan(site, store, capsys):
     site.zadd("appeals", {"3:abc": 1})
     assert doctor_findings(capsys)[1] == {"appeals against what is no longer imposed": 1}

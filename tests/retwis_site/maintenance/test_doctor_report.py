@@ -27,6 +27,12 @@ def test_an_empty_store_has_no_errors(raw, capsys):
     assert everything(raw) == {}
 
 
+def test_the_counter_of_a_site_without_posts_is_no_bad_value(raw, alice, capsys, caplog):
+    raw.set("next_post_id", "0")  # as an import leaves it
+    assert doctor(capsys) == (0, {}, {})
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 def test_orphans_are_no_errors_and_are_removed_by_fix(site, capsys):
     site.hset("user:50", mapping={"username": "ghost", "password": "hash", "auth": "unknown"})
     site.hset("post:60", mapping={"user_id": "1", "time": LONG_AGO, "body": "Never sent"})

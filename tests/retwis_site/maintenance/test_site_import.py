@@ -2,20 +2,37 @@
 
 import io
 import itertools
+import json
 import sys
 
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
+from accounts.community.log import Act
+from accounts.community.sanctions import Sanctions
+from accounts.joining.invitations import Invitations
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.snowflake import SMALLEST
 from tests.support.maintenance.doctor_report import doctor
-from tests.support.maintenance.site_files import empty, export, import_, like, of_type, parsed, person, site_file
+from tests.support.maintenance.site_files import (
+    RED,
+    RID,
+    empty,
+    export,
+    import_,
+    like,
+    of_type,
+    parsed,
+    person,
+    site_file,
+)
 from tests.support.people import LONG_AGO, PASSWORD, register
 from tests.support.stored_keys import everything, expected_name_entries, name_entries
 from tests.support.stores.seam import before_each_round_trip, undisturbed
+from timeline.moderation.reports import NewReport, Reports
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
@@ -132,6 +149,49 @@ def test_the_name_of_a_deleted_account_stays_taken(imported, store, browser):
     assert browser().get("/@Dave/").status_code == 410
 
 
+def test_an_act_about_a_deleted_account_comes_back_in_the_log_alone(full_site, tmp_path, capsys):
+    act = Act(what="suspended", by=1, whom=4, reason="spam", at=LONG_AGO * 1000)
+    full_site.zadd("log:2026", {act.line(): act.at})
+    export(tmp_path / "site.jsonl")
+    empty(full_site)
+    import_(tmp_path / "site.jsonl")
+    assert full_site.zscore("log:2026", act.line()) == act.at
+    assert full_site.keys("acts:*") == ["acts:3"]
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_post_that_was_deleted_during_the_export_stands(full_site, tmp_path, capsys):
+    """Its line was written before. It has a reply, so it has a line among the deleted posts, too."""
+    lines = parsed(export(tmp_path / "site.jsonl"))[1:-1]
+    when = "2026-01-02T03:04:05Z"
+    lines.insert(
+        [line["type"] for line in lines].index("deleted_post"),
+        {"type": "deleted_post", "id": 1, "user": 1, "time": when, "deleted": when},
+    )
+    empty(full_site)
+    (tmp_path / "site.jsonl").write_bytes(site_file(lines))
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hmget("post:1", "body", "deleted") == ["Grüße, 世界\nand a second line", None]
+    assert full_site.hexists("post:2", "deleted")
+    assert doctor(capsys) == (0, {}, {})
+
+
+def test_a_picture_that_was_uploaded_during_the_export_is_left_out(full_site, tmp_path, capsys):
+    """Its file has no line: it came when the files had been read."""
+    full_site.hset("post:1", "media", json.dumps({"pictures": [[RED, 90, 60, "Red"]]}))
+    full_site.hset("post:4", mapping={"media": full_site.hget("post:1", "media"), "body": ""})
+    lines = parsed(export(tmp_path / "site.jsonl"))[1:-1]
+    empty(full_site)
+    (tmp_path / "site.jsonl").write_bytes(site_file([line for line in lines if line["type"] != "picture_file"]))
+    import_(tmp_path / "site.jsonl")
+    assert full_site.hmget("post:1", "body", "media") == ["Grüße, 世界\nand a second line", None]
+    assert not full_site.exists("post:4")  # it had a picture alone
+    assert full_site.hmget("user:2", "picture", "header") == [None, None]
+    assert not full_site.hexists(f"report:{RID}", "media")
+    assert full_site.keys("media*") == []
+    assert doctor(capsys) == (0, {}, {})
+
+
 def test_a_hash_of_another_hasher_becomes_the_old_password(raw, tmp_path):
     unusable = make_password(None)
     people = [
@@ -231,8 +291,11 @@ def test_more_lines_than_a_chunk_are_written_in_chunks(raw, tmp_path, sent):
 
 
 def people_who_write(raw, store):
-    """Returns what happens between the chunks of an export: people join, follow, post, like, and delete."""
-    moves = itertools.cycle(["register", "follow", "post", "like", "delete post", "delete account"])
+    """Returns what happens between the chunks of an export: people join, follow, post, like, report, invite, and
+    delete, and staff acts."""
+    moves = itertools.cycle(
+        ["register", "follow", "post", "like", "report", "invite", "sanction", "delete post", "delete account"]
+    )
     numbers = itertools.count(10)
 
     def move():
@@ -249,6 +312,12 @@ def people_who_write(raw, store):
                 Posts(store).publish(1, NewPost(f"post {number}"), f"t{number}")
             elif kind == "like":
                 like(raw, 1, int(raw.get("next_post_id")), LONG_AGO)
+            elif kind == "report":
+                Reports(store).make(newest, NewReport(2, None, "spam"))
+            elif kind == "invite":
+                Invitations(store).make(newest)
+            elif kind == "sanction":
+                Sanctions(store).impose(newest, State.FROZEN, "spam")
             elif kind == "delete post":
                 with_posts = raw.zrange("updates:1", 0, 0)
                 try:

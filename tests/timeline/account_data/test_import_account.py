@@ -1,12 +1,14 @@
 """`manage.py import_account FILE` brings back a person's own download: also replies, quotes, earlier texts, and what
 the person did with posts, people and tags."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from accounts.facts.facts import Fact, Facts
 from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
@@ -273,11 +275,27 @@ def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download,
         raw.delete("post:11", "post:12", "updates:1")
 
 
+def test_the_links_and_facts_of_a_profile_come_back_where_it_has_none(raw, store, alice, tmp_path):
+    facts = [Fact("Web", "https://a.example/"), Fact("From", "the rabbit hole")]
+    Facts(store).save(alice.user, "", "", facts, "http://testserver/@Alice/")
+    path = tmp_path / "download.jsonl"
+    content = export(store, alice.user, lambda *arguments: "").read()
+    path.write_bytes(content.replace(b"the rabbit hole", b" the\\n\\u202erabbit  hole" + b"!" * 200))
+    before = raw.hget("user:1", "facts")
+    import_account(str(path), "--into-existing")
+    assert raw.hget("user:1", "facts") == before
+    raw.hdel("user:1", "facts")
+    import_account(str(path), "--into-existing")
+    [web, (label, value)] = json.loads(raw.hget("user:1", "facts"))
+    assert (web, label, value[:18], len(value)) == (["Web", "https://a.example/"], "From", "the rabbit hole!!!", 197)
+
+
 @pytest.mark.parametrize("options", [[], ["--into-existing"]])
-def test_the_name_of_a_deleted_account_is_told_with_the_way_out(raw, alice, download, typed, options):
-    raw.hset("user:1", "deleted", LONG_AGO)
+@pytest.mark.parametrize("state", [{"deleted": LONG_AGO}, {"state": "suspended", "state_until": 0}])
+def test_the_name_of_an_account_that_nobody_sees_is_told_with_the_way_out(raw, alice, download, typed, options, state):
+    raw.hset("user:1", mapping=state)
     typed(f"{PASSWORD}\n")
-    with pytest.raises(CommandError, match=r"is deleted; its name stays taken\. Change `username` in the file\.$"):
+    with pytest.raises(CommandError, match=r"is deleted or suspended; its name .* Change `username` in the file\.$"):
         import_account(download(TWO), *options)
 
 
@@ -466,7 +484,10 @@ def test_a_killed_run_is_completed_by_a_worker_and_by_the_next_run(raw, store, e
 
 @pytest.mark.parametrize(
     ("address", "author"),
-    [("https://a.example/@Bob/7/", "bob"), ("/@Bob/8/", ""), ("", ""), ("https://a.example/@B%C3%B6b/7/", "böb")],
+    [
+        *(("https://a.example/@Bob/7/", "bob"), ("/@Bob/8/", ""), ("", ""), ("https://a.example/@B%C3%B6b/7/", "böb")),
+        *(("https://[/@Bob/8/", ""), (f"/@Bob/{'7' * 5000}/", ""), ("/@Bob/²/", ""), ("/@Bob/٧/", "")),
+    ],
 )
 def test_the_author_of_a_named_post_is_in_its_address(address, author):
     assert named(7, address) == Named(7, author)

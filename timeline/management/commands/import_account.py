@@ -1,5 +1,6 @@
 """`manage.py import_account FILE`"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.facts.facts import LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, stored
 from accounts.management.people import new_password
 from accounts.signing_in.forms import valid_username
 from accounts.users.entities import NameTaken, User
@@ -68,7 +70,7 @@ class Command(StoreCommand):
             raise CommandError(f"The name {name!r} is taken. To add to that account: --into-existing") from error
 
     def _import(self, store: Store, user: User, download: Download) -> None:
-        _complete_profile(store, user, download.account)
+        _complete_profile(store, user, download.account, _facts(download.facts))
         relations = RestoredRelations(store, user.uid)
         unknown = _follow(store, user, download.following)
         hidden = relations.to_people(download.relations)
@@ -101,30 +103,39 @@ class Command(StoreCommand):
 
 
 def _owner(store: Store, name: str) -> User | None:
-    """The user with this name; None when it is free. Raises CommandError for the name of a deleted account. At most two
-    round trips."""
+    """The user with this name; None when it is free. Raises CommandError for the name of a deleted or suspended
+    account. At most two round trips."""
     uid = Users(store).find(name)
     if uid is None:
         return None
     user = Users(store).people([uid]).get(uid)
     if user is None:
-        raise CommandError(f"The account {name!r} is deleted; its name stays taken. Change `username` in the file.")
+        unseen = f"The account {name!r} is deleted or suspended; its name stays taken."
+        raise CommandError(f"{unseen} Change `username` in the file.")
     return user
 
 
-def _complete_profile(store: Store, user: User, account: Line) -> None:
-    """Set the display name, the bio, the language, the colour and what is said of pictures where the account has
-    none."""
+def _complete_profile(store: Store, user: User, account: Line, facts: Sequence[Fact]) -> None:
+    """Set the display name, the bio, the facts, the language, the colour and what is said of pictures where the account
+    has none."""
     name = user.name or in_one_line(account["name"][:LONGEST_DISPLAY_NAME])
-    bio, language, needs_alt = store.hmget(keys.user(user.uid), ["bio", "language", "needs_alt"])
-    if not user.name or not bio:
-        NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]))
+    fields = ["bio", "language", "needs_alt", "facts"]
+    bio, language, needs_alt, own_facts = store.hmget(keys.user(user.uid), fields)
+    new_facts = stored(facts) if facts and not own_facts else None
+    if not user.name or not bio or new_facts:
+        NameIndex(store).edit(user, name, bio or in_one_line(account["bio"][:LONGEST_BIO]), new_facts)
     if not language and account["language"] in dict(settings.LANGUAGES):
         Users(store).choose_language(user.uid, account["language"])
     if not user.colour and account.get("colour") in COLOURS:
         Users(store).choose_colour(user.uid, account["colour"])
     if not needs_alt and (since := unix(account.get("needs_alt", ""))) is not None:
         Users(store).require_descriptions(user.uid, since)
+
+
+def _facts(lines: Sequence[Line]) -> list[Fact]:
+    """The facts of a file, which its owner may have changed, as the form of the profile takes them."""
+    typed = [(in_one_line(one["label"][:LONGEST_LABEL]), in_one_line(one["value"][:LONGEST_VALUE])) for one in lines]
+    return [Fact(label, value) for label, value in typed if label and value][:MOST_FACTS]
 
 
 def _follow(store: Store, user: User, names: list[str]) -> int:
