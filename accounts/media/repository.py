@@ -243,6 +243,12 @@ class Pictures:
             pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
         pipe.execute()
 
+    def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
+        """Let pictures of a user stay as uploads when what shows them now goes. A round trip for each, and one."""
+        for digest in digests:
+            self._outbox.add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+        self.keep(Mark(UPLOAD, uid), digests)
+
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
         """Take a mark back that was of no use. One round trip."""
         remove = self._store.pipeline()

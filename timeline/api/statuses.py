@@ -12,7 +12,7 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
-from timeline.api.media import pictures_of
+from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses, forget_profile
 from timeline.conversation.feature import ACTIONS
@@ -167,7 +167,8 @@ class DeletedStatus(Status):
 
 
 def delete(call: Call) -> object:
-    """The status as it was, with its text. A repost is undone. Raises NoSuchPost, also for another author's."""
+    """The status as it was, with its text. A repost is undone. The pictures stay for a day, to be posted anew, unless
+    the app says `delete_media`. Raises NoSuchPost, also for another author's."""
     me = call.viewer.require_user()
     statuses = Statuses(call)
     post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
@@ -178,6 +179,8 @@ def delete(call: Call) -> object:
     if is_repost:
         REPOSTING.undo(connect(), me.uid, post)
     else:
+        if not call.sent.flag("delete_media"):
+            keep_for_redraft(me.uid, post.media.pictures)
         Posts(connect()).delete(me.uid, post.pid)
     forget_profile(me.uid)
     return DeletedStatus(**status, text="" if is_repost else post.body)
