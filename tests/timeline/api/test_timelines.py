@@ -80,6 +80,16 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
 
 
 @pytest.mark.usefixtures("posts")
+def test_a_list_begins_above_0_and_has_nothing_below_it(alice):
+    app = App(alice)  # megalodon's users and bots ask so for the oldest
+    for address in ("timelines/home", "timelines/public", "timelines/tag/tag", "accounts/2/statuses"):
+        pids = [*range(2, 46, 2)] if "accounts" in address else [*range(1, 46)]
+        assert ids(app.json("GET", f"/api/v1/{address}", {"min_id": 0, "limit": 3})) == pids[2::-1], address
+        assert ids(app.json("GET", f"/api/v1/{address}", {"since_id": 0, "limit": 3})) == pids[:-4:-1], address
+        assert app.json("GET", f"/api/v1/{address}", {"max_id": 0}) == []
+
+
+@pytest.mark.usefixtures("posts")
 def test_an_address_of_any_length_has_links_and_only_a_short_one_is_kept(alice):
     calls._kept.cache_clear()
     for slashes, kept in (("", 1), ("/" * 10_000, 1), ("/" * 10, 2)):
