@@ -100,12 +100,12 @@ def part_of(
     call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
 ) -> tuple[Sequence[T], str | None, str | None]:
     """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
-    of its first and of its last item. The page behind an item that is gone is empty; before one that is gone stand all.
-    Raises Invalid."""
+    of its first and of its last item. Behind and before an item that is gone stand all: an app that goes through a list
+    and removes what it finds misses nothing. Raises Invalid."""
     sent = call.sent
     limit, after, since = sent.number("limit", default, most), sent.text("max_id"), sent.text("since_id")
     if after:
-        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), 0) :]
     if since:
         items = items[: next((place for place, one in enumerate(items) if name(one) == since), len(items))]
     part = items[:limit]

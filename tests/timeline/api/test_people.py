@@ -164,7 +164,8 @@ def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, ca
     assert (later["acct"], later["mute_expires_at"]) == ("carol", "2096-10-02T07:06:40.000Z")
     assert app.client.get(at_link(last["Link"])).json() == first.json()
     Mutes(store).unmute(alice.user.uid, bob.user.uid)
-    assert [one["acct"] for one in app.client.get(at_link(up)).json()] == ["carol"]  # the cursor is gone: all
+    for link in (up, down):
+        assert [one["acct"] for one in app.client.get(at_link(link)).json()] == ["carol"]  # the cursor is gone: all
 
 
 def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):
