@@ -11,7 +11,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint
-from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
+from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of, names_of
 from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses, forget_profile
@@ -216,10 +216,11 @@ def history(call: Call) -> object:
     statuses = Statuses(call)
     post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
     [status] = statuses.of([post])
+    names = None if post.context.mentioned is None else names_of(status["mentions"])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
         Edit(
-            content=html_of(text, statuses.origin, post.context.mentioned),
+            content=html_of(text, statuses.origin, names),
             spoiler_text="",
             sensitive=status["sensitive"],
             created_at=date_time(since),

@@ -69,6 +69,14 @@ def test_what_a_status_names_opens_at_its_address_without_a_last_slash(store, br
         assert (page.status_code, page.resolver_match.view_name) == (200, f"{view}_without_slash")
 
 
+def test_the_link_of_a_mention_is_the_address_of_the_account_however_the_name_was_typed(app, bob):
+    status = publish(app, "@BOB and @aLICE")
+    assert re.findall('href="([^"]+)"', status["content"]) == [one["url"] for one in status["mentions"]]
+    assert [one["acct"] for one in status["mentions"]] == ["bob", "Alice"]
+    assert "@<span>BOB</span>" in status["content"]
+    assert app.json("GET", f"/api/v1/statuses/{status['id']}/history")[0]["content"] == status["content"]
+
+
 def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, app, bob):
     Follows(store).follow(1, 2)
     post = publish(App(bob), "by bob")
