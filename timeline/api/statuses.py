@@ -26,7 +26,6 @@ from timeline.conversation.repository import (
     Acting,
     Threads,
 )
-from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
@@ -310,8 +309,8 @@ def _acted_by(relation: Relation) -> Callable[[Call], object]:
     """The people, the latest first. The cursors are no ids of people: apps take them from the header `Link`."""
 
     def endpoint(call: Call) -> object:
-        before = id_cursor(call.sent.text("max_id") or None)
-        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, call.sent.number("limit", 40, 80))
+        before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
+        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
         return accounts_page(call, found.rows, found.older)
 
     return endpoint
