@@ -498,6 +498,10 @@ def names_of(mentions: Sequence[Mention]) -> tuple[str, ...]:
     return tuple(one["username"] for one in mentions)
 
 
+# Apps heed a filter only in the lists that its context names. The site says of a post that it is muted in those alone.
+EVERY_CONTEXT = ["home", "notifications", "public", "thread", "account"]
+
+
 def _filtered(words: str) -> FilterResult:
-    keyword = Keyword(id="0", title=words, context=["home", "public"], expires_at=None, filter_action="warn")
+    keyword = Keyword(id="0", title=words, context=EVERY_CONTEXT, expires_at=None, filter_action="warn")
     return FilterResult(filter=keyword, keyword_matches=[words], status_matches=None)

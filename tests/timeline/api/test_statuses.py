@@ -179,6 +179,24 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
 
 
+def test_apps_fold_muted_words_in_each_list_in_which_the_pages_do(store, raw, app, bob):
+    Follows(store).follow(1, 2)
+    publish(app, "first")
+    publish(App(bob), "@Alice the finale", in_reply_to_id="1")
+    raw.zadd("muted_words:1", {"everywhere fold the finale": "+inf"})
+    for address, context in (
+        ("accounts/2/statuses", "account"),
+        ("statuses/1/context", "thread"),
+        ("notifications", "notifications"),
+        ("timelines/home", "home"),
+        ("timelines/public", "public"),
+    ):
+        answer = app.json("GET", f"/api/v1/{address}")
+        one = (answer["descendants"] if context == "thread" else answer)[0]
+        [result] = one.get("status", one)["filtered"]
+        assert context in result["filter"]["context"], address
+
+
 def test_the_rules_of_pages_hold_for_apps(store, raw, app, bob, monkeypatch):
     publish(App(bob), "about the finale")
     Follows(store).follow(1, 2)
