@@ -483,15 +483,12 @@ def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list
     if not names:
         return []
     people = [person for uid in uids if (person := shown.people.get(uid)) and person.username.lower() in names]
-    return [
-        Mention(
-            id=str(person.uid),
-            username=person.username,
-            acct=person.username,
-            url=address_of_account(shown.origin, person.username),
-        )
-        for person in people
-    ]
+    return [mention_of(shown.origin, person) for person in people]
+
+
+def mention_of(origin: str, person: User) -> Mention:
+    name = person.username
+    return Mention(id=str(person.uid), username=name, acct=name, url=address_of_account(origin, name))
 
 
 def names_of(mentions: Sequence[Mention]) -> tuple[str, ...]:

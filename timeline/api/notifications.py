@@ -19,7 +19,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.reading import Reading, trip
 from timeline.api.calls import Call, Endpoint, Listed
-from timeline.api.entities import Account, Status, date_time
+from timeline.api.entities import Account, Status, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action
 from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
@@ -205,9 +205,21 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
     me, items = Notifications(connect()).some(call.viewer, as_on_page, statuses.about_authors)
     posts = {item.post.pid: item.post for item in items if item.post is not None}
     made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
+    for item in items:
+        if item.post is not None and TYPES[item.group.kind] == "mention":
+            made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people and _is_told_to_apps(item, me)]
     return Read(told, made, people)
+
+
+def _naming(me: User, status: Status, origin: str) -> Status:
+    """A status that mentions the viewer. A reply or a quote needs no name in its text; but of a mention without the
+    viewer's, apps such as Tusky say that its author has posted something."""
+    mentions = status["mentions"]
+    if any(one["id"] == str(me.uid) for one in mentions):
+        return status
+    return {**status, "mentions": [*mentions, mention_of(origin, me)]}
 
 
 def _is_told_to_apps(item: Item, me: User) -> bool:

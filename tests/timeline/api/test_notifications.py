@@ -42,6 +42,16 @@ def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice,
     assert raw.zscore(f"notices:{alice.user.uid}", MARK) is None  # a marker says what is read
 
 
+def test_a_reply_mentions_the_viewer_in_a_notice_also_without_the_name(told, store, alice, app, carol):
+    Posts(store).publish(carol.user.uid, NewPost("And this, @Alice", reply_to=told), "t2")
+    Posts(store).publish(carol.user.uid, NewPost("Look at this", quote=told), "t3")
+    found = app.json("GET", ALL, {"types[]": "mention"})
+    assert [[who["acct"] for who in one["status"]["mentions"]] for one in found] == [["Alice"]] * 3
+    assert app.json("GET", GROUPED)["statuses"][:3] == [one["status"] for one in found]
+    [quote] = [one["status"] for one in found if one["status"]["quote"]]
+    assert app.json("GET", f"/api/v1/statuses/{quote['id']}")["mentions"] == []
+
+
 def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, app):
     ids = [one["id"] for one in app.json("GET", ALL)]
 
