@@ -115,8 +115,7 @@ def _shown_website(app: App) -> str:
 def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) -> HttpResponse:
     """Back to the app, with a code or an error; or a page, for an app without an address."""
     if grant.redirect_uri != OUT_OF_BAND:
-        answer: HttpResponse = server().create_authorization_response(request, granting, grant)
-        return answer
+        return _led_to(grant.redirect_uri, server().create_authorization_response(request, granting, grant))
     if granting is None:
         return done(request, _("The app may do nothing for you."), "home")
     grant.request.user = granting
@@ -136,9 +135,14 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
 def _refused(request: RetwisRequest, error: OAuth2Error) -> HttpResponse:
     """An app that was found learns what was wrong at its own address; all else is said to the user."""
     if error.redirect_uri and error.redirect_uri != OUT_OF_BAND:
-        answer: HttpResponse = server().handle_error_response(request, error)
-        return answer
+        return _led_to(error.redirect_uri, server().handle_error_response(request, error))
     return _bad(request)
+
+
+def _led_to(redirect_uri: str, answer: HttpResponse) -> HttpResponse:
+    """The answer, with the address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`."""
+    answer["Location"] = f"{redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
+    return answer
 
 
 def _bad(request: RetwisRequest) -> HttpResponse:

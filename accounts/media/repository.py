@@ -243,6 +243,12 @@ class Pictures:
             pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
         pipe.execute()
 
+    def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
+        """Let pictures of a user stay as uploads when what shows them now goes. A round trip for each, and one."""
+        for digest in digests:
+            self._outbox.add_for_later(job_of(digest, uid), UPLOAD_STAYS)
+        self.keep(Mark(UPLOAD, uid), digests)
+
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
         """Take a mark back that was of no use. One round trip."""
         remove = self._store.pipeline()
@@ -267,9 +273,16 @@ class Pictures:
         pipe.execute()
 
     def block(self, digest: str) -> None:
-        """Nobody may upload this picture again, or one that looks nearly the same. Two round trips."""
-        look = self._store.hget(keys.media_info(digest), "look")
-        self._store.hset(keys.blocked_media(), {digest: look or "0"})
+        """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.
+        Three round trips."""
+        pipe = self._store.pipeline()
+        look, marks = pipe.hget(keys.media_info(digest), "look"), pipe.zrange(keys.media_users(digest), 0, -1)
+        pipe.execute()
+        self._store.hset(keys.blocked_media(), {digest: look.value or "0"})
+        for mark in marks.value:
+            if mark.startswith(f"{UPLOAD}:"):
+                pipe.zadd(keys.media_users(digest), {mark: 0})  # a day has passed for it
+        pipe.execute()
 
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""

@@ -15,7 +15,7 @@ from django.http.request import UnreadablePostError
 from django.http.response import ResponseHeaders
 from django.utils.datastructures import MultiValueDict
 
-from retwis_site.store.ids import parse_id, parse_number
+from retwis_site.store.ids import parse_number
 
 _ADDRESSES = (
     "/api/",
@@ -168,11 +168,12 @@ class Sent:
         return found
 
     def id(self, name: str) -> int | None:
-        """An id of this site; None when it was not sent. Raises Invalid for what can be none."""
+        """An id of this site, or 0, which nothing has: apps send it for the beginning of a list. None when it was not
+        sent. Raises Invalid for what can be neither."""
         text = self.text(name)
         if not text:
             return None
-        found = parse_id(text)
+        found = parse_number(text)
         if found is None:
             raise Invalid(f"{name} is no id")
         return found

@@ -53,8 +53,8 @@ def register_app(call: Call) -> dict[str, Any]:
 
 
 def _is_address(uri: str) -> bool:
-    """Whether a browser may be sent there with a code: printable ASCII, with a scheme and something behind it, and
-    without a fragment."""
+    """Whether a browser may be sent there with a code: printable ASCII, with a scheme and something behind it, if only
+    `//`, and without a fragment."""
     if len(uri) > LONGEST_ADDRESS or not uri.isascii() or not uri.isprintable() or "#" in uri or '"' in uri:
         return False
     try:
@@ -64,7 +64,8 @@ def _is_address(uri: str) -> bool:
         return False
     if parts.scheme in {"http", "https"}:
         return bool(parts.hostname) and "@" not in parts.netloc and not set(parts.netloc) & set(";,\\'")
-    return bool(parts.scheme) and parts.scheme not in REFUSED_SCHEMES and bool(parts.netloc or parts.path)
+    has_more = bool(parts.netloc or parts.path) or uri.endswith("://")
+    return bool(parts.scheme) and parts.scheme not in REFUSED_SCHEMES and has_more
 
 
 def _application(app: App) -> dict[str, Any]:

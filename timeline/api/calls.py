@@ -15,9 +15,11 @@ from django.utils.encoding import iri_to_uri
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
+from retwis_site.exceptions import BadCursor
 from retwis_site.http.apps import Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
+from timeline.people.lists import Cursor
 
 # ---- Pages of a list
 
@@ -33,6 +35,19 @@ class Window(NamedTuple):
     since_id: int | None
     min_id: int | None
     limit: int
+
+
+# ---- Cursors of lists of people, likes and bookmarks. They are numbers: Mastodon's own app for iOS, for one, looks for
+# digits alone in the header `Link`.
+
+
+OF_A_MEMBER = 10**16  # larger than any id
+LONGEST_CURSOR = 31  # digits
+
+
+def number_of(cursor: Cursor) -> str:
+    """A cursor whose member is an id, as apps get it. `Call.cursor` reads it."""
+    return str(cursor.score * OF_A_MEMBER + int(cursor.member))
 
 
 # ---- Calls
@@ -54,6 +69,16 @@ class Call:
     def id(self) -> int:
         """The id in the address; 0, which nothing has, for what is none."""
         return parse_id(self.named["id"]) or 0
+
+    def cursor(self, name: str) -> Cursor | None:
+        """None when it was not sent. Raises BadCursor."""
+        text = self.sent.text(name)
+        if not text:
+            return None
+        if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_CURSOR):
+            raise BadCursor(text)
+        score, member = divmod(int(text), OF_A_MEMBER)
+        return Cursor(score, str(member))
 
     def window(self, default: int = 20, most: int = MOST_A_PAGE) -> Window:
         """Raises Invalid."""
@@ -106,12 +131,12 @@ def part_of(
     call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
 ) -> tuple[Sequence[T], str | None, str | None]:
     """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
-    of its first and of its last item. The page behind an item that is gone is empty; before one that is gone stand all.
-    Raises Invalid."""
+    of its first and of its last item. Behind and before an item that is gone stand all: an app that goes through a list
+    and removes what it finds misses nothing. Raises Invalid."""
     sent = call.sent
     limit, after, since = sent.number("limit", default, most), sent.text("max_id"), sent.text("since_id")
     if after:
-        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), len(items)) :]
+        items = items[next((place for place, one in enumerate(items, 1) if name(one) == after), 0) :]
     if since:
         items = items[: next((place for place, one in enumerate(items) if name(one) == since), len(items))]
     part = items[:limit]

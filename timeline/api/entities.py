@@ -63,10 +63,11 @@ REL = "nofollow noopener noreferrer"
 
 
 @lru_cache(maxsize=4000)
-def html_of(text: str, origin: str, names: Collection[str] | None = None) -> str:
-    """A text with its links, in paragraphs. `names`: the usernames, in lower case, that are links; None: all."""
+def html_of(text: str, origin: str, names: tuple[str, ...] | None = None) -> str:
+    """A text with its links, in paragraphs. `names`: the usernames that are links; None: all."""
     if may_have_links(text):
-        return _in_paragraphs("".join([_segment(part, origin, names) for part in segments(text)]))
+        known = None if names is None else {name.lower(): name for name in names}
+        return _in_paragraphs("".join([_segment(part, origin, known) for part in segments(text)]))
     return plain_html(text)
 
 
@@ -88,9 +89,11 @@ def _in_paragraphs(html: str) -> str:
     return f"<p>{_paragraphs.sub('</p><p>', html).replace(chr(10), '<br>')}</p>"
 
 
-def _segment(part: Segment, origin: str, names: Collection[str] | None) -> str:
-    if part.name and (names is None or part.name.lower() in names):
-        address = escape(address_of_account(origin, part.name))
+def _segment(part: Segment, origin: str, known: Mapping[str, str] | None) -> str:
+    """`known`: usernames as their owners write them, by lower case. Apps compare a link with the `url` of a mention."""
+    username = part.name if known is None else known.get(part.name.lower())
+    if username:
+        address = escape(address_of_account(origin, username))
         name = f"{escape(part.text[0])}<span>{escape(part.name)}</span>"
         return f'<span class="h-card" translate="no"><a href="{address}" class="u-url mention">{name}</a></span>'
     if part.tag:
@@ -429,6 +432,7 @@ def _status(post: Post, shown: Shown, quote: Quote | ShallowQuote | None) -> Sta
     pid, author, body, time, links, counts, edited, language, media, context = post
     origin, acted = shown.origin, context.acted
     url = address_of_status(origin, author.username, pid)
+    mentions = _mentions(links.mentions or (), context.mentioned or (), shown)
     return Status(
         id=str(pid),
         created_at=date_time(time),
@@ -450,13 +454,13 @@ def _status(post: Post, shown: Shown, quote: Quote | ShallowQuote | None) -> Sta
         muted=_is_muted(post, shown),
         bookmarked=acted.bookmarked,
         pinned=pid == shown.pinned,
-        content=html_of(body, origin, context.mentioned),
+        content=html_of(body, origin, None if context.mentioned is None else names_of(mentions)),
         filtered=[] if context.muted is None else [_filtered(context.muted)],
         reblog=None,
         application=None,
         account=_account(author, shown),
         media_attachments=attachments_of(origin, media),
-        mentions=_mentions(links.mentions or (), context.mentioned or (), shown),
+        mentions=mentions,
         tags=[Tag(name=name, url=address_of_tag(origin, name)) for name in tags_in(body)],
         emojis=[],
         card=None,
@@ -479,17 +483,22 @@ def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list
     if not names:
         return []
     people = [person for uid in uids if (person := shown.people.get(uid)) and person.username.lower() in names]
-    return [
-        Mention(
-            id=str(person.uid),
-            username=person.username,
-            acct=person.username,
-            url=address_of_account(shown.origin, person.username),
-        )
-        for person in people
-    ]
+    return [mention_of(shown.origin, person) for person in people]
+
+
+def mention_of(origin: str, person: User) -> Mention:
+    name = person.username
+    return Mention(id=str(person.uid), username=name, acct=name, url=address_of_account(origin, name))
+
+
+def names_of(mentions: Sequence[Mention]) -> tuple[str, ...]:
+    return tuple(one["username"] for one in mentions)
+
+
+# Apps heed a filter only in the lists that its context names. The site says of a post that it is muted in those alone.
+EVERY_CONTEXT = ["home", "notifications", "public", "thread", "account"]
 
 
 def _filtered(words: str) -> FilterResult:
-    keyword = Keyword(id="0", title=words, context=["home", "public"], expires_at=None, filter_action="warn")
+    keyword = Keyword(id="0", title=words, context=EVERY_CONTEXT, expires_at=None, filter_action="warn")
     return FilterResult(filter=keyword, keyword_matches=[words], status_matches=None)

@@ -19,7 +19,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.reading import Reading, trip
 from timeline.api.calls import Call, Endpoint, Listed
-from timeline.api.entities import Account, Status, date_time
+from timeline.api.entities import Account, Status, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action
 from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
@@ -92,7 +92,7 @@ class NotificationGroup(TypedDict):
     group_key: str
     notifications_count: int
     type: str
-    most_recent_notification_id: str
+    most_recent_notification_id: int  # as Mastodon's servers write it: apps of typed languages read no text here
     page_min_id: str
     page_max_id: str
     latest_page_notification_at: str
@@ -172,6 +172,12 @@ class Page:
         self._has_more = bool(self._part) and older[-1].id < self._part[-1].id
         return self._part
 
+    @property
+    def lowest(self) -> int:
+        """The id down to which the page has what was told, for apps that ask for the next one from there; 0 for a last
+        page."""
+        return self._part[-1].id if self._has_more else 0
+
     def listed(self, items: object) -> Listed:
         if not self._part:
             return Listed(items, None, None, has_more=False)
@@ -199,9 +205,21 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
     me, items = Notifications(connect()).some(call.viewer, as_on_page, statuses.about_authors)
     posts = {item.post.pid: item.post for item in items if item.post is not None}
     made = dict(zip(posts, statuses.of([*posts.values()]), strict=True))
+    for item in items:
+        if item.post is not None and TYPES[item.group.kind] == "mention":
+            made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
     told = [(chosen[item.group], item) for item in items if item.people[0].uid in people and _is_told_to_apps(item, me)]
     return Read(told, made, people)
+
+
+def _naming(me: User, status: Status, origin: str) -> Status:
+    """A status that mentions the viewer. A reply or a quote needs no name in its text; but of a mention without the
+    viewer's, apps such as Tusky say that its author has posted something."""
+    mentions = status["mentions"]
+    if any(one["id"] == str(me.uid) for one in mentions):
+        return status
+    return {**status, "mentions": [*mentions, mention_of(origin, me)]}
 
 
 def _is_told_to_apps(item: Item, me: User) -> bool:
@@ -293,34 +311,35 @@ def _in_groups(call: Call) -> Collection[str]:
 
 def groups(call: Call) -> object:
     page = Page(call, _in_groups(call))
-    return page.listed(_results(_read(call, page.choose)))
+    found = _read(call, page.choose)
+    return page.listed(_results(found, page.lowest))
 
 
 def group(call: Call) -> object:
-    return _results(_one(call, _has_key(call), IN_GROUPS))
+    return _results(_one(call, _has_key(call), IN_GROUPS), 0)
 
 
 def _has_key(call: Call) -> Callable[[Together], bool]:
     return lambda one: one.key == call.named["group_key"]
 
 
-def _results(found: Read) -> dict[str, object]:
+def _results(found: Read, lowest: int) -> dict[str, object]:
     return {
         "accounts": [*found.accounts.values()],
         "statuses": [*found.statuses.values()],
-        "notification_groups": [_group(one, item, found) for one, item in found.items],
+        "notification_groups": [_group(one, item, found, lowest) for one, item in found.items],
     }
 
 
-def _group(one: Together, item: Item, found: Read) -> NotificationGroup:
-    ids, when = [str(id_of(row)) for row in one.rows], one.rows[0].when
+def _group(one: Together, item: Item, found: Read, lowest: int) -> NotificationGroup:
+    ids, when = [id_of(row) for row in one.rows], one.rows[0].when
     told = NotificationGroup(
         group_key=one.key,
         notifications_count=item.number,
         type=TYPES[item.group.kind],
         most_recent_notification_id=ids[0],
-        page_min_id=ids[-1],
-        page_max_id=ids[0],
+        page_min_id=str(min(each for each in ids if each >= lowest)),
+        page_max_id=str(ids[0]),
         latest_page_notification_at=date_time(when),
         sample_account_ids=[str(user.uid) for user in item.people if user.uid in found.accounts],
     )

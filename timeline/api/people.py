@@ -23,7 +23,7 @@ from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import Reading, begun, trip
-from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of
 from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.api.relationships import ask_between_each
@@ -269,11 +269,11 @@ def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Account]
 
 def accounts_page(call: Call, rows: Sequence[tuple[Cursor, ListedPerson]], older: str | None) -> Listed:
     """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises BadCursor."""
-    since = id_cursor(call.sent.text("since_id") or None)
+    since, last = call.cursor("since_id"), id_cursor(older)
     new = [(at, person) for at, person in rows if since is None or at > since]
-    newest = str(new[0][0]) if new else None
-    older = older if len(new) == len(rows) else None
-    return listed(accounts_listed(call, [person for _, person in new]), newest, older)
+    newest = number_of(new[0][0]) if new else None
+    next_one = number_of(last) if last is not None and len(new) == len(rows) else None
+    return listed(accounts_listed(call, [person for _, person in new]), newest, next_one)
 
 
 # ---- Follows
@@ -289,7 +289,7 @@ def following(call: Call) -> object:
 
 def _follow_page(call: Call, page: Callable[..., PeoplePage]) -> Listed:
     """`page`: a method of FollowPages."""
-    before, limit = id_cursor(call.sent.text("max_id") or None), call.sent.number("limit", 40, 80)
+    before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
     found = page(call.viewer, call.id, before, limit)
     rows = [(Cursor(row.since, str(row.listed.user.uid)), row.listed) for row in found.edges]
     return accounts_page(call, rows, found.older)

@@ -11,8 +11,8 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint
-from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of
-from timeline.api.media import pictures_of
+from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of, names_of
+from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses, forget_profile
 from timeline.conversation.feature import ACTIONS
@@ -26,7 +26,6 @@ from timeline.conversation.repository import (
     Acting,
     Threads,
 )
-from timeline.people.lists import id_cursor
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
@@ -167,7 +166,8 @@ class DeletedStatus(Status):
 
 
 def delete(call: Call) -> object:
-    """The status as it was, with its text. A repost is undone. Raises NoSuchPost, also for another author's."""
+    """The status as it was, with its text. A repost is undone. The pictures stay for a day, to be posted anew, unless
+    the app says `delete_media`. Raises NoSuchPost, also for another author's."""
     me = call.viewer.require_user()
     statuses = Statuses(call)
     post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
@@ -178,6 +178,8 @@ def delete(call: Call) -> object:
     if is_repost:
         REPOSTING.undo(connect(), me.uid, post)
     else:
+        if not call.sent.flag("delete_media"):
+            keep_for_redraft(me.uid, post.media.pictures)
         Posts(connect()).delete(me.uid, post.pid)
     forget_profile(me.uid)
     return DeletedStatus(**status, text="" if is_repost else post.body)
@@ -213,10 +215,11 @@ def history(call: Call) -> object:
     statuses = Statuses(call)
     post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
     [status] = statuses.of([post])
+    names = None if post.context.mentioned is None else names_of(status["mentions"])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
         Edit(
-            content=html_of(text, statuses.origin, post.context.mentioned),
+            content=html_of(text, statuses.origin, names),
             spoiler_text="",
             sensitive=status["sensitive"],
             created_at=date_time(since),
@@ -306,8 +309,8 @@ def _acted_by(relation: Relation) -> Callable[[Call], object]:
     """The people, the latest first. The cursors are no ids of people: apps take them from the header `Link`."""
 
     def endpoint(call: Call) -> object:
-        before = id_cursor(call.sent.text("max_id") or None)
-        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, call.sent.number("limit", 40, 80))
+        before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
+        found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
         return accounts_page(call, found.rows, found.older)
 
     return endpoint

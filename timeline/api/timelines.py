@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from retwis_site.http.apps import Sent
 from retwis_site.store.client import connect
-from timeline.api.calls import Call, Endpoint, Listed, Window
+from timeline.api.calls import Call, Endpoint, Listed, Window, number_of
 from timeline.api.reading import Statuses
 from timeline.conversation.repository import SavedPart, SavedPosts
-from timeline.people.lists import id_cursor
 from timeline.posts.entities import Page
 from timeline.posts.links import folded
 from timeline.relations.relation import Relation
@@ -99,11 +98,11 @@ def bookmarks(call: Call) -> object:
 def _saved(call: Call, of: Relation) -> object:
     """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises BadCursor."""
     sent = call.sent
-    below, since, least = (id_cursor(sent.text(name) or None) for name in ("max_id", "since_id", "min_id"))
+    below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
     part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
     statuses = Statuses(call)
     page = SavedPosts(connect(), of).part(call.viewer, part, statuses.about_authors)
-    newest, oldest = (None if one is None else str(one) for one in (page.newest, page.older))
+    newest, oldest = (None if one is None else number_of(one) for one in (page.newest, page.older))
     return Listed(statuses.written(page.posts), newest, oldest, oldest is not None)
 
 

@@ -71,6 +71,8 @@ def test_an_app_registers_as_form_and_as_json(store, raw, client):
         {"redirect_uris": ""},
         {"redirect_uris": "javascript:alert(1)"},
         {"redirect_uris": "/path"},
+        {"redirect_uris": "tusky:"},
+        {"redirect_uris": "javascript://"},
         {"redirect_uris": "https://"},
         {"redirect_uris": "https://a.example/#part"},
         {"redirect_uris": "https://me@a.example/"},
@@ -206,10 +208,16 @@ def test_an_app_without_an_address_gets_its_code_from_the_user(browser, alice, c
     assert fetch(client, app, code, redirect_uri=OUT_OF_BAND).status_code == 200
 
 
-def test_a_custom_scheme_is_led_to(tusky, browser, alice):
-    me, wanted = browser(alice), address(tusky, redirect_uri="tusky://back")
+@pytest.mark.parametrize("uri", ["tusky://back", "tusky://", "tusky:///", "tusky:back"])  # Ice Cubes: icecubesapp://
+def test_a_custom_scheme_is_led_to(store, browser, alice, client, uri):
+    app, me = App().json("POST", "/api/v1/apps", REGISTRATION | {"redirect_uris": uri}), browser(alice)
+    wanted = address(app, redirect_uri=uri)
     assert "form-action 'self' tusky:;" in me.get(wanted)["Content-Security-Policy"]
-    assert me.post(wanted, {"allow": "1"})["Location"].startswith("tusky://back?code=")
+    back = me.post(wanted, {"allow": "1"})
+    assert back["Location"].startswith(f"{uri}?code=")
+    assert fetch(client, app, code_in(back), redirect_uri=uri).status_code == 200
+    for refused in (me.post(wanted, {"deny": "1"}), me.get(address(app, redirect_uri=uri, scope="follow"))):
+        assert refused["Location"].startswith(f"{uri}?error=")
 
 
 def test_a_page_of_another_site_cannot_allow_an_app(tusky, browser, alice, raw):

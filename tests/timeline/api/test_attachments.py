@@ -1,13 +1,17 @@
 """Pictures of apps: uploaded with a description, described anew, and shown with the status that names them."""
 
 import json
+import time
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.media.repository import Pictures
 from tests.support.apps import App
+from tests.support.delivering import deliver
 from tests.support.pictures import decoded_picture, uploaded
+
+DAY = 24 * 3600
 
 pytestmark = pytest.mark.usefixtures("quick_decoder")
 
@@ -85,6 +89,35 @@ def test_an_edit_keeps_the_pictures_and_says_so_to_who_sends_others(store, raw, 
     described = {"status": "Look 3", "media_attributes": [{"id": red, "description": "Blue"}]}
     answer = app.client.put(at, described, content_type="application/json")
     assert (answer.status_code, answer.json()["media_attachments"][0]["description"]) == (200, "Blue")
+
+
+def test_a_status_is_deleted_and_written_anew_with_its_pictures(store, raw, alice, capsys):
+    app, red = App(alice), upload(App(alice), description="Red", focus="-0.5,0.25").json()["id"]
+    sent = {"status": "Lok", "media_ids[]": [red], "sensitive": "true"}
+    first = app.json("POST", "/api/v1/statuses", sent)
+    raw.delete(f"media_draft:1:{red}")  # it was posted long ago
+    deleted = app.json("DELETE", f"/api/v1/statuses/{first['id']}")
+    deliver(capsys)
+    assert app.json("GET", f"/api/v1/media/{red}") == deleted["media_attachments"][0] == first["media_attachments"][0]
+    second = app.json("POST", "/api/v1/statuses", sent | {"status": "Look"})
+    assert second["media_attachments"] == first["media_attachments"]
+    assert raw.zrange(f"media_users:{red}", 0, -1) == ["post:1:2"]
+
+
+def test_pictures_of_a_deleted_status_go_after_a_day_or_at_once(store, raw, alice, capsys):
+    app = App(alice)
+    for said in ({}, {"delete_media": "true"}):
+        red = upload(app).json()["id"]
+        pid = app.json("POST", "/api/v1/statuses", {"status": "Look", "media_ids[]": [red]})["id"]
+        app.json("DELETE", f"/api/v1/statuses/{pid}", said)
+        deliver(capsys)
+        assert raw.exists(f"media:{red}") == (not said)
+        if not said:
+            assert time.time() + DAY - 60 < raw.zscore("outbox", f"picture:{red}:1") <= time.time() + DAY
+            raw.zadd(f"media_users:{red}", {"upload:1:0": time.time() - DAY})
+            raw.zadd("outbox", {f"picture:{red}:1": 1})
+            deliver(capsys)
+        assert [key for key in raw.keys("media*") if red in key and "draft" not in key] == []
 
 
 def test_only_posts_with_pictures_are_listed_as_media(store, app):

@@ -42,6 +42,16 @@ def test_notices_come_newest_first_with_ids_that_sort_as_texts(told, raw, alice,
     assert raw.zscore(f"notices:{alice.user.uid}", MARK) is None  # a marker says what is read
 
 
+def test_a_reply_mentions_the_viewer_in_a_notice_also_without_the_name(told, store, alice, app, carol):
+    Posts(store).publish(carol.user.uid, NewPost("And this, @Alice", reply_to=told), "t2")
+    Posts(store).publish(carol.user.uid, NewPost("Look at this", quote=told), "t3")
+    found = app.json("GET", ALL, {"types[]": "mention"})
+    assert [[who["acct"] for who in one["status"]["mentions"]] for one in found] == [["Alice"]] * 3
+    assert app.json("GET", GROUPED)["statuses"][:3] == [one["status"] for one in found]
+    [quote] = [one["status"] for one in found if one["status"]["quote"]]
+    assert app.json("GET", f"/api/v1/statuses/{quote['id']}")["mentions"] == []
+
+
 def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, app):
     ids = [one["id"] for one in app.json("GET", ALL)]
 
@@ -77,7 +87,8 @@ def test_groups_name_their_people_and_posts_once(told, app, bob, carol):
     likes = next(one for one in groups if one["type"] == "favourite")
     assert (len(groups), likes["group_key"], likes["notifications_count"]) == (3, f"favourite-{told}", 2)
     assert likes["sample_account_ids"] == [str(carol.user.uid), str(bob.user.uid)]
-    assert likes["most_recent_notification_id"] == likes["page_max_id"] > likes["page_min_id"]
+    assert str(likes["most_recent_notification_id"]) == likes["page_max_id"] > likes["page_min_id"]
+    assert isinstance(likes["most_recent_notification_id"], int)  # as in Mastodon: Ice Cubes and others read no text
     assert {one["group_key"].partition("-")[0] for one in groups} == {"favourite", "follow", "ungrouped"}
     assert likes["status_id"] == str(told)
     assert found["statuses"][-1] == app.json("GET", f"/api/v1/statuses/{told}")
@@ -90,6 +101,20 @@ def test_groups_name_their_people_and_posts_once(told, app, bob, carol):
     first = app.ask("GET", GROUPED, {"limit": 1})
     assert len(first.json()["notification_groups"]) == 1
     assert f"max_id={groups[0]['page_max_id']}" in first["Link"]
+
+
+def test_an_app_that_goes_on_below_the_oldest_notice_of_a_page_misses_no_group(told, raw, alice, app, bob, carol):
+    me, who = alice.user.uid, carol.user.uid
+    carol_follows, bob_liked = f"follow:{me}:{who}", f"like:{told}:{bob.user.uid}"  # between the two likes
+    raw.zadd(f"notices:{me}", {carol_follows: NOON, bob_liked: NOON - 1}, xx=True)
+    keys = [one["group_key"] for one in app.json("GET", GROUPED)["notification_groups"]]
+    assert keys[1:] == [f"favourite-{told}", f"follow-{NOON // DAY}"]
+    walked, below = [], {}
+    for _ in keys:
+        [one] = app.json("GET", GROUPED, {"limit": 1, **below})["notification_groups"]
+        walked.append(one["group_key"])
+        below = {"max_id": one["page_min_id"]}
+    assert walked == keys
 
 
 def test_notices_are_dismissed_one_by_one_in_groups_and_together(told, raw, alice):

@@ -1,6 +1,7 @@
 """People as apps read them: one's own account, those of others, their followers, and whom one hides."""
 
 import json
+import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -11,7 +12,8 @@ from accounts.users.names import NameIndex
 from tests.support.apps import App
 from tests.support.people import register
 from tests.support.pictures import picture_file
-from timeline.relations.relations import BlockedPeople, Follows, Mutes
+from tests.support.stored_keys import publish
+from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
 
 
 def at_link(link):
@@ -150,6 +152,19 @@ def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
     ]
 
 
+def test_cursors_of_people_are_numbers_since_apps_for_ios_read_the_digits_alone(store, raw, alice, app, bob, carol):
+    pid = publish(raw, store, alice, "Hello")
+    for login in (bob, carol):
+        Follows(store).follow(login.user.uid, alice.user.uid)
+        Likes(store).like(login.user.uid, pid, alice.user.uid)
+    for at in (f"accounts/{alice.user.uid}/followers", f"statuses/{pid}/favourited_by"):
+        first = app.ask("GET", f"/api/v1/{at}", {"limit": "1"})
+        cursor = re.search(r"max_id=(\d+)", first["Link"])[1]
+        later = app.json("GET", f"/api/v1/{at}", {"max_id": cursor})
+        assert {one["acct"] for one in [*first.json(), *later]} == {"bob", "carol"}
+        assert app.json("GET", f"/api/v1/{at}", {"since_id": 0}) == [*first.json(), *later]
+
+
 def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, carol):
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     Mutes(store).mute(alice.user.uid, carol.user.uid, 4_000_000_000)
@@ -164,7 +179,8 @@ def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, ca
     assert (later["acct"], later["mute_expires_at"]) == ("carol", "2096-10-02T07:06:40.000Z")
     assert app.client.get(at_link(last["Link"])).json() == first.json()
     Mutes(store).unmute(alice.user.uid, bob.user.uid)
-    assert [one["acct"] for one in app.client.get(at_link(up)).json()] == ["carol"]  # the cursor is gone: all
+    for link in (up, down):
+        assert [one["acct"] for one in app.client.get(at_link(link)).json()] == ["carol"]  # the cursor is gone: all
 
 
 def test_an_account_costs_one_round_trip(store, alice, bob, round_trips):

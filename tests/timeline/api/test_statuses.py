@@ -69,6 +69,14 @@ def test_what_a_status_names_opens_at_its_address_without_a_last_slash(store, br
         assert (page.status_code, page.resolver_match.view_name) == (200, f"{view}_without_slash")
 
 
+def test_the_link_of_a_mention_is_the_address_of_the_account_however_the_name_was_typed(app, bob):
+    status = publish(app, "@BOB and @aLICE")
+    assert re.findall('href="([^"]+)"', status["content"]) == [one["url"] for one in status["mentions"]]
+    assert [one["acct"] for one in status["mentions"]] == ["bob", "Alice"]
+    assert "@<span>BOB</span>" in status["content"]
+    assert app.json("GET", f"/api/v1/statuses/{status['id']}/history")[0]["content"] == status["content"]
+
+
 def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, app, bob):
     Follows(store).follow(1, 2)
     post = publish(App(bob), "by bob")
@@ -169,6 +177,24 @@ def test_blocks_hide_statuses_and_refuse_acts(store, raw, alice, bob, carol):
     undone = App(alice).ask("POST", "/api/v1/statuses/1/unfavourite")  # done, and there is no status to show
     assert (undone.status_code, undone.json()) == (404, {"error": "Record not found"})
     assert raw.zrange("liked_by:1", 0, -1) == ["3"]
+
+
+def test_apps_fold_muted_words_in_each_list_in_which_the_pages_do(store, raw, app, bob):
+    Follows(store).follow(1, 2)
+    publish(app, "first")
+    publish(App(bob), "@Alice the finale", in_reply_to_id="1")
+    raw.zadd("muted_words:1", {"everywhere fold the finale": "+inf"})
+    for address, context in (
+        ("accounts/2/statuses", "account"),
+        ("statuses/1/context", "thread"),
+        ("notifications", "notifications"),
+        ("timelines/home", "home"),
+        ("timelines/public", "public"),
+    ):
+        answer = app.json("GET", f"/api/v1/{address}")
+        one = (answer["descendants"] if context == "thread" else answer)[0]
+        [result] = one.get("status", one)["filtered"]
+        assert context in result["filter"]["context"], address
 
 
 def test_the_rules_of_pages_hold_for_apps(store, raw, app, bob, monkeypatch):

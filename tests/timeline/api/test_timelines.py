@@ -65,6 +65,8 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
         ("/api/v1/bookmarks", newest_first),
     ):
         down, last = walked(app, f"{address}?limit=7&only_media=false", "next")
+        first = app.ask("GET", f"{address}?limit=7")
+        assert re.search(r"max_id=\d+>.*min_id=\d+>", first["Link"]), address  # apps for iOS read the digits alone
         assert down == in_pages(pids, 7), address
         assert linked(last, "next") is None
         assert "limit=7&only_media=false&min_id=" in linked(last, "prev")
@@ -77,6 +79,16 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=44&min_id=40&limit=2")) == [42, 41]
     assert len(app.json("GET", "/api/v1/timelines/public?limit=80")) == 40
     assert app.ask("GET", "/api/v1/timelines/home?min_id=x").status_code == 422
+
+
+@pytest.mark.usefixtures("posts")
+def test_a_list_begins_above_0_and_has_nothing_below_it(alice):
+    app = App(alice)  # megalodon's users and bots ask so for the oldest
+    for address in ("timelines/home", "timelines/public", "timelines/tag/tag", "accounts/2/statuses"):
+        pids = [*range(2, 46, 2)] if "accounts" in address else [*range(1, 46)]
+        assert ids(app.json("GET", f"/api/v1/{address}", {"min_id": 0, "limit": 3})) == pids[2::-1], address
+        assert ids(app.json("GET", f"/api/v1/{address}", {"since_id": 0, "limit": 3})) == pids[:-4:-1], address
+        assert app.json("GET", f"/api/v1/{address}", {"max_id": 0}) == []
 
 
 @pytest.mark.usefixtures("posts")

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.media import repository
 from accounts.media.decoding import Decoded, Shape
-from accounts.media.repository import PictureBlocked, Pictures, is_alike
+from accounts.media.repository import PictureBlocked, PictureGone, Pictures, is_alike
 from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from timeline.posts.entities import Media, NewPost, Picture
@@ -53,6 +53,18 @@ def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw,
     monkeypatch.setattr(repository, "decoded", lambda *_: changed)
     with pytest.raises(PictureBlocked):
         Pictures(store).upload(2, b"", Shape.POST)
+
+
+def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store, bob, carol, raw, post):
+    red = decoded_picture().digest
+    for login in (bob, carol):
+        Pictures(store).add(login.user.uid, decoded_picture())  # for another post
+    remove_by_staff(store, post, red, 1, "", blocks=True)
+    drain(store, "worker")
+    with pytest.raises(PictureGone):
+        Posts(store).publish(bob.user.uid, NewPost("Again", media=Media((Picture(red),))), "t2")
+    assert [key for key in raw.keys("media*") if red in key] == []
+    assert raw.zrange("media_of:3", 0, -1) == []
 
 
 def test_plain_pictures_are_not_alike():
