@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes
+from retwis_site.store.chunks import AT_ONCE, Writes
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
@@ -123,14 +123,20 @@ class Log:
         self._store.hdel(key, evidence_of(act_id))
 
     def page(self, before: int | None = None) -> LogPage:
-        """The newest acts, or those before a moment in unix milliseconds. One round trip."""
+        """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
+        decision about many posts has one moment. Two round trips at most."""
         newest = year_of(before if before is not None else _now())
         high = "+inf" if before is None else f"({before}"
         pipe = self._store.pipeline()
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
         asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
         pipe.execute()
-        return _page([(key, line) for key, lines in asked for line in lines.value])
+        found = _page([(key, line) for key, lines in asked for line in lines.value])
+        if found.older is None:
+            return found
+        key, last = keys.log(year_of(found.older)), str(found.older)
+        rest = _read([(key, line) for line in self._store.zrevrangebyscore(key, last, last, AT_ONCE)])
+        return LogPage([*(act for act in found.acts if act.at > found.older), *rest], found.older)
 
     def about(self, uid: int, before: int | None = None) -> LogPage:
         """The same of the acts about one person. One round trip."""
@@ -146,8 +152,12 @@ def queue_act(writes: Writes, act: Act) -> None:
 
 
 def _page(found: Sequence[tuple[str, str]]) -> LogPage:
-    acts = [act for key, line in found[:PAGE] if (act := read_act(key, line)) is not None]
+    acts = _read(found[:PAGE])
     return LogPage(acts, acts[-1].at if len(found) > PAGE and acts else None)
+
+
+def _read(found: Sequence[tuple[str, str]]) -> list[Act]:
+    return [act for key, line in found if (act := read_act(key, line)) is not None]
 
 
 def year_of(milliseconds: int) -> int:

@@ -222,11 +222,12 @@ class ShownPost(NamedTuple):
 
 
 def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
-    """The newest posts of a person below this id, also of a suspended one, without reposts; and the cursor of the older
-    ones. Two round trips."""
+    """The newest posts of a person below this id, also of a suspended one, without reposts; the cursor of the older
+    ones; and the one of these, whatever is published meanwhile. Two round trips."""
     key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
     pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
-    return {"posts": own_posts(store, uid, pids), "older": pids[-1] if len(pids) == POSTS_SHOWN else None}
+    older, same = pids[-1] if len(pids) == POSTS_SHOWN else None, pids[0] + 1 if pids else None
+    return {"posts": own_posts(store, uid, pids), "older": older, "same": same}
 
 
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:

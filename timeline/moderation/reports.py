@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions, SanctionsAdmin
+from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import Kind as ProfilePicture
 from accounts.media.repository import Mark, Pictures, infos
 from accounts.users.deletion import is_deleted
@@ -475,8 +475,8 @@ class Deciding:
             return
         try:
             Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
-        except (NoSuchUser, SanctionsAdmin):
-            return  # the account was deleted meanwhile, or its owner has become an admin
+        except (NoSuchUser, SanctionsAdmin, TooLate):
+            return  # the account is deleted or just goes, or its owner has become an admin
 
     def _delete(self, act: Act) -> None:
         Log(self._store).write(act)

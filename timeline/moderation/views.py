@@ -337,7 +337,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     imposed = record.standing.imposed if record.standing is not None else None
     state = in_words(imposed.state) if imposed is not None else ""
     until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
-    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link, "before": before}
+    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link}
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
@@ -481,7 +481,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
 @staff_required
 @require_safe
 def log(request: RetwisRequest, me: User) -> HttpResponse:
-    """What staff has done, newest first. Two round trips."""
+    """What staff has done, newest first. Three round trips at most."""
     store = connect()
     found = Log(store).page(post_cursor(request.GET.get("before")))
     context = {"acts": named(store, found.acts), "older": found.older}

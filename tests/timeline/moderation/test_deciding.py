@@ -1,11 +1,12 @@
 """Decisions about reports: what is done, who is told, and what a crash or a second moderator leaves."""
 
 import json
+import time
 
 import pytest
 
 from accounts.community.log import Log
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.people import register
@@ -140,6 +141,19 @@ def test_an_admin_warns_another_admin_and_imposes_nothing(store):
     with pytest.raises(NotYours):
         decide(store, one, Action.SUSPEND)
     decide(store, one, Action.WARN)
+
+
+@pytest.mark.usefixtures("site")
+def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(store, raw):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    raw.hset("user:2", "state_since", int(time.time()) - SUSPENDED_FOR)
+    one = report(store, ALICE, BOB, 1)
+    Deciding(store).decide(one, Decision(Action.SUSPEND, "More ads.", deletes=True), CAROL)
+    assert raw.hexists("post:1", "deleted")
+    assert told(raw, ALICE) == [f"report:{one.rid}:1"]
+    assert raw.zcard("reports") == 0
+    assert Sanctions(store).of(BOB).reason == "Ads"
+    assert [job for job in noted(raw) if job.startswith("report:")] == []
 
 
 @pytest.mark.usefixtures("site")

@@ -207,6 +207,36 @@ def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, carol, s
     assert {(act.what, act.post) for act in Log(store).about(BOB).acts} == {("post:deleted", 4), ("post:deleted", 2)}
 
 
+def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(browser, site, carol, raw):
+    write_posts(raw, BOB, range(2, 11))
+    staff = browser(carol)
+    page = staff.get("/moderation/people/bob/").content.decode()
+    chosen = re.findall(r'name="post" value="(\d+)"', page)
+    [address] = re.findall(r'action="(/moderation/people/bob/\?[^"]*)"', page)
+    write_posts(raw, BOB, range(11, 14))
+    refused = staff.post(address, {"act": "delete", "post": chosen}).content.decode()
+    assert re.findall(r'name="post" value="(\d+)" checked', refused) == chosen
+    staff.post(address, {"act": "delete", "post": chosen, "reason": "Ads"})
+    assert [pid for pid in range(1, 14) if raw.hexists(f"post:{pid}", "deleted")] == [*range(1, 11)]
+
+
+def test_the_log_leaves_out_nothing_of_a_decision_about_many_posts(browser, site, carol, store, raw):
+    write_posts(raw, BOB, range(2, 31))
+    for pid in range(2, 31):
+        last = report(store, ALICE, BOB, pid)
+    form = {"action": "warned", "delete": "on", "reason": "Ads", "also": [*range(1, 30)]}
+    staff = browser(carol)
+    staff.post(f"/moderation/reports/{last.rid}/", form)
+    drain(store, "worker")
+    first = staff.get("/moderation/log/").content.decode()
+    [older] = re.findall(r'href="(\?before=\d+)"', first)
+    second = staff.get(f"/moderation/log/{older}").content.decode()
+    assert (first + second).count("Post deleted") == 30
+    assert (first + second).count("Person warned") == 1
+    assert "Made a moderator" in second
+    assert "?before=" not in second
+
+
 def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
     staff = browser(carol)
     more = staff.get("/@bob/1/more/").content.decode()
