@@ -259,6 +259,10 @@ class NoteForm(forms.Form):
     )
 
 
+class SanctionChanged(Refused):
+    message = gettext_lazy("Someone else has changed the sanction on this person. Look at it again.")
+
+
 class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
@@ -322,9 +326,11 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
     chosen = [one.pid for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
-    link = ""
+    imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
         try:
+            if request.POST.get("imposed") not in (None, imposed.act_id if imposed is not None else ""):
+                raise SanctionChanged
             is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
@@ -334,7 +340,6 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             if not link:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
-    imposed = record.standing.imposed if record.standing is not None else None
     state = in_words(imposed.state) if imposed is not None else ""
     until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
     context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link}

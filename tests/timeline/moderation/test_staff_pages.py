@@ -183,6 +183,26 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     assert "Sanction lifted" in staff.get(address).content.decode()
 
 
+@pytest.mark.parametrize("before", [None, State.HIDDEN])
+def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site, carol, store, before):
+    if before is not None:
+        Sanctions(store).impose(BOB, before, "Rude")
+    staff, address = browser(carol), "/moderation/people/bob/"
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Threats")
+    form = {"action": "frozen", "days": "1"} | {"act": "lift" if before else "sanction", "reason": "Ads"}
+    refused = staff.post(address, {**form, "imposed": shown})
+    assert refused.status_code == 422
+    page = refused.content.decode()
+    assert "Someone else has changed the sanction on this person." in page
+    assert "Threats" in page
+    assert "Ads</textarea>" in page
+    assert Sanctions(store).of(BOB).reason == "Threats"
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', page)
+    staff.post(address, {"act": "lift", "reason": "Ads", "imposed": shown})
+    assert Sanctions(store).of(BOB) is None
+
+
 def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
     staff = browser(carol)
     answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
