@@ -313,6 +313,20 @@ def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     assert not any(doctor_findings(capsys)[0].values())
 
 
+@pytest.mark.parametrize("act", ["sanction", "link", "note"])
+def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, bob, carol, store, raw, act):
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    before, staff = Log(store).page(), browser(carol)
+    for answer in (
+        staff.get("/moderation/people/bob/"),
+        staff.post("/moderation/people/bob/", {"act": act, "action": "frozen", "reason": "Ads", "note": "Ads"}),
+    ):
+        assert answer.status_code == 410
+        assert "This account was deleted." in answer.content.decode()
+    assert Log(store).page() == before
+    assert raw.keys("reset:*") == []
+
+
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])
 def test_a_moderator_does_nothing_about_an_admin(browser, site, alice, carol, store, raw, act):
     Roles(store).give(ALICE, Role.ADMIN)
