@@ -193,6 +193,33 @@ def test_an_appeal_waits_until_it_is_decided(sanctions, store, raw):
     assert jobs_but_recounts(raw) == []
 
 
+def test_an_appeal_against_what_has_ended_by_itself_waits_no_more(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults", until=int(time.time()) + A_DAY)
+    sanctions.appeal(BOB, "I am sorry.")
+    drain_due(store, raw)
+    assert len(open_appeals(store).appeals) == 1  # it has not ended yet
+    ended = int(time.time()) - 1
+    raw.hset("user:2", "state_until", ended)
+    sanctions.follow_end(BOB, ended)
+    drain(store, "worker")
+    assert raw.zcard("appeals") == 0
+
+
+def test_an_appeal_of_a_new_admin_waits_no_more(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.appeal(BOB, "I am sorry.")
+    Roles(store).give(BOB, Role.ADMIN)
+    drain(store, "worker")
+    assert raw.zcard("appeals") == 0
+
+
+def test_an_appeal_that_comes_as_the_sanction_ends_waits_for_nobody(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults", until=int(time.time()) + A_DAY)
+    with before_round_trip(3, lambda: raw.hset("user:2", "state_until", int(time.time()) - 1)):
+        sanctions.appeal(BOB, "I am sorry.")
+    assert raw.zcard("appeals") == 0
+
+
 def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store, raw):
     with pytest.raises(NothingImposed):
         sanctions.appeal(BOB, "Why?")
