@@ -40,7 +40,7 @@ from timeline.posts.repository import Posts
 
 
 LONGEST_NOTE = 500  # characters
-REPORTS_SHOWN = 50  # about one person
+REPORTS_SHOWN = 500  # about one person: one post may have so many that all others stand below them
 RULE = "rule:"  # the reason `rule:3` names the third rule of the site
 PREFIX = "report:"  # decisions are called so in the log
 

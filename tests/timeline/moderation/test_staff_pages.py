@@ -62,6 +62,20 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert "Decide all 3 reports about @bob together" in older
 
 
+def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site, carol, store, raw, bob):
+    publish(raw, store, bob, "Buy more!")
+    for number in range(60):
+        last = report(store, register(store, f"person{number}").user.uid, BOB, 2)
+    staff = browser(carol)
+    assert "Decide all 61 reports about @bob together" in staff.get("/moderation/").content.decode()
+    page = staff.get(f"/moderation/reports/{last.rid}/?all=1").content.decode()
+    assert re.findall(r'name="also" value="(\d+)" checked', page) == ["1"]
+    assert '<a href="/moderation/people/bob/1/">1 report</a>' in staff.get("/@bob/1/more/").content.decode()
+    assert f"/moderation/reports/{site.rid}/" in staff.get("/moderation/people/bob/1/").content.decode()
+    assert '<a href="/moderation/people/bob/#reports">61 reports</a>' in staff.get("/@bob/more/").content.decode()
+    assert staff.get("/moderation/people/bob/").content.decode().count('<a href="/moderation/reports/') == 61
+
+
 def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, site, alice, bob, carol, store, raw):
     publish(raw, store, bob, "Buy more!")
     report(store, CAROL, BOB)
