@@ -20,6 +20,7 @@ from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20
+ABOUT_ONE = 500  # acts about a person, of which one decision may be many
 LONGEST_REASON = 500  # characters
 MAY_BE_ABSENT = ("also", "told")  # from a line, as in those of before
 FIRST_YEAR = 2026  # of the log
@@ -131,29 +132,25 @@ class Log:
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
         asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
         pipe.execute()
-        found = _page([(key, line) for key, lines in asked for line in lines.value])
-        if found.older is None:
-            return found
-        key, last = keys.log(year_of(found.older)), str(found.older)
-        rest = _read([(key, line) for line in self._store.zrevrangebyscore(key, last, last, AT_ONCE)])
-        return LogPage([*(act for act in found.acts if act.at > found.older), *rest], found.older)
+        found = [(key, line) for key, lines in asked for line in lines.value]
+        acts = _read(found[:PAGE])
+        if len(found) <= PAGE or not acts:
+            return LogPage(acts, None)
+        last = acts[-1].at
+        key = keys.log(year_of(last))
+        of_last = [(key, line) for line in self._store.zrevrangebyscore(key, str(last), str(last), AT_ONCE)]
+        return LogPage([*(act for act in acts if act.at > last), *_read(of_last)], last)
 
-    def about(self, uid: int, before: int | None = None) -> LogPage:
-        """The same of the acts about one person. One round trip."""
-        high = "+inf" if before is None else f"({before}"
-        lines = self._store.zrevrangebyscore(keys.acts(uid), high, "-inf", PAGE + 1)
-        return _page([(keys.acts(uid), line) for line in lines])
+    def about(self, uid: int) -> list[Act]:
+        """The newest ABOUT_ONE acts about one person. One round trip."""
+        lines = self._store.zrevrange(keys.acts(uid), 0, ABOUT_ONE - 1)
+        return _read([(keys.acts(uid), line) for line in lines])
 
 
 def queue_act(writes: Writes, act: Act) -> None:
     """Add the line of an act to the log, and to the acts about the person."""
     for key in (keys.log(year_of(act.at)), *([keys.acts(act.whom)] if act.whom else ())):
         writes.zadd(key, {act.line(): act.at})
-
-
-def _page(found: Sequence[tuple[str, str]]) -> LogPage:
-    acts = _read(found[:PAGE])
-    return LogPage(acts, acts[-1].at if len(found) > PAGE and acts else None)
 
 
 def _read(found: Sequence[tuple[str, str]]) -> list[Act]:

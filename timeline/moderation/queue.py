@@ -193,7 +193,7 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
     each with its decision in words, and `open`, what of it waits for one. Six round trips."""
     reports, acts, notes = (
         Reports(store).about(uid, REPORTS_SHOWN),
-        Log(store).about(uid).acts,
+        Log(store).about(uid),
         StaffNotes(store).about(uid),
     )
     shown = named(store, [*acts, *notes])

@@ -470,7 +470,7 @@ class Deciding:
         present = Sanctions(self._store).of(act.whom)
         if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
             return
-        known = Log(self._store).about(act.whom).acts
+        known = Log(self._store).about(act.whom)
         if any((one.what, one.by, one.reason) == (state, act.by, act.reason) and one.at >= act.at for one in known):
             return
         try:

@@ -91,7 +91,7 @@ def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sancti
     holds = sanctions.of(BOB) is not None
     drain_due(store, raw)
     assert (sanctions.of(BOB) is not None) == holds
-    assert [act.what for act in Log(store).about(BOB).acts] == ([state] if holds else [])
+    assert [act.what for act in Log(store).about(BOB)] == ([state] if holds else [])
     assert not [field for field in raw.hgetall("user:2") if field.startswith("act:")]
 
 
@@ -100,7 +100,7 @@ def test_of_two_acts_of_which_the_first_died_both_are_logged(sanctions, store, r
     sanctions.lift(BOB)
     drain_due(store, raw)
     assert sanctions.of(BOB) is None
-    assert sorted(act.what for act in Log(store).about(BOB).acts) == ["frozen", "lifted"]
+    assert sorted(act.what for act in Log(store).about(BOB)) == ["frozen", "lifted"]
 
 
 def test_nothing_is_imposed_on_an_unknown_or_deleted_user(sanctions, raw):
@@ -256,6 +256,6 @@ def test_a_refusal_that_dies_before_any_round_trip_is_finished_or_never_was(sanc
     assert not killed or step < 9
     drain_due(store, raw)
     was_decided = raw.zcard("appeals") == 0
-    assert len(Log(store).about(BOB).acts) == 1 + was_decided
+    assert len(Log(store).about(BOB)) == 1 + was_decided
     assert sanctions.of(BOB).state is State.FROZEN
     assert noted(raw) == []

@@ -46,7 +46,7 @@ def test_a_dismissed_report_leaves_the_queue_and_its_author_is_told(store, raw):
     assert raw.zrange("reports_by:1", 0, -1) == [f"2:1:{one.rid}"]
     assert told(raw, ALICE) == [f"report:{one.rid}:1"]
     assert told(raw, BOB) == []
-    [act] = Log(store).about(BOB).acts
+    [act] = Log(store).about(BOB)
     assert (act.what, act.by, act.post, act.reason) == ("report:dismissed", CAROL, 1, "It is an advertisement.")
     assert Reports(store).read(one.rid).action is Action.DISMISS
     assert noted(raw) == []
@@ -104,7 +104,7 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
         ("what", "report:post_deleted,frozen"), ("post", 1), ("also", "2 0"), ("told", "Well seen."),
     }  # fmt: skip
     assert (len(told(raw, ALICE)), len(told(raw, DAN)), told(raw, BOB)) == (2, 1, [f"report:{first.rid}:2"])
-    lines = [(act.what, act.post, act.told) for act in Log(store).about(BOB).acts]
+    lines = [(act.what, act.post, act.told) for act in Log(store).about(BOB)]
     assert sorted(lines) == [("frozen", 0, ""), ("report:post_deleted", 1, ""), ("report:post_deleted", 2, "")]
     assert not any(job.startswith(("report:", "del:")) for job in noted(raw))
     assert not any(doctor_findings(capsys)[0].values())
