@@ -260,7 +260,7 @@ class NoteForm(forms.Form):
 
 
 class SanctionChanged(Refused):
-    message = gettext_lazy("Someone else has changed the sanction on this person. Look at it again.")
+    message = gettext_lazy("The sanction on this person has changed. Look at it again.")
 
 
 class NothingChosen(Refused):

@@ -208,7 +208,7 @@ def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site,
     refused = staff.post(address, {**form, "imposed": shown})
     assert refused.status_code == 422
     page = refused.content.decode()
-    assert "Someone else has changed the sanction on this person." in page
+    assert "The sanction on this person has changed." in page
     assert "Threats" in page
     assert "Ads</textarea>" in page
     assert Sanctions(store).of(BOB).reason == "Threats"
