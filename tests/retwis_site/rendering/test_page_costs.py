@@ -103,7 +103,7 @@ COSTS_OF_STAFF = {
     ("/moderation/reports/7/", "a moderator"): ((9, 16), (11, 18)),
     ("/moderation/people/", "a moderator"): ((1, 8), (3, 10)),
     ("/moderation/people/?q=bo", "a moderator"): ((4, 19), (6, 21)),
-    ("/moderation/people/bob/", "a moderator"): ((14, 38), (16, 40)),
+    ("/moderation/people/bob/", "a moderator"): ((14, 39), (16, 41)),
     ("/moderation/people/bob/2/", "a moderator"): ((6, 13), (8, 15)),
     ("/moderation/new/", "a moderator"): ((5, 18), (7, 20)),
     ("/@bob/2/more/", "a moderator"): ((3, 22), (6, 25)),

@@ -18,6 +18,7 @@ from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.moderation.reports import Action, Reports
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
 
 
@@ -163,6 +164,12 @@ def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspe
     assert "Buy!" in older
     raw.hset("user:2", "invited_by", 0)
     assert "invited by the people who run this site" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_the_number_of_a_persons_posts_is_that_of_the_profile_without_reposts(browser, site, carol, store, raw, alice):
+    publish(raw, store, alice, "Hello!")
+    Reposts(store).repost(BOB, 2, ALICE)
+    assert "1 post ·" in browser(carol).get("/moderation/people/bob/").content.decode()
 
 
 def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(browser, site, carol, store, raw):
