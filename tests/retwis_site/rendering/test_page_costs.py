@@ -102,7 +102,7 @@ COSTS_OF_STAFF = {
     ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 11), (6, 13)),
     ("/moderation/reports/7/", "a moderator"): ((9, 16), (11, 18)),
     ("/moderation/people/", "a moderator"): ((1, 8), (3, 10)),
-    ("/moderation/people/?q=bo", "a moderator"): ((4, 19), (6, 21)),
+    ("/moderation/people/?q=bo", "a moderator"): ((4, 15), (6, 17)),
     ("/moderation/people/bob/", "a moderator"): ((14, 39), (16, 41)),
     ("/moderation/people/bob/2/", "a moderator"): ((6, 13), (8, 15)),
     ("/moderation/new/", "a moderator"): ((5, 18), (7, 20)),

@@ -20,6 +20,7 @@ from tests.support.stored_posts import write_posts
 from timeline.moderation.reports import Action, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople, Mutes
 
 
 @pytest.fixture
@@ -142,6 +143,14 @@ def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
     assert '"/moderation/people/Alice/"' in staff.get("/moderation/people/?q=ali").content.decode()
     assert "No one has this name" in staff.get("/moderation/people/?q=mallory").content.decode()
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(browser, site, carol, store):
+    BlockedPeople(store).block(BOB, CAROL)
+    Mutes(store).mute(CAROL, ALICE)
+    for query, name in (("bo", "bob"), ("ali", "Alice")):
+        page = browser(carol).get(f"/moderation/people/?q={query}").content.decode()
+        assert f'"/moderation/people/{name}/"' in page
 
 
 def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(
