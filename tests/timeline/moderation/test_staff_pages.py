@@ -323,6 +323,15 @@ def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, 
     assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/@bob/1/", pages[0], re.S)
 
 
+def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(browser, site, carol, store, raw, alice):
+    Reposts(store).repost(ALICE, 1, BOB)
+    assert browser(carol).get("/moderation/new/").content.decode().count("No posts yet") == 2
+    publish(raw, store, alice, "Buy mine!")
+    page = browser(carol).get("/moderation/new/").content.decode()
+    assert "Buy mine!" in page
+    assert page.count("No posts yet") == 1
+
+
 def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     browser, site, bob, carol, store, raw, capsys
 ):
