@@ -14,12 +14,13 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes
+from retwis_site.store.chunks import AT_ONCE, Writes
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
 EVIDENCE = "act:"  # what the name of such a field begins with
 PAGE = 20
+ABOUT_ONE = 500  # acts about a person, of which one decision may be many
 LONGEST_REASON = 500  # characters
 MAY_BE_ABSENT = ("also", "told")  # from a line, as in those of before
 FIRST_YEAR = 2026  # of the log
@@ -123,20 +124,27 @@ class Log:
         self._store.hdel(key, evidence_of(act_id))
 
     def page(self, before: int | None = None) -> LogPage:
-        """The newest acts, or those before a moment in unix milliseconds. One round trip."""
+        """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
+        decision about many posts has one moment. Two round trips at most."""
         newest = year_of(before if before is not None else _now())
         high = "+inf" if before is None else f"({before}"
         pipe = self._store.pipeline()
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
         asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
         pipe.execute()
-        return _page([(key, line) for key, lines in asked for line in lines.value])
+        found = [(key, line) for key, lines in asked for line in lines.value]
+        acts = _read(found[:PAGE])
+        if len(found) <= PAGE or not acts:
+            return LogPage(acts, None)
+        last = acts[-1].at
+        key = keys.log(year_of(last))
+        of_last = [(key, line) for line in self._store.zrevrangebyscore(key, str(last), str(last), AT_ONCE)]
+        return LogPage([*(act for act in acts if act.at > last), *_read(of_last)], last)
 
-    def about(self, uid: int, before: int | None = None) -> LogPage:
-        """The same of the acts about one person. One round trip."""
-        high = "+inf" if before is None else f"({before}"
-        lines = self._store.zrevrangebyscore(keys.acts(uid), high, "-inf", PAGE + 1)
-        return _page([(keys.acts(uid), line) for line in lines])
+    def about(self, uid: int) -> list[Act]:
+        """The newest ABOUT_ONE acts about one person. One round trip."""
+        lines = self._store.zrevrange(keys.acts(uid), 0, ABOUT_ONE - 1)
+        return _read([(keys.acts(uid), line) for line in lines])
 
 
 def queue_act(writes: Writes, act: Act, people: Collection[int]) -> None:
@@ -146,9 +154,8 @@ def queue_act(writes: Writes, act: Act, people: Collection[int]) -> None:
         writes.zadd(key, {act.line(): act.at})
 
 
-def _page(found: Sequence[tuple[str, str]]) -> LogPage:
-    acts = [act for key, line in found[:PAGE] if (act := read_act(key, line)) is not None]
-    return LogPage(acts, acts[-1].at if len(found) > PAGE and acts else None)
+def _read(found: Sequence[tuple[str, str]]) -> list[Act]:
+    return [act for key, line in found if (act := read_act(key, line)) is not None]
 
 
 def year_of(milliseconds: int) -> int:

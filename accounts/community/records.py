@@ -24,7 +24,7 @@ class Record:
     standing: SanctionCase | None  # what is imposed, with the appeal
     deleted: int | None  # since when; None for an account that is not deleted
     registered: int | None
-    posts: int
+    posts: int  # without reposts
     followers: int
     following: int
     sessions: int
@@ -51,7 +51,7 @@ class Records:
         """Two round trips. Raises NoSuchUser."""
         pipe = self._store.pipeline()
         stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
-        posts = pipe.zcard(keys.updates(uid))
+        posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
         followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
         pipe.execute()
         fields = stored.value
@@ -73,7 +73,7 @@ class Records:
             standing=case_in(uid, fields),
             deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
             registered=None if registered.value is None else integer(registered.value),
-            posts=posts.value,
+            posts=posts.value - reposts.value,
             followers=followers.value,
             following=following.value,
             sessions=len(sessions_in(fields)),

@@ -212,7 +212,7 @@ class Sanctions:
             raise NoSuchUser(str(act.whom))
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
         with suppress(LeaseEnded):
-            job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # `cleanup` removes one that stays
+            job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # the recount removes one that stays
             if not Sanctions(job.store).finish(job.name, act.whom, act.id):
                 raise SanctionsAdmin
 
@@ -262,10 +262,14 @@ class Sanctions:
     def queue_appeal(self, job: str, appeal: Appeal) -> None:
         """What follows the commit of an appeal: its place among the open ones. Three round trips."""
         self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
-        answer, act_id = self._store.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
-        if answer is not None or act_id != appeal.act_id:  # read after the write
-            self._store.zrem(keys.appeals(), appeal.member)
+        self.keep_if_open(appeal)  # read after the write
         self._outbox.done(job)
+
+    def keep_if_open(self, appeal: Appeal) -> None:
+        """Take an appeal out of the queue that is decided, or whose sanction has ended. Two round trips at most."""
+        present = self.standing(appeal.uid)
+        if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
+            self._store.zrem(keys.appeals(), appeal.member)
 
     def requeue_appeal(self, uid: int) -> None:
         """Let an appeal that is stored wait for a decision. Five round trips."""
@@ -413,9 +417,12 @@ def finish_end(store: Store, claim: Claim) -> None:
 
 
 def finish_recount(store: Store, claim: Claim) -> bool:
-    """The job `recount:<uid>:<nonce>`, after a sanction and at its end: make all numbers count a person or leave them
-    out. Returns False when the worker had to stop before the end."""
+    """The job `recount:<uid>:<nonce>`, after a sanction and at its end: let no appeal wait without a sanction, and make
+    all numbers count a person or leave them out. Returns False when the worker had to stop before the end."""
     uid = job_id(claim.name, 1)
+    appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
+    if appeal is not None:
+        Sanctions(store).keep_if_open(appeal)
     if not claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid)):
         return False
     claim.outbox.done(claim.name)

@@ -331,10 +331,19 @@ class SiteForm(forms.Form):
         help_text=gettext_lazy("How people reach you, such as an e-mail address."),
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
     def texts(self) -> dict[str, str]:
-        """The fields as they are stored."""
+        """The fields as they are stored, without those that still have what the page has shown: another admin may have
+        changed them since."""
+        kept = {one.name for one in self if one.html_initial_name in self.data} - {*self.changed_data}
         return {
-            name: "" if value is None else str(value).replace("\r\n", "\n") for name, value in self.cleaned_data.items()
+            name: "" if value is None else str(value).replace("\r\n", "\n")
+            for name, value in self.cleaned_data.items()
+            if name not in kept
         }
 
 

@@ -56,8 +56,8 @@ def may_name(state, viewer, name, path):
         return "nothing hides zed"
     if state == "hidden" and viewer in ("zed", "fay"):
         return "followers see a hidden person"
-    if state == "hidden" and (own_page or name == "download"):
-        return "everyone sees a hidden person on that person's own pages, and in what they have kept themselves"
+    if state == "hidden" and (own_page or name in ("compose", "download")):
+        return "everyone sees a hidden person on that person's own pages, which lead there, and in what they have kept"
     if state in OF_SID and viewer != "sid":
         return "what sid hides is hidden from sid alone"
     if state in OF_SID and name in {*FEEDS, *OWN_LISTS, "download"}:

@@ -193,7 +193,7 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
     each with its decision in words, and `open`, what of it waits for one. Six round trips."""
     reports, acts, notes = (
         Reports(store).about(uid, REPORTS_SHOWN),
-        Log(store).about(uid).acts,
+        Log(store).about(uid),
         StaffNotes(store).about(uid),
     )
     shown = named(store, [*acts, *notes])
@@ -222,11 +222,12 @@ class ShownPost(NamedTuple):
 
 
 def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
-    """The newest posts of a person below this id, also of a suspended one, without reposts; and the cursor of the older
-    ones. Two round trips."""
+    """The newest posts of a person below this id, also of a suspended one, without reposts; the cursor of the older
+    ones; and the one of these, whatever is published meanwhile. Two round trips."""
     key, high = keys.updates(uid), "+inf" if before is None else f"({before}"
     pids = stored_ids(key, store.zrevrangebyscore(key, high, "-inf", POSTS_SHOWN))
-    return {"posts": own_posts(store, uid, pids), "older": pids[-1] if len(pids) == POSTS_SHOWN else None}
+    older, same = pids[-1] if len(pids) == POSTS_SHOWN else None, pids[0] + 1 if pids else None
+    return {"posts": own_posts(store, uid, pids), "older": older, "same": same}
 
 
 def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
@@ -260,6 +261,7 @@ def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
 
 
 NEW_SHOWN = 20  # people of a page
+FIRSTS = 5  # entries of a person's posts among which the first one is looked for, since reposts are no posts
 
 
 class NewMember(NamedTuple):
@@ -268,7 +270,7 @@ class NewMember(NamedTuple):
     username: str
     iso: str  # when they registered, for a machine
     when: str
-    post: ShownPost | None  # the first one that stands; None: nothing yet, or it is deleted
+    post: ShownPost | None  # the first one that stands and is no repost; None: nothing of the kind
 
 
 class NewMembers(NamedTuple):
@@ -287,12 +289,16 @@ def new_members(store: Store, before: int | None) -> NewMembers:
     joined = {name: integer(score) for name, score in rows}
     uids = answer(store, ask_owners, list(joined)) if joined else {}
     known = {name: uids[name] for name in joined if uids.get(name)}
-    firsts = answers(store, lambda pipe, uid: pipe.zrange(keys.updates(uid), 0, 0), set(known.values()))
-    first_of = {uid: pid for uid, pids in firsts.items() for pid in stored_ids(keys.updates(uid), pids)}
-    posts, _missing = Posts(store).read(set(first_of.values()))
+    firsts = answers(store, lambda pipe, uid: pipe.zrange(keys.updates(uid), 0, FIRSTS - 1), set(known.values()))
+    first_of = {uid: stored_ids(keys.updates(uid), pids) for uid, pids in firsts.items()}
+    posts, _missing = Posts(store).read({pid for pids in first_of.values() for pid in pids})
     shown = {one.pid: _shown(one) for one in posts if one.links.repost_of is None}
     people = [
-        NewMember(name, *moment(joined[name], active_language()), shown.get(first_of.get(uid, 0)))
+        NewMember(
+            name,
+            *moment(joined[name], active_language()),
+            next((shown[pid] for pid in first_of[uid] if pid in shown), None),
+        )
         for name, uid in known.items()
     ]
     return NewMembers(people, older)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
-from accounts.community.sanctions import Sanctions, SanctionsAdmin
+from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import Kind as ProfilePicture
 from accounts.media.repository import Mark, Pictures, infos
 from accounts.users.deletion import is_deleted
@@ -40,7 +40,7 @@ from timeline.posts.repository import Posts
 
 
 LONGEST_NOTE = 500  # characters
-REPORTS_SHOWN = 50  # about one person
+REPORTS_SHOWN = 500  # about one person: one post may have so many that all others stand below them
 RULE = "rule:"  # the reason `rule:3` names the third rule of the site
 PREFIX = "report:"  # decisions are called so in the log
 
@@ -470,13 +470,13 @@ class Deciding:
         present = Sanctions(self._store).of(act.whom)
         if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
             return
-        known = Log(self._store).about(act.whom).acts
+        known = Log(self._store).about(act.whom)
         if any((one.what, one.by, one.reason) == (state, act.by, act.reason) and one.at >= act.at for one in known):
             return
         try:
             Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
-        except (NoSuchUser, SanctionsAdmin):
-            return  # the account was deleted meanwhile, or its owner has become an admin
+        except (NoSuchUser, SanctionsAdmin, TooLate):
+            return  # the account is deleted or just goes, or its owner has become an admin
 
     def _delete(self, act: Act) -> None:
         Log(self._store).write(act)

@@ -25,7 +25,8 @@ from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NoSuchUser, Refused, Role, State, User
+from accounts.signing_in.viewer import Viewer
+from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
@@ -259,6 +260,10 @@ class NoteForm(forms.Form):
     )
 
 
+class SanctionChanged(Refused):
+    message = gettext_lazy("The sanction on this person has changed. Look at it again.")
+
+
 class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
@@ -290,12 +295,12 @@ def staff_page(
 @staff_required
 @require_safe
 def people(request: RetwisRequest, me: User) -> HttpResponse:
-    """A field for a name. A whole username, also of a suspended person, leads to that person; a part to a list. Three
-    round trips."""
+    """A field for a name. A whole username, also of a suspended person, leads to that person; a part to a list, as
+    visitors see it: a block between staff and a person hides nothing. Three round trips."""
     query = search_query(request.GET.get("q", ""))
     if query and Users(connect()).find(query) is not None:
         return redirect("moderation_person", query)
-    found = People(connect()).search(request.viewer, query).people if query else []
+    found = People(connect()).search(Viewer(connect(), ""), query).people if query else []
     return staff_page(request, "people.html", {"query": query, "people": found})
 
 
@@ -312,19 +317,23 @@ def new(request: RetwisRequest, me: User) -> HttpResponse:
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
-    `remove_picture`, `remove_header`, or `note`."""
+    `remove_picture`, `remove_header`, or `note`. Raises AccountDeleted: nothing of it would stay."""
     store, before = connect(), post_cursor(request.GET.get("before"))
     try:
         record = Records(store).find(username)
     except NoSuchUser:
         raise Http404 from None
+    if record.deleted is not None:
+        raise AccountDeleted(username)
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
     chosen = [one.pid for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
-    link = ""
+    imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
         try:
+            if request.POST.get("imposed") not in (None, imposed.act_id if imposed is not None else ""):
+                raise SanctionChanged
             is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
@@ -334,10 +343,9 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             if not link:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
-    imposed = record.standing.imposed if record.standing is not None else None
     state = in_words(imposed.state) if imposed is not None else ""
     until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
-    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link, "before": before}
+    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link}
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
@@ -481,7 +489,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
 @staff_required
 @require_safe
 def log(request: RetwisRequest, me: User) -> HttpResponse:
-    """What staff has done, newest first. Two round trips."""
+    """What staff has done, newest first. Three round trips at most."""
     store = connect()
     found = Log(store).page(post_cursor(request.GET.get("before")))
     context = {"acts": named(store, found.acts), "older": found.older}

@@ -60,7 +60,7 @@ class Show(UserCommand):
             self.say("The second factor is removed." if found else "There is no second factor.")
         for what, value in _lines(record):
             self.say(f"{what}: {value}")
-        for act in Log(store).about(record.user.uid).acts:
+        for act in Log(store).about(record.user.uid):
             self.say(_line_of(act))
 
 

@@ -145,7 +145,7 @@ def test_an_answer_that_lost_its_job_is_carried_out(joining_site, store, capsys)
     joining_site.hset("applications", answer_of("dora", asked.at), act.line())
     assert doctor_findings(capsys, "--fix")[0] == {ANSWERS: 1}
     assert joining_site.hget("users", "dora") == "3"
-    assert [one.id for one in Log(store).about(3).acts] == [act.id]
+    assert [one.id for one in Log(store).about(3)] == [act.id]
     assert not joining_site.exists("applications")
     assert doctor_findings(capsys)[0] == {}
 

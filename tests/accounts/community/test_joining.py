@@ -183,7 +183,7 @@ def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(sto
     approved, refused = sorted(Log(store).page().acts, key=lambda act: act.what)  # both perhaps in one millisecond
     assert (approved.what, approved.whom, approved.by, approved.reason) == ("joining:approved", 2, 1, "")
     assert (refused.what, refused.whom, refused.by, refused.reason) == ("joining:refused", 0, 1, "@erik We are full.")
-    assert [act.what for act in Log(store).about(2).acts] == ["joining:approved"]
+    assert [act.what for act in Log(store).about(2)] == ["joining:approved"]
     assert raw.hkeys("applications") == ["erik"]
 
 

@@ -91,7 +91,7 @@ def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sancti
     holds = sanctions.of(BOB) is not None
     drain_due(store, raw)
     assert (sanctions.of(BOB) is not None) == holds
-    assert [act.what for act in Log(store).about(BOB).acts] == ([state] if holds else [])
+    assert [act.what for act in Log(store).about(BOB)] == ([state] if holds else [])
     assert not [field for field in raw.hgetall("user:2") if field.startswith("act:")]
 
 
@@ -100,7 +100,7 @@ def test_of_two_acts_of_which_the_first_died_both_are_logged(sanctions, store, r
     sanctions.lift(BOB)
     drain_due(store, raw)
     assert sanctions.of(BOB) is None
-    assert sorted(act.what for act in Log(store).about(BOB).acts) == ["frozen", "lifted"]
+    assert sorted(act.what for act in Log(store).about(BOB)) == ["frozen", "lifted"]
 
 
 def test_nothing_is_imposed_on_an_unknown_or_deleted_user(sanctions, raw):
@@ -193,6 +193,33 @@ def test_an_appeal_waits_until_it_is_decided(sanctions, store, raw):
     assert jobs_but_recounts(raw) == []
 
 
+def test_an_appeal_against_what_has_ended_by_itself_waits_no_more(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults", until=int(time.time()) + A_DAY)
+    sanctions.appeal(BOB, "I am sorry.")
+    drain_due(store, raw)
+    assert len(open_appeals(store).appeals) == 1  # it has not ended yet
+    ended = int(time.time()) - 1
+    raw.hset("user:2", "state_until", ended)
+    sanctions.follow_end(BOB, ended)
+    drain(store, "worker")
+    assert raw.zcard("appeals") == 0
+
+
+def test_an_appeal_of_a_new_admin_waits_no_more(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults")
+    sanctions.appeal(BOB, "I am sorry.")
+    Roles(store).give(BOB, Role.ADMIN)
+    drain(store, "worker")
+    assert raw.zcard("appeals") == 0
+
+
+def test_an_appeal_that_comes_as_the_sanction_ends_waits_for_nobody(sanctions, store, raw):
+    sanctions.impose(BOB, State.FROZEN, "insults", until=int(time.time()) + A_DAY)
+    with before_round_trip(3, lambda: raw.hset("user:2", "state_until", int(time.time()) - 1)):
+        sanctions.appeal(BOB, "I am sorry.")
+    assert raw.zcard("appeals") == 0
+
+
 def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store, raw):
     with pytest.raises(NothingImposed):
         sanctions.appeal(BOB, "Why?")
@@ -229,6 +256,6 @@ def test_a_refusal_that_dies_before_any_round_trip_is_finished_or_never_was(sanc
     assert not killed or step < 9
     drain_due(store, raw)
     was_decided = raw.zcard("appeals") == 0
-    assert len(Log(store).about(BOB).acts) == 1 + was_decided
+    assert len(Log(store).about(BOB)) == 1 + was_decided
     assert sanctions.of(BOB).state is State.FROZEN
     assert noted(raw) == []

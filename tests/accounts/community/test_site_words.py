@@ -1,5 +1,6 @@
 """The site's own words: where they stand, who changes them, and where they are shown."""
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from accounts.community.acts import SiteWords
 from accounts.community.log import Log
 from retwis_site import identity
 from retwis_site.store.local_cache import Memory
@@ -105,6 +107,27 @@ def test_an_admin_changes_the_words_and_sees_them_at_once(admin, store, raw):
     in_arabic = admin.get("/moderation/log/", headers={"accept-language": "ar"}).content.decode()
     assert "اسم الموقع، " in in_arabic
     assert '<li dir="auto">No spam</li>' in admin.get("/rules/").content.decode()
+
+
+def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, store, raw):
+    SiteWords(store).change({"rules": "Be kind\nNo spam", "tagline": "Birds", "invites": "7"})
+    page = admin.get("/moderation/site/").content.decode()
+    hidden = re.findall(r'<input type="hidden" name="(initial-\w+)"(?: value="([^"]*)")?', page)
+    shown = {name: value.replace("\n", "\r\n") for name, value in hidden}  # as browsers send it
+    form = {name.removeprefix("initial-"): value for name, value in shown.items()}
+    SiteWords(store).change({"announcement": "We move tonight.", "rules": "", "invites": "0"})
+    refused = admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "x" * 41}).content.decode()
+    assert f'name="initial-name" value="{shown["initial-name"]}"' in refused
+    admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "Ravens"})
+    site = identity.stored_site(store)
+    assert (site.name, site.tagline, site.announcement, site.rules, site.invites) == (
+        "Ravens",
+        "",
+        "We move tonight.",
+        "",
+        0,
+    )
+    assert Log(store).page().acts[0].what == "site:name,tagline"
 
 
 def test_what_stays_as_it_is_is_not_written_and_not_in_the_log(admin, store, raw):

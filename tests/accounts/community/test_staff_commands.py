@@ -42,7 +42,7 @@ def test_sanction_imposes_with_an_end_and_lifts(store, capsys):
     assert Sanctions(store).of(BOB) is None
     said(capsys, "sanction", "bob", "suspended", "--reason", "spam")
     said(capsys, "sanction", "bob", "none", "--reason", "we were wrong")  # a suspended user is found
-    assert [act.what for act in Log(store).about(BOB).acts] == ["lifted", "suspended", "lifted", "frozen"]
+    assert [act.what for act in Log(store).about(BOB)] == ["lifted", "suspended", "lifted", "frozen"]
 
 
 @pytest.mark.parametrize(

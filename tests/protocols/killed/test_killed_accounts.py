@@ -289,7 +289,7 @@ WHY = "Advertisements"
 
 
 def acts_about_alice():
-    return [act.what for act in Log(connect()).about(ALICE).acts]
+    return [act.what for act in Log(connect()).about(ALICE)]
 
 
 def told(scene, uid):

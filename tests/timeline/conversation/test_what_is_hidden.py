@@ -82,6 +82,15 @@ def test_a_mute_hides_no_post_that_the_viewer_asks_for_but_a_block_does(browser,
     assert "post 1" not in html(browser(alice), address)
 
 
+@pytest.mark.parametrize("address", ["/@bob/1/", "/@bob/1/history/", "/compose/?reply_to=1", "/compose/?quote=1"])
+def test_what_the_page_of_a_hidden_persons_post_leads_to_shows_the_post(browser, store, raw, alice, address):
+    write_posts(raw, BOB, [1])
+    Sanctions(store).impose(BOB, State.HIDDEN, "x")
+    assert "post 1" in html(browser(alice), address)
+    BlockedPeople(store).block(BOB, ALICE)
+    assert "post 1" not in html(browser(alice), address)
+
+
 def test_a_repost_has_no_history(browser, raw, alice, bob):
     write_posts(raw, BOB, [1])
     browser(alice).post("/@bob/1/repost/")

@@ -1,11 +1,12 @@
 """Decisions about reports: what is done, who is told, and what a crash or a second moderator leaves."""
 
 import json
+import time
 
 import pytest
 
 from accounts.community.log import Log
-from accounts.community.sanctions import Sanctions
+from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.people import register
@@ -45,7 +46,7 @@ def test_a_dismissed_report_leaves_the_queue_and_its_author_is_told(store, raw):
     assert raw.zrange("reports_by:1", 0, -1) == [f"2:1:{one.rid}"]
     assert told(raw, ALICE) == [f"report:{one.rid}:1"]
     assert told(raw, BOB) == []
-    [act] = Log(store).about(BOB).acts
+    [act] = Log(store).about(BOB)
     assert (act.what, act.by, act.post, act.reason) == ("report:dismissed", CAROL, 1, "It is an advertisement.")
     assert Reports(store).read(one.rid).action is Action.DISMISS
     assert noted(raw) == []
@@ -103,7 +104,7 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
         ("what", "report:post_deleted,frozen"), ("post", 1), ("also", "2 0"), ("told", "Well seen."),
     }  # fmt: skip
     assert (len(told(raw, ALICE)), len(told(raw, DAN)), told(raw, BOB)) == (2, 1, [f"report:{first.rid}:2"])
-    lines = [(act.what, act.post, act.told) for act in Log(store).about(BOB).acts]
+    lines = [(act.what, act.post, act.told) for act in Log(store).about(BOB)]
     assert sorted(lines) == [("frozen", 0, ""), ("report:post_deleted", 1, ""), ("report:post_deleted", 2, "")]
     assert not any(job.startswith(("report:", "del:")) for job in noted(raw))
     assert not any(doctor_findings(capsys)[0].values())
@@ -140,6 +141,19 @@ def test_an_admin_warns_another_admin_and_imposes_nothing(store):
     with pytest.raises(NotYours):
         decide(store, one, Action.SUSPEND)
     decide(store, one, Action.WARN)
+
+
+@pytest.mark.usefixtures("site")
+def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(store, raw):
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    raw.hset("user:2", "state_since", int(time.time()) - SUSPENDED_FOR)
+    one = report(store, ALICE, BOB, 1)
+    Deciding(store).decide(one, Decision(Action.SUSPEND, "More ads.", deletes=True), CAROL)
+    assert raw.hexists("post:1", "deleted")
+    assert told(raw, ALICE) == [f"report:{one.rid}:1"]
+    assert raw.zcard("reports") == 0
+    assert Sanctions(store).of(BOB).reason == "Ads"
+    assert [job for job in noted(raw) if job.startswith("report:")] == []
 
 
 @pytest.mark.usefixtures("site")

@@ -18,7 +18,9 @@ from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from timeline.moderation.reports import Action, Reports
+from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
+from timeline.relations.relations import BlockedPeople, Mutes
 
 
 @pytest.fixture
@@ -60,6 +62,20 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert 'href="/@bob/2/">See it in its thread' in newer
     assert "?all=1" in newer
     assert "Decide all 3 reports about @bob together" in older
+
+
+def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site, carol, store, raw, bob):
+    publish(raw, store, bob, "Buy more!")
+    for number in range(60):
+        last = report(store, register(store, f"person{number}").user.uid, BOB, 2)
+    staff = browser(carol)
+    assert "Decide all 61 reports about @bob together" in staff.get("/moderation/").content.decode()
+    page = staff.get(f"/moderation/reports/{last.rid}/?all=1").content.decode()
+    assert re.findall(r'name="also" value="(\d+)" checked', page) == ["1"]
+    assert '<a href="/moderation/people/bob/1/">1 report</a>' in staff.get("/@bob/1/more/").content.decode()
+    assert f"/moderation/reports/{site.rid}/" in staff.get("/moderation/people/bob/1/").content.decode()
+    assert '<a href="/moderation/people/bob/#reports">61 reports</a>' in staff.get("/@bob/more/").content.decode()
+    assert staff.get("/moderation/people/bob/").content.decode().count('<a href="/moderation/reports/') == 61
 
 
 def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, site, alice, bob, carol, store, raw):
@@ -129,6 +145,14 @@ def test_staff_finds_a_person_also_a_suspended_one(browser, site, carol, store):
     assert "Account suspended" in staff.get("/moderation/people/bob/").content.decode()
 
 
+def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(browser, site, carol, store):
+    BlockedPeople(store).block(BOB, CAROL)
+    Mutes(store).mute(CAROL, ALICE)
+    for query, name in (("bo", "bob"), ("ali", "Alice")):
+        page = browser(carol).get(f"/moderation/people/?q={query}").content.decode()
+        assert f'"/moderation/people/{name}/"' in page
+
+
 def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(
     browser, site, carol, store, raw
 ):
@@ -149,6 +173,12 @@ def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspe
     assert "Buy!" in older
     raw.hset("user:2", "invited_by", 0)
     assert "invited by the people who run this site" in staff.get("/moderation/people/bob/").content.decode()
+
+
+def test_the_number_of_a_persons_posts_is_that_of_the_profile_without_reposts(browser, site, carol, store, raw, alice):
+    publish(raw, store, alice, "Hello!")
+    Reposts(store).repost(BOB, 2, ALICE)
+    assert "1 post ·" in browser(carol).get("/moderation/people/bob/").content.decode()
 
 
 def test_older_appeals_have_a_page_and_none_of_one_second_is_left_out(browser, site, carol, store, raw):
@@ -183,6 +213,26 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     assert "Sanction lifted" in staff.get(address).content.decode()
 
 
+@pytest.mark.parametrize("before", [None, State.HIDDEN])
+def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site, carol, store, before):
+    if before is not None:
+        Sanctions(store).impose(BOB, before, "Rude")
+    staff, address = browser(carol), "/moderation/people/bob/"
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Threats")
+    form = {"action": "frozen", "days": "1"} | {"act": "lift" if before else "sanction", "reason": "Ads"}
+    refused = staff.post(address, {**form, "imposed": shown})
+    assert refused.status_code == 422
+    page = refused.content.decode()
+    assert "The sanction on this person has changed." in page
+    assert "Threats" in page
+    assert "Ads</textarea>" in page
+    assert Sanctions(store).of(BOB).reason == "Threats"
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', page)
+    staff.post(address, {"act": "lift", "reason": "Ads", "imposed": shown})
+    assert Sanctions(store).of(BOB) is None
+
+
 def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
     staff = browser(carol)
     answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
@@ -204,7 +254,38 @@ def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, carol, s
         assert ('value="2" checked' in answer.content.decode()) == ("2" in wrong.get("post", ()))
     staff.post(address, {"act": "delete", "post": ["2", "4", "5"], "reason": "Ads"})
     assert [pid for pid in range(1, 6) if raw.hexists(f"post:{pid}", "deleted")] == [2, 4]
-    assert {(act.what, act.post) for act in Log(store).about(BOB).acts} == {("post:deleted", 4), ("post:deleted", 2)}
+    assert {(act.what, act.post) for act in Log(store).about(BOB)} == {("post:deleted", 4), ("post:deleted", 2)}
+
+
+def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(browser, site, carol, raw):
+    write_posts(raw, BOB, range(2, 11))
+    staff = browser(carol)
+    page = staff.get("/moderation/people/bob/").content.decode()
+    chosen = re.findall(r'name="post" value="(\d+)"', page)
+    [address] = re.findall(r'action="(/moderation/people/bob/\?[^"]*)"', page)
+    write_posts(raw, BOB, range(11, 14))
+    refused = staff.post(address, {"act": "delete", "post": chosen}).content.decode()
+    assert re.findall(r'name="post" value="(\d+)" checked', refused) == chosen
+    staff.post(address, {"act": "delete", "post": chosen, "reason": "Ads"})
+    assert [pid for pid in range(1, 14) if raw.hexists(f"post:{pid}", "deleted")] == [*range(1, 11)]
+
+
+def test_the_log_leaves_out_nothing_of_a_decision_about_many_posts(browser, site, carol, store, raw):
+    write_posts(raw, BOB, range(2, 31))
+    for pid in range(2, 31):
+        last = report(store, ALICE, BOB, pid)
+    form = {"action": "warned", "delete": "on", "reason": "Ads", "also": [*range(1, 30)]}
+    staff = browser(carol)
+    staff.post(f"/moderation/reports/{last.rid}/", form)
+    drain(store, "worker")
+    first = staff.get("/moderation/log/").content.decode()
+    [older] = re.findall(r'href="(\?before=\d+)"', first)
+    second = staff.get(f"/moderation/log/{older}").content.decode()
+    assert (first + second).count("Post deleted") == 30
+    assert (first + second).count("Person warned") == 1
+    assert "Made a moderator" in second
+    assert "?before=" not in second
+    assert staff.get("/moderation/people/bob/").content.decode().count("Post deleted") >= 30
 
 
 def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
@@ -242,6 +323,15 @@ def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, 
     assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/@bob/1/", pages[0], re.S)
 
 
+def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(browser, site, carol, store, raw, alice):
+    Reposts(store).repost(ALICE, 1, BOB)
+    assert browser(carol).get("/moderation/new/").content.decode().count("No posts yet") == 2
+    publish(raw, store, alice, "Buy mine!")
+    page = browser(carol).get("/moderation/new/").content.decode()
+    assert "Buy mine!" in page
+    assert page.count("No posts yet") == 1
+
+
 def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     browser, site, bob, carol, store, raw, capsys
 ):
@@ -261,6 +351,20 @@ def test_a_note_about_a_person_is_read_by_staff_alone_and_goes_with_the_account(
     StaffNotes(store).add(BOB, CAROL, "Too late")
     assert not raw.exists("staff_notes:2")
     assert not any(doctor_findings(capsys)[0].values())
+
+
+@pytest.mark.parametrize("act", ["sanction", "link", "note"])
+def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, bob, carol, store, raw, act):
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    before, staff = Log(store).page(), browser(carol)
+    for answer in (
+        staff.get("/moderation/people/bob/"),
+        staff.post("/moderation/people/bob/", {"act": act, "action": "frozen", "reason": "Ads", "note": "Ads"}),
+    ):
+        assert answer.status_code == 410
+        assert "This account was deleted." in answer.content.decode()
+    assert Log(store).page() == before
+    assert raw.keys("reset:*") == []
 
 
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])

@@ -119,7 +119,7 @@ def test_a_post_is_printed_and_deleted_and_the_log_says_why(site, store, capsys)
     assert "text: Buy now!\n" in said(capsys, "post", "1")
     assert said(capsys, "post", "1", "--delete", "--reason", "spam") == "Post 1 is deleted.\n"
     assert site.hget("post:1", "deleted") is not None
-    [act] = Log(store).about(BOB).acts
+    [act] = Log(store).about(BOB)
     assert (act.what, act.post, act.whom, act.by, act.reason) == ("post:deleted", 1, BOB, 0, "spam")
     assert noted(site) == []
 

@@ -193,7 +193,7 @@ class PostReader:
         existing = seen = made | whole
         if made:
             hidden_by_staff = hidden_among(parts.people.values())  # no post is kept whole that names one
-            unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - {self.page_of})
+            unseen = yield from unseen_by(pipe, self.me, hidden_by_staff - self._opened(pids, made))
             seen = {pid: post for pid, post in seen.items() if post.author.uid not in unseen} if unseen else seen
             named = {uid: one for uid, one in parts.people.items() if uid not in unseen} if unseen else parts.people
         for rule in self.rules_of_viewer:
@@ -223,6 +223,12 @@ class PostReader:
     def hidden(self) -> set[int]:
         """Those of the people asked about, here and by posts, whose posts the viewer does not see."""
         return set().union(*(rule.hidden() for rule in self.rules_of_viewer))
+
+    def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
+        """Whose page the viewer has opened: that of a person, or those of posts."""
+        if self.acted.hidden is MUTES_ASIDE:
+            return {made[pid].author.uid for pid in pids if pid in made}
+        return {self.page_of}
 
     def _cached_whole(self, pids: Sequence[int]) -> dict[int, Post]:
         """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer

@@ -101,7 +101,7 @@ class LatestHidden(NamedTuple):
 
 
 NO_HIDDEN_READ = LatestHidden((frozenset(),) * len(KINDS), (False,) * len(KINDS))
-# For a page on which a viewer has asked for a certain post: blocks hide it, mutes do not.
+# For a page on which a viewer has asked for a certain post: blocks hide it, mutes and staff do not.
 MUTES_ASIDE = LatestHidden((frozenset(),) * len(KINDS), (False, False, True, True))
 NOBODY_HIDDEN = LatestHidden((frozenset(),) * len(KINDS), (True,) * len(KINDS))
 
