@@ -19,7 +19,8 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
-from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, register
+from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, give_old_password, log_in, register, signed_in
+from tests.support.removed_accounts import home_texts
 from tests.support.stored_keys import expected_name_entries, follower_counts, name_entries, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
@@ -29,17 +30,12 @@ from timeline.posts.repository import Posts
 from timeline.relations.edges import Edges
 from timeline.relations.relations import FOLLOW, Follows
 from timeline.timelines.everyone import EveryoneTimeline
-from timeline.timelines.home import Homes
 
 
 def finish_jobs(store: Store, raw) -> None:
     drain_due(store, raw)
     assert noted(raw) == []
     assert raw.keys("lease:*") == []
-
-
-def home(store, login):
-    return [post.body for post in Homes(store).page(Viewer(store, login.secret), None).page.posts]
 
 
 STEPS = range(1, 9)
@@ -56,20 +52,20 @@ def killed_at(step, work):
 def test_a_post(store, layout, alice, bob, raw, monkeypatch, step):
     layout.begin_at(1)
     Follows(store).follow(2, 1)
-    home(store, bob)
-    home(store, alice)
+    home_texts(store, bob)
+    home_texts(store, alice)
     killed = killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("Hello"), "t"))
     assert not killed or step < 10
     committed = noted(raw) != [] or not killed
     finish_jobs(store, raw)
     expected = ["Hello"] if committed else []
-    assert home(store, alice) == home(store, bob) == expected
+    assert home_texts(store, alice) == home_texts(store, bob) == expected
     page = EveryoneTimeline(store).page(Viewer(store, ""), None, 50).page
     assert [post.body for post in page.posts] == expected
     assert raw.zcard("updates:1") == len(expected)
     # A second click gives the same post, also after a killed first one.
     Posts(store).publish(1, NewPost("Hello again"), "t")
-    assert len(home(store, bob)) == 1
+    assert len(home_texts(store, bob)) == 1
     assert raw.zcard("updates:1") == 1
     assert noted(raw) == []
     call_command("doctor", stdout=io.StringIO())
@@ -100,13 +96,13 @@ def test_a_follow_or_unfollow(store, layout, alice, bob, raw, monkeypatch, step,
     Posts(store).publish(2, NewPost("Hello"), "t")
     if verb == "unfollow":
         Follows(store).follow(1, 2)
-    home(store, alice)
+    home_texts(store, alice)
     killed_at(step, lambda: getattr(Follows(store), verb)(1, 2))
     finish_jobs(store, raw)
     follows = raw.zscore("following:1", "2")
     assert raw.zscore("followers:2", "1") == follows
     assert ranking(raw) == follower_counts(raw) == ({"2": 1} if follows else {})
-    assert home(store, alice) == (["Hello"] if follows else [])
+    assert home_texts(store, alice) == (["Hello"] if follows else [])
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -114,13 +110,13 @@ def test_a_deletion(store, layout, alice, bob, raw, monkeypatch, step):
     layout.begin_at(1)
     Follows(store).follow(2, 1)
     Posts(store).publish(1, NewPost("Hello"), "t")
-    home(store, bob)
+    home_texts(store, bob)
     killed_at(step, lambda: Posts(store).delete(1, 1))
     finish_jobs(store, raw)
     deleted = raw.hexists("post:1", "deleted")
     assert raw.zcard("updates:1") == (0 if deleted else 1)
     assert (raw.ttl("post:1") > 0) == deleted
-    assert home(store, bob) == ([] if deleted else ["Hello"])
+    assert home_texts(store, bob) == ([] if deleted else ["Hello"])
 
 
 @pytest.mark.parametrize("step", range(5))
@@ -130,7 +126,7 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     Follows(store).follow(2, 1)
     Follows(store).follow(1, 2)
     Posts(store).publish(1, NewPost("Hello"), "t")
-    home(store, bob)
+    home_texts(store, bob)
     before = raw.hgetall("user:1")
     killed = killed_before_round_trip(step, lambda: AccountDeletion(store).delete(alice.user, alice.secret))
     Memory.clear_all()
@@ -140,7 +136,7 @@ def test_the_deletion_of_an_account(store, layout, alice, bob, raw, monkeypatch,
     finish_jobs(store, raw)
     assert raw.hexists("user:1", "deleted") == deleted
     assert raw.hgetall("users") == {"alice": "1", "bob": "2"}
-    assert home(store, bob) == ([] if deleted else ["Hello"])
+    assert home_texts(store, bob) == ([] if deleted else ["Hello"])
     assert ranking(raw) == follower_counts(raw) == ({} if deleted else {"1": 1, "2": 1})
     if deleted:
         assert raw.hgetall("user:1").keys() == {"username", "deleted"}
@@ -213,22 +209,22 @@ def test_a_new_display_name_after_a_killed_one(store, alice, raw, monkeypatch, s
 def test_a_rebuild(store, alice, bob, raw, monkeypatch, step):
     Follows(store).follow(1, 2)
     Posts(store).publish(2, NewPost("Hello"), "t")
-    killed_at(step, lambda: home(store, alice))
+    killed_at(step, lambda: home_texts(store, alice))
     Posts(store).publish(2, NewPost("again"), "u")
-    assert home(store, alice) == ["again", "Hello"]
+    assert home_texts(store, alice) == ["again", "Hello"]
     assert raw.ttl(keys.home(1)) > 0 or step == 1
 
 
 def test_a_redelivery_drops_homes_instead_of_pushing_old_ids(store, alice, bob, raw, sent):
     Follows(store).follow(2, 1)
     Posts(store).publish(1, NewPost("Hello"), "t")
-    home(store, bob)
+    home_texts(store, bob)
     raw.zadd("outbox", {"post:1:x": 1})
     sent.round_trips.clear()
     assert drain(store, "worker") == 1
     assert ("UNLINK", "posts:2") in sent.commands
     assert not any(command[0].startswith("LPUSH") for command in sent.commands)
-    assert home(store, bob) == ["Hello"]
+    assert home_texts(store, bob) == ["Hello"]
 
 
 def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
@@ -237,7 +233,7 @@ def test_two_workers_with_one_job_do_no_harm(store, alice, bob, raw):
     for _ in range(2):
         Delivery(store).redeliver("post:1:x")
         Edges(store, FOLLOW).finish("follow:2:1:x")
-    assert home(store, bob) == ["Hello"]
+    assert home_texts(store, bob) == ["Hello"]
     assert raw.zcard("followers:1") == 1
     assert ranking(raw) == {"1": 1}
 
@@ -256,10 +252,6 @@ def test_a_follow_after_a_killed_unfollow_has_one_date(store, alice, bob, raw, m
 
 
 SESSION_STEPS = range(9)
-
-
-def signed_in(store, login):
-    return Viewer(store, login.secret).user.is_authenticated
 
 
 def sessions_of(raw):

@@ -7,6 +7,7 @@ from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Login
 from accounts.users.registration import Registration
 from retwis_site.store.client import Store
@@ -42,6 +43,11 @@ def log_in(store: Store, name: str = "alice", password: str = PASSWORD) -> Login
     """A login with a session of its own; None for a wrong password."""
     verified = authenticate(None, username=name, password=password)
     return None if verified is None else Sessions(store).open(verified, Device("Firefox", "Linux"))
+
+
+def signed_in(store: Store, login: Login) -> bool:
+    """Whether a session stands."""
+    return Viewer(store, login.secret).user.is_authenticated
 
 
 def register(store: Store, username: str) -> Login:

@@ -4,6 +4,8 @@ bob is the person. The keys of what hides him are written directly: nothing was 
 look for itself.
 """
 
+import time
+
 import pytest
 
 from retwis_site.jobs.worker import drain
@@ -120,6 +122,7 @@ CASES = {
     "he blocks her": (lambda raw: block(raw, BOB, ALICE), THE_SAME),
     "she blocks him": (lambda raw: block(raw, ALICE, BOB), THE_SAME),
     "she mutes him": (lambda raw: raw.zadd("muted:1", {BOB: "+inf"}), THE_SAME | {*OWN}),
+    "she mutes him for a while": (lambda raw: raw.zadd("muted:1", {BOB: time.time() + 60}), THE_SAME | {*OWN}),
     "she muted him once": (lambda raw: raw.zadd("muted:1", {BOB: 1}), {*LISTS}),
     "he is frozen": (lambda raw: impose(raw, "frozen"), {*LISTS}),
     "he is hidden": (lambda raw: impose(raw, "hidden"), {*OWN}),

@@ -16,10 +16,9 @@ from accounts.community.sanctions import Sanctions
 from accounts.signing_in.guards import admin_required, staff_required
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
-from tests.support.delivering import drain_due
 from tests.support.people import PASSWORD
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip
 
 ALICE, BOB, CAROL = 1, 2, 3
 
@@ -112,24 +111,6 @@ def test_two_changes_of_one_role_at_once_are_refused_and_leave_nothing(roles, ra
         roles.give(ALICE, Role.MODERATOR)
     assert raw.hgetall("staff") == {"changing:abc": "1"}
     assert noted(raw) == []
-
-
-@pytest.mark.parametrize("step", range(11))
-@pytest.mark.parametrize("role", [Role.ADMIN, Role.MODERATOR])
-def test_a_change_that_dies_before_any_round_trip_is_finished_or_never_was(roles, store, raw, step, role):
-    roles.give(ALICE, Role.ADMIN)
-    roles.give(BOB, Role.ADMIN)
-    before = {**raw.hgetall("staff")}
-    killed_before_round_trip(step, lambda: roles.give(CAROL if role is Role.ADMIN else BOB, role))
-    assert [uid for uid, its in roles.staff().items() if its is Role.ADMIN]
-    drain_due(store, raw)
-    assert noted(raw) == []
-    after = raw.hgetall("staff")
-    assert not [field for field in after if ":" in field]
-    for uid in (ALICE, BOB, CAROL):
-        assert (raw.hget(f"user:{uid}", "role") or "member") == after.get(str(uid), "member")
-    logged = Log(store).page().acts
-    assert len(logged) == 2 + (after != before)
 
 
 def test_an_admin_has_no_sanction(roles, store, raw):

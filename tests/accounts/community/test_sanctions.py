@@ -1,4 +1,7 @@
-"""Sanctions: what is stored, what ends by itself, and what a crash leaves behind."""
+"""Sanctions: what is stored, and what ends by itself.
+
+tests/protocols/moderation/test_acts_in_the_middle.py tests what a crash leaves behind.
+"""
 
 import json
 import time
@@ -82,17 +85,6 @@ def test_an_admin_cannot_be_sanctioned(sanctions, store, raw):
     with pytest.raises(SanctionsAdmin):
         sanctions.impose(BOB, State.FROZEN, "")
     assert raw.hget("user:2", "state") in {None, ""}
-
-
-@pytest.mark.parametrize("step", range(9))
-@pytest.mark.parametrize("state", [State.FROZEN, State.SUSPENDED])
-def test_a_sanction_that_dies_before_any_round_trip_is_logged_if_it_holds(sanctions, store, raw, step, state):
-    killed_before_round_trip(step, lambda: sanctions.impose(BOB, state, "spam"))
-    holds = sanctions.of(BOB) is not None
-    drain_due(store, raw)
-    assert (sanctions.of(BOB) is not None) == holds
-    assert [act.what for act in Log(store).about(BOB)] == ([state] if holds else [])
-    assert not [field for field in raw.hgetall("user:2") if field.startswith("act:")]
 
 
 def test_of_two_acts_of_which_the_first_died_both_are_logged(sanctions, store, raw):
@@ -237,25 +229,3 @@ def test_there_is_one_appeal_and_one_decision_for_each_sanction(sanctions, store
     sanctions.impose(BOB, State.HIDDEN, "noise")
     sanctions.appeal(BOB, "Another one.")
     assert [appeal.text for appeal in open_appeals(store).appeals] == ["Another one."]
-
-
-@pytest.mark.parametrize("step", range(7))
-def test_an_appeal_that_dies_before_any_round_trip_waits_or_never_was(sanctions, store, raw, step):
-    sanctions.impose(BOB, State.FROZEN, "insults")
-    assert killed_before_round_trip(step, lambda: sanctions.appeal(BOB, "I am sorry.")) == (step < 6)
-    drain_due(store, raw)
-    assert noted(raw) == []
-    assert raw.zcard("appeals") == raw.hexists("user:2", "appeal")
-
-
-@pytest.mark.parametrize("step", range(10))
-def test_a_refusal_that_dies_before_any_round_trip_is_finished_or_never_was(sanctions, store, raw, step):
-    sanctions.impose(BOB, State.FROZEN, "insults")
-    sanctions.appeal(BOB, "I am sorry.")
-    killed = killed_before_round_trip(step, lambda: sanctions.decide_appeal(BOB, False, ALICE, "so"))
-    assert not killed or step < 9
-    drain_due(store, raw)
-    was_decided = raw.zcard("appeals") == 0
-    assert len(Log(store).about(BOB)) == 1 + was_decided
-    assert sanctions.of(BOB).state is State.FROZEN
-    assert noted(raw) == []

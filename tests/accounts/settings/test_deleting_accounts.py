@@ -46,12 +46,6 @@ def test_the_form_is_for_users_and_its_answer_is_not_cached(browser, alice):
     assert "no-store" in browser(alice).post(URL, {"password": "wrong"})["Cache-Control"]
 
 
-def test_a_form_without_a_csrf_token_deletes_nothing(browser, alice, raw):
-    before = everything(raw)
-    assert browser(alice, csrf=True).post(URL, FORM).status_code == 403
-    assert everything(raw) == before
-
-
 @pytest.mark.parametrize("form", [{}, {"password": ""}, {"password": "wrong"}, {"password": "x" * 129}])
 def test_the_present_password_is_required(browser, alice, raw, settings, form):
     settings.THROTTLE = False
@@ -94,14 +88,6 @@ def test_a_deletion_ends_every_session_at_once_and_keeps_the_name_alone(browser,
     for client in (here, phone):
         assert 'action="/logout/"' not in page_of(client.get("/timeline/"))
         assert client.get("/settings/password/").status_code == 302
-
-
-def test_a_worker_can_continue_at_once(browser, store, alice, raw):
-    browser(alice).post(URL, FORM)
-    assert drain(store, "worker") == 1
-    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
-    assert noted(raw) == []
-    assert raw.hgetall("users") == {"alice": "1"}
 
 
 def test_the_personal_cookies_are_removed(member):

@@ -4,16 +4,11 @@ import re
 
 import pytest
 
-from accounts.signing_in.viewer import Viewer
 from retwis_site.store.rate_limits import RateLimits
-from tests.support.people import log_in
+from tests.support.people import log_in, signed_in
 
 URL = "/settings/sessions/"
 EVERYWHERE = "/settings/sessions/everywhere/"
-
-
-def signed_in(store, login):
-    return Viewer(store, login.secret).user.is_authenticated
 
 
 def page_of(client):

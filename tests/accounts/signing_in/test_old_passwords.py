@@ -7,10 +7,8 @@ from django.core.management import call_command
 
 from accounts.signing_in import passwords
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.deletion import AccountDeletion
 from tests.support import people
 from tests.support.command_output import said
-from tests.support.delivering import drain_due
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
@@ -77,13 +75,6 @@ def test_a_password_wins_over_an_old_one(raw, alice):
     assert log_in() is not None
 
 
-def test_a_password_change_removes_the_old_hash(raw, store, alice, old):
-    Sessions(store).change_password(1, make_password(NEW_PASSWORD))
-    assert not raw.hexists("user:1", "old_password")
-    assert log_in() is None
-    assert log_in(NEW_PASSWORD) is not None
-
-
 def test_a_person_with_an_old_hash_can_change_the_password_on_the_site(raw, alice, old, browser):
     form = {"password": PASSWORD, "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     assert browser(alice).post("/settings/password/", form).status_code == 302
@@ -102,13 +93,6 @@ def test_logging_out_keeps_it(raw, store, alice, old):
     Sessions(store).end_all(1)
     assert raw.hget("user:1", "old_password") == old
     assert log_in() is not None
-
-
-def test_a_deleted_account_has_none(raw, store, alice, old):
-    AccountDeletion(store).delete(alice.user, alice.secret)
-    assert log_in() is None
-    drain_due(store, raw)
-    assert raw.hgetall("user:1").keys() == {"username", "deleted"}
 
 
 @pytest.mark.parametrize("moment", range(8))

@@ -3,10 +3,7 @@
 import time
 
 import pytest
-from django.contrib.auth import authenticate
 
-from accounts.signing_in import passwords
-from accounts.signing_in.sessions.repository import Sessions
 from tests.support.people import PASSWORD, register
 
 
@@ -42,14 +39,6 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_answer(browser, alice
     assert "auth" not in wrong.cookies
 
 
-def test_an_unknown_name_costs_a_hash_as_a_wrong_password_does(alice, monkeypatch):
-    hashed = []
-    real = passwords.make_password
-    monkeypatch.setattr(passwords, "make_password", lambda password: hashed.append(password) or real(password))
-    assert authenticate(None, username="nobody", password="wrong") is None
-    assert hashed == ["wrong"]
-
-
 def test_a_user_of_a_foreign_database_without_a_secret_can_log_in(client, alice, raw):
     raw.hdel("user:1", "auth")
     raw.delete("auths")
@@ -69,16 +58,6 @@ def test_a_stale_auths_entry_opens_nothing(client, alice, raw):
     raw.hset("auths", "stolen", 1)
     client.cookies["auth"] = "stolen"
     assert not signed_in(client)
-
-
-def test_a_secret_without_its_auths_entry_opens_nothing(browser, alice, raw):
-    raw.delete("auths")
-    assert not signed_in(browser(alice))
-
-
-def test_an_auths_entry_of_another_user_opens_nothing(browser, alice, bob, raw):
-    raw.hset("auths", alice.secret, 2)
-    assert not signed_in(browser(alice))
 
 
 def test_a_cached_uid_is_checked_again_on_every_request(alice, member, raw):
@@ -108,15 +87,6 @@ def test_an_invalid_cookie_is_ignored_and_not_deleted(client, alice, cookie):
 def test_logging_out_as_a_visitor_is_harmless(browser, raw):
     assert browser().post("/logout/").status_code == 302
     assert raw.dbsize() == 0
-
-
-def test_a_password_change_ends_every_session_in_one_command(browser, store, alice, sent, raw):
-    sent.round_trips.clear()
-    Sessions(store).change_password(1, "a hash")
-    change = next(c for c in sent.commands if c[:2] == ("HSET", "user:1"))
-    assert set(change[2::2]) == {"password", "generation", "auth"}
-    assert raw.hgetall("auths") == {raw.hget("user:1", "auth"): "1"}
-    assert not signed_in(browser(alice))
 
 
 @pytest.mark.parametrize(

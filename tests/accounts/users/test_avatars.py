@@ -114,12 +114,6 @@ def test_every_user_on_a_page_has_a_picture(browser, raw, store, member, bob):
         assert PICTURE.findall(page) == [avatar(User(uid, NAMES[uid])) for uid in uids_shown], url
 
 
-@given(uids, st.text())
-def test_an_exact_picture_is_no_foreign_markup(uid, name):
-    drawn = avatar(User(uid, "x", name))
-    assert not foreign(f"<p>{drawn}</p>{drawn}")
-
-
 @pytest.mark.parametrize(
     ("original", "altered"),
     [

@@ -12,7 +12,6 @@ from accounts.users.entities import User
 from accounts.users.names import NameIndex, in_one_line
 from accounts.users.repository import Users
 from retwis_site.store.client import connect
-from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stored_posts import write_posts
 from timeline.timelines.everyone import EveryoneTimeline
@@ -140,12 +139,3 @@ def test_posts_show_each_new_name_of_their_author_at_once(alice, member, raw, ur
             "/timeline/": lambda: EveryoneTimeline(connect()).page(Viewer(connect(), ""), None, 50),
         }[url]()
         assert {post.author for post in timeline.page.posts} == {User(1, "Alice", name)}
-
-
-def test_a_user_read_before_a_change_of_name_differs_from_the_user_read_after_it(raw, store, alice):
-    before = Users(store).people([1])[1]
-    raw.hset("user:1", "name", "Alice Liddell")
-    Memory.clear_all()
-    after = Users(store).people([1])[1]
-    assert (before.shown_name, after.shown_name) == ("@Alice", "Alice Liddell")
-    assert before != after

@@ -1,4 +1,4 @@
-"""After a deletion: pages and logins, the user's requests that are under way, `doctor` and `cleanup`."""
+"""After a deletion: the user's requests that are under way, `doctor` and `cleanup`."""
 
 import io
 
@@ -12,11 +12,10 @@ from accounts.users.checks import AccountChecks
 from retwis_site.jobs import outbox
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.jobs.worker import drain
-from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import NAMES, SECRETS
 from tests.support.maintenance.findings import findings_of
-from tests.support.people import LONG_AGO, PASSWORD, log_in
+from tests.support.people import LONG_AGO, log_in
 from tests.support.removed_accounts import (
     ALICE,
     BOB,
@@ -30,55 +29,11 @@ from tests.support.removed_accounts import (
     three_people,
 )
 from tests.support.stored_keys import everything
-from tests.support.stored_posts import write_posts
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip, killed_before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relation import to_person
-from timeline.relations.relations import FOLLOW, Follows
-
-
-@pytest.fixture
-def deleted_alice(raw, store, alice, bob, carol):
-    """alice's account is deleted, and no worker has removed anything. She has posted; she and bob follow each other."""
-    Follows(store).follow(2, 1)
-    Follows(store).follow(1, 2)
-    write_posts(raw, 1, [1])
-    write_posts(raw, 2, [2])
-    raw.hset("user:1", "deleted", 1_700_000_000)
-    Memory.clear_all()
-
-
-@pytest.mark.parametrize("url", ["/@Alice/", "/@alice/", "/@alice/1/", "/@alice/followers/", "/@alice/following/"])
-@pytest.mark.usefixtures("deleted_alice")
-def test_the_pages_of_a_deleted_account_are_gone(browser, bob, url):
-    page = browser().get(url)
-    assert page.status_code == 410
-    assert "This account was deleted." in page.content.decode()
-    assert browser(bob).get(url).status_code == 410
-
-
-@pytest.mark.usefixtures("deleted_alice")
-def test_the_sessions_of_a_deleted_account_have_ended(browser, alice):
-    assert "Log in" in browser(alice).get("/").content.decode()
-    assert browser(alice).get("/settings/password/").status_code == 302
-
-
-@pytest.mark.usefixtures("deleted_alice")
-def test_the_password_of_a_deleted_account_opens_nothing(browser, raw):
-    answer = browser().post("/login/", {"username": "alice", "password": PASSWORD})
-    assert answer.status_code == 422
-    assert "Wrong username or password." in answer.content.decode()
-    assert raw.hget("user:1", "auth") is not None  # the login has not replaced the secret
-
-
-@pytest.mark.usefixtures("deleted_alice")
-def test_a_deleted_account_cannot_be_followed_and_its_name_stays_taken(browser, raw, carol):
-    assert browser(carol).post("/@alice/follow/").status_code == 410
-    assert not raw.exists("following:3")
-    form = {"username": "ALICE", "password1": PASSWORD, "password2": PASSWORD}
-    assert browser().post("/register/", form).status_code == 422
-
+from timeline.relations.relations import FOLLOW
 
 # ---- Requests of a user during the deletion of the account: they open no session, and their writes do not stay. More
 # of them in tests/protocols/test_interleaved_removals.py.

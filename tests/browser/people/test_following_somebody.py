@@ -37,17 +37,3 @@ def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window
     page.get_by_role("main").get_by_role("button", name="Log in").click()
     expect(page).to_have_url(f"/@{bob.user.username}/")
     expect(follow_button(page, bob.user.username)).to_be_visible()
-
-
-def test_whoever_unfollows_no_longer_reads_them(window, alice, bob, raw):
-    theirs, mine = window(bob), window(alice)
-    theirs.goto("/")
-    posted(theirs, "Not for everybody")
-    mine.goto(f"/@{bob.user.username}/")
-    follow_button(mine, bob.user.username).click()
-    unfollow_button(mine, bob.user.username).click()
-    said(mine, f"You no longer follow {bob.user.username}.")
-    assert raw.zcard(f"following:{alice.user.uid}") == 0
-    mine.goto("/")
-    expect(mine.get_by_role("heading", name="Nothing here yet")).to_be_visible()
-    expect(post(mine, "Not for everybody")).to_have_count(0)

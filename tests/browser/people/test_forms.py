@@ -40,17 +40,6 @@ def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window
     assert raw.hexists("users", erin.lower())
 
 
-def test_a_taken_name_is_said_at_the_name(window, console, alice):
-    console.expects(422, "/register/")
-    page = window()
-    page.goto("/register/")
-    fill_in_registration(page, alice.user.username)
-    field = page.get_by_role("main").get_by_label("Username")
-    expect(field).to_have_value(alice.user.username)
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_text("This username is taken. Choose another one.")).to_be_visible()
-
-
 def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
     console.expects(422, "/login/")
     page = window()

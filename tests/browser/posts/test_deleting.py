@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import AGE, more, post, posted, said, write
+from tests.browser.support.steps import AGE, more, post, said, write
 
 
 @pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
@@ -26,12 +26,3 @@ def test_one_click_does_not_delete_and_the_second_does(window, console, alice, r
     console.expects(410, address)
     page.goto(address)
     expect(page.get_by_role("heading", name="Deleted")).to_be_visible()
-
-
-def test_nobody_can_delete_what_another_wrote(window, alice, bob):
-    theirs, mine = window(bob), window(alice)
-    theirs.goto("/")
-    posted(theirs, "Mine alone")
-    mine.goto(f"/@{bob.user.username}/")
-    expect(post(mine, "Mine alone")).to_have_count(1)
-    expect(post(mine, "Mine alone").get_by_text("Delete")).to_have_count(0)

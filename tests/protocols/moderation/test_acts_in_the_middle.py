@@ -147,18 +147,34 @@ KILLED = {
     ),
     "a deletion by staff": lambda s: ([], delete_post(s)),
     "an answer": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=True)),
+    "an appeal": lambda s: ([impose(s, State.FROZEN)], appeal(s)),
+}
+# These change what stands of a person and have a line in the log: both, or neither.
+LOGGED = {
+    "a sanction": lambda s: ([], impose(s, State.FROZEN)),
+    "a suspension": lambda s: ([], impose(s, State.SUSPENDED)),
+    "a new moderator": lambda s: ([], give(s, Role.MODERATOR)),
+    "a new admin": lambda s: ([], give(s, Role.ADMIN)),
+    "a refusal": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=False)),
 }
 
 
-@pytest.mark.parametrize("act", KILLED)
+def written_of_carol(raw):
+    return {field: text for field, text in raw.hgetall("user:3").items() if text}
+
+
+@pytest.mark.parametrize("act", [*KILLED, *LOGGED])
 def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw, act):
     for step in itertools.count():
         make_moderated_site(raw)
-        before, work = KILLED[act](store)
+        before, work = (KILLED | LOGGED)[act](store)
         for earlier in before:
             earlier()
+        person, log = written_of_carol(raw), acts_in_log(raw)
         killed = killed_before_round_trip(step, work)
         assert_all_agree(store, raw, step)
+        if act in LOGGED:
+            assert len(acts_in_log(raw)) - len(log) == (written_of_carol(raw) != person), step
         if (raw.hget("post:2", "deleted") or "").endswith(":staff"):
             assert [one for one in acts_in_log(raw) if one["post"] == 2], step
         if not killed:

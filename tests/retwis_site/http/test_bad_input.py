@@ -20,6 +20,7 @@ POST_ONLY = [
     "/@Alice/1/pin/",
     "/@Alice/1/unpin/",
 ]
+SETTINGS = ["/settings/", "/settings/delete/", "/settings/appearance/", "/settings/language/"]
 PAGES = ["/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/", "/livez", "/readyz"]
 
 
@@ -66,7 +67,7 @@ def test_a_page_refuses_post(browser, alice, raw, url):
     assert browser(alice).post(url).status_code == 405
 
 
-@pytest.mark.parametrize("url", [*POST_ONLY, "/login/", "/register/"])
+@pytest.mark.parametrize("url", [*POST_ONLY, "/login/", "/register/", *SETTINGS])
 def test_without_a_csrf_token_nothing_is_done(browser, alice, raw, url):
     write_posts(raw, 1, [1])
     before = everything(raw)

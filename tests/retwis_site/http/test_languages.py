@@ -21,6 +21,7 @@ from timeline.relations.relations import Follows
 from timeline.timelines.html import STOPPED
 
 URL = "/settings/language/"
+APPEARANCE = "/settings/appearance/"
 CODES = ["en", "de", "ar"]
 HOME = {"en": "Home", "de": "Startseite", "ar": "الرئيسية"}
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/login/", "/register/", URL, "/nothing/"]
@@ -95,8 +96,8 @@ def test_a_cookie_with_an_unknown_language_is_ignored(browser, forged):
     assert language_of_page(get(client, accept_language="de")) == "de"
 
 
-@pytest.mark.parametrize("url", ["/", "/timeline/", "/@Alice/", "/login/", "/nothing/", URL, "/@Alice/1/"])
-def test_no_cache_shows_one_visitors_language_to_another(browser, raw, store, alice, url):
+@pytest.mark.parametrize("url", ["/", "/timeline/", "/@Alice/", "/login/", "/nothing/", URL, "/@Alice/1/", APPEARANCE])
+def test_no_cache_shows_the_language_or_the_colours_of_one_visitor_to_another(browser, raw, store, alice, url):
     publish(raw, store, alice, "hello")
     for client in (browser(), browser(alice)):
         assert {"Accept-Language", "Cookie"} <= set(get(client, url)["Vary"].split(", "))
@@ -153,19 +154,6 @@ def test_an_unknown_language_is_refused_and_changes_nothing(raw, member, form):
     assert 'name="next" value="/timeline/"' in answer.content.decode()
     assert options(answer) == (CODES, [])
     assert everything(raw) == before
-
-
-def test_without_a_token_no_language_is_set(browser):
-    answer = browser(csrf=True).post(URL, {"language": "de"})
-    assert answer.status_code == 403
-    assert COOKIE not in answer.cookies
-
-
-@pytest.mark.parametrize("url", PAGES)
-def test_every_page_links_to_the_language_page(browser, raw, store, alice, url):
-    publish(raw, store, alice, "hello")
-    for client in (browser(alice), browser()):
-        assert f'<a href="{URL}"' in get(client, url).content.decode()
 
 
 @pytest.mark.parametrize("away", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:x", ""])

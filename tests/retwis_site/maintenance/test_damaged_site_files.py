@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retwis_site.maintenance import site_files
-from tests.support.maintenance.site_files import empty, export, import_, of_type, parsed, person, site_file
+from tests.support.maintenance.site_files import empty, export, import_, person, site_file
 from tests.support.protocols.thoroughness import examples
 
 WHEN = "2026-01-02T03:04:05Z"
@@ -171,10 +171,3 @@ def test_a_file_without_a_line_or_with_more_below_its_end_is_refused(raw, tmp_pa
 def test_the_largest_ids_are_verified(raw, tmp_path, largest, message):
     content = site_file([person(1, "alice")]).replace(b'{"user":0,"post":0}', largest)
     assert refused(raw, tmp_path / "x.jsonl", content).startswith(f"Line 3: {message}")
-
-
-def test_the_whole_file_has_users(full_site, tmp_path):
-    """The tests above would pass for an empty file."""
-    content = export(tmp_path / "site.jsonl")
-    assert len(of_type(content, "user")) == 4
-    assert len(parsed(content)) == 56

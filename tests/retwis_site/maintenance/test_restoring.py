@@ -50,13 +50,6 @@ def test_every_key_comes_back_unchanged_with_its_expiry(raw, store, tmp_path):
     assert {"auths", "outbox", "set_aside", "throttle:post:1"} <= set(before)
 
 
-def test_doctor_finds_nothing_after_it(site, tmp_path, capsys):
-    made = back_up(tmp_path)
-    site.flushall()
-    restore(made)
-    assert "No errors." in said(capsys, "doctor")
-
-
 def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monkeypatch):
     monkeypatch.setattr("retwis_site.maintenance.backups.now", lambda: "2026-01-01T00:00:00Z")
     back_up(tmp_path)

@@ -1,7 +1,6 @@
 """`manage.py export FILE` writes the whole site as JSON lines."""
 
 import gzip
-import hashlib
 import io
 import os
 import stat
@@ -21,26 +20,7 @@ from tests.support.stores.seam import Killed, broken_store, killed_before_round_
 def test_the_lines_come_in_order_between_a_head_and_an_end(full_site, tmp_path):
     lines = parsed(export(tmp_path / "site.jsonl"))
     types = [line["type"] for line in lines]
-    assert types == [
-        *(
-            "site",
-            *["user"] * 4,
-            "colour",
-            "needs_alt",
-            *["picture_file"] * 2,
-            "picture",
-            "blocked_picture",
-            "profile_picture",
-            "profile_header",
-            "recovery_code",
-            "totp",
-        ),
-        *("passkey", "staff", "sanction", *["act"] * 2, "staff_note", "site_words", "invited", "invitation"),
-        *("application", "blocked_name", "facts", "verified_links", *["follow"] * 2, "block", "mute", "mute_reposts"),
-        *("mute_words", "follow_tag", "home_tag"),
-        *(*["post"] * 4, "deleted_post", *["like"] * 2, "repost", "bookmark", "mute_thread", "pin", "report"),
-        *(*["notice"] * 3, *["notice_of_follow"] * 2, "notice_of_report", "notice_settings", "end"),
-    ]
+    assert [*dict.fromkeys(types)] == ["site", *site_lines(), "end"]
     assert {name: lines[0][name] for name in ("format", "version", "schema")} == {
         "format": "retwis-site",
         "version": 1,
@@ -54,12 +34,6 @@ def test_a_site_without_counters_has_0_as_its_largest_ids(full_site, tmp_path):
     full_site.delete("next_post_id")
     full_site.set("next_user_id", "x")
     assert parsed(export(tmp_path / "site.jsonl"))[-1]["largest"] == {"user": 0, "post": 0}
-
-
-def test_the_last_line_has_the_hash_of_all_bytes_before_it(full_site, tmp_path):
-    content = export(tmp_path / "site.jsonl")
-    last = content.splitlines(keepends=True)[-1]
-    assert parsed(last)[0]["sha256"] == hashlib.sha256(content[: -len(last)]).hexdigest()
 
 
 def test_a_user_has_the_password_hash_and_no_secret_of_a_session(full_site, tmp_path):

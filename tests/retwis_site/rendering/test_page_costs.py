@@ -28,6 +28,7 @@ COSTS = {
     ("/?of=all", "a visitor"): ((1, 2), (3, 30)),
     ("/@bob/replies/", "alice"): ((1, 33), (6, 75)),
     ("/@bob/2/quotes/", "a visitor"): ((1, 5), (2, 7)),
+    ("/@bob/2/history/", "a visitor"): ((1, 5), (3, 9)),
     ("/@bob/2/", "alice"): ((1, 28), (4, 32)),
     ("/@bob/2/", "a visitor"): ((1, 12), (3, 15)),
     ("/@bob/2/more/", "alice"): ((1, 16), (3, 19)),

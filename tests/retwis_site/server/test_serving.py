@@ -8,14 +8,13 @@ import signal
 import socket
 
 import pytest
-import redis
 
 from retwis_site.store import embedded
 from retwis_site.store.connection import topology
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port
-from tests.support.processes.processes import alive, environment, manage, run_site, wait_until
+from tests.support.processes.processes import alive, embedded_client, environment, manage, run_site, wait_until
 from timeline.demo.feature import COMMUNITY
 
 pytestmark = [pytest.mark.real_server, pytest.mark.processes]
@@ -39,7 +38,7 @@ def serve(settings, var, tmp_path, port):
 @pytest.fixture
 def lived_in(var):
     """The embedded store has a user. Without one, each first start makes a demo community of 4,000 posts."""
-    with embedded.running(), embedded_store() as store:
+    with embedded.running(), embedded_client() as store:
         store.hset("user:1", mapping={"username": "zoe", "password": "hash"})
         store.set("next_user_id", 1)
         store.set("schema", 1)
@@ -66,12 +65,6 @@ def site(running, settings):
     site.browser = Browser(site.port)
     wait_until(lambda: site.browser.open("/readyz")[0] == 200, "the site")
     return site
-
-
-@contextlib.contextmanager
-def embedded_store():
-    with redis.Redis(unix_socket_path=str(embedded.socket_path()), decode_responses=True) as client:
-        yield client
 
 
 def embedded_pid():
@@ -102,7 +95,7 @@ def test_the_first_start_makes_a_demo_community_and_serves_it(serve, port, var):
         site.wait_until_it_serves()
         assert f"Retwis is at http://127.0.0.1:{port}" in site.printed()
         assert "Log in as demo with the password retwis-demo" in site.printed()
-        with embedded_store() as store:
+        with embedded_client() as store:
             assert store.hlen("users") == 200
             assert store.get("next_post_id") == "4000"
         status, page = site.browser.open("/")
@@ -135,7 +128,7 @@ def test_sigterm_stops_every_process_and_the_next_start_has_all_data(serve, live
         status, page = site.browser.submit("/login/", username="alice", password=PASSWORD)
         assert status == 200
         assert SIGNED_IN in page
-        with embedded_store() as store:
+        with embedded_client() as store:
             assert store.hgetall("users") == {"zoe": "1", "alice": "2"}
 
 
@@ -216,7 +209,7 @@ def test_a_killed_seeding_is_repeated(serve, var):
     """The killed seeding has written everything except the `users` hash, which comes last."""
     env = environment(var)
     env.pop("REDIS_URL")
-    with embedded.running(), embedded_store() as store:
+    with embedded.running(), embedded_client() as store:
         assert manage("seed", *COMMUNITY, env=env).returncode == 0
         store.delete("users")
         store.hset("user:999", mapping={"username": "half_done", "password": "hash", "auth": "secret"})
@@ -286,7 +279,7 @@ def test_an_incomplete_form_is_not_posted(site):
 
 
 def test_a_worker_finishes_the_job_of_a_killed_request(site):
-    with embedded_store() as store:
+    with embedded_client() as store:
         store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
         store.zadd("outbox", {"post:90001:abc": 1})
         wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
@@ -295,7 +288,7 @@ def test_a_worker_finishes_the_job_of_a_killed_request(site):
 
 def test_a_killed_worker_is_started_again(site):
     """Without it, no post would reach many followers and no deleted account would be removed until a restart."""
-    with embedded_store() as store:
+    with embedded_client() as store:
         first = delivery_worker(store)
         os.kill(first, signal.SIGKILL)
         second = delivery_worker(store)

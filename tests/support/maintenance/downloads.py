@@ -22,24 +22,6 @@ def download_file(posts, following=(), **account):
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-ACT_OF_STAFF = {
-    "type": "act_of_staff",
-    "what": "frozen",
-    "post": None,
-    "reason": "insults",
-    "until": "2023-11-15T22:13:20Z",
-    "time": "2023-11-14T22:14:00Z",
-}
-
-
-COMMUNITY = [
-    ACT_OF_STAFF,
-    {"type": "appeal", "text": "I am sorry.", "time": "2023-11-14T22:15:00Z"},
-    {"type": "invited", "by": 2},
-    {"type": "invitation", "code": "1-4000000000-abc", "ends": "2096-10-02T07:06:40Z", "uses": 2},
-]
-
-
 def write_invitations(raw):
     """bob has invited alice, and she has an open invitation."""
     raw.hset("user:1", "invited_by", 2)
@@ -47,23 +29,10 @@ def write_invitations(raw):
 
 
 def write_act_and_appeal(raw):
-    """alice was frozen, as ACT_OF_STAFF says, and has appealed."""
+    """alice was frozen for a day, and has appealed."""
     act = Act(what="frozen", whom=1, by=2, reason="insults", until=LONG_AGO + 86400, at=(LONG_AGO + 40) * 1000)
     raw.zadd("acts:1", {act.line(): act.at})
     raw.hset("user:1", "appeal", Appeal(1, act.id, "I am sorry.", LONG_AGO + 100).stored())
-
-
-REPORT = {
-    "type": "report",
-    "id": 2,
-    "username": "bob",
-    "post": 3,
-    "reason": "spam",
-    "note": "Ads.",
-    "time": "2027-01-15T08:00:00Z",
-    "decision": None,
-    "told": "",
-}
 
 
 def write_report(raw):

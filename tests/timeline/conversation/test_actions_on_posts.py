@@ -70,17 +70,6 @@ def test_a_repost_and_its_undoing(browser, posts, member, raw):
     assert "Reposted" not in row(member.get("/@bob/"), 3)[0]
 
 
-def test_the_menu_of_a_card_mutes_and_blocks_its_author(browser, posts, alice, bob):
-    assert 'href="/@bob/3/more/"' in browser(alice).get("/@bob/").content.decode()
-    page = browser(alice).get("/@bob/3/more/").content.decode()
-    assert '<input type="hidden" name="what" value="all">' in page
-    assert '<button formaction="/@bob/mute/" name="days" value="" aria-describedby="mute-3">Until I unmute<' in page
-    assert 'formaction="/@bob/block/"' in page
-    own = browser(bob).get("/@bob/3/more/").content.decode()
-    assert "/@bob/mute/" not in own
-    assert "/@bob/block/" not in own
-
-
 @pytest.mark.parametrize("page", ["/@bob/", "/timeline/", "/@bob/3/"])
 def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser, posts, alice, raw, page):
     client, visitor = browser(alice), browser()
@@ -120,6 +109,7 @@ def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     page = browser(alice).get("/@bob/").content.decode()
     assert page.count('<form id="act" method="post">') == 1
     assert page.count('form="act" formaction="/@bob/') == 6
+    assert 'href="/@bob/3/more/"' in page
     assert page.count("csrfmiddlewaretoken") < 6
 
 
@@ -128,14 +118,6 @@ def test_the_post_of_a_repost_cannot_be_liked(browser, posts, alice, raw):
     raw.zadd("updates:2", {20: 20})
     assert browser(alice).post("/@bob/20/like/").status_code == 404
     assert not raw.exists("likes:1")
-
-
-def test_a_like_takes_at_most_ten_round_trips_whatever_the_numbers(posts, member, raw, round_trips):
-    raw.zadd("liked_by:3", {str(uid): 1_700_000_000 for uid in range(1000, 3000)})
-    member.get("/@bob/")
-    recorded = round_trips(lambda: member.post("/@bob/3/like/"))
-    assert len(recorded.round_trips) <= 10
-    assert raw.hget("post:3", "likes") == "2001"
 
 
 @pytest.mark.parametrize("named", ["", "x", "0", "3-" * 500, "-3-", "3-x-2", "9" * 400])
@@ -150,6 +132,7 @@ def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, member,
     raw.hset("post:3", mapping={"reply_to": 2, "root": 1})
     assert 'formaction="/@bob/3/mute/">Mute this thread<' in member.get("/@bob/3/").content.decode()
     member.post("/@bob/3/mute/")
+    assert raw.zrange("muted_threads:1", 0, -1) == ["1"]
     for pid in (1, 3):
         page = member.get(f"/@bob/{pid}/").content.decode()
         assert "You get no notifications about this thread." in page
@@ -248,12 +231,6 @@ def test_an_undo_works_also_behind_a_block(store, member, raw, pid, action, who,
     assert not raw.exists(KEYS[action])
     in_place = member.post(f"/@bob/{pid}/{UNDO[action]}/", headers={"HX-Request": "true"})
     assert in_place["Location"] == "/"  # another page than that of the button is opened
-
-
-def test_a_mute_of_an_answer_is_one_of_its_thread(browser, alice, raw, pid):
-    raw.hset(f"post:{pid}", mapping={"reply_to": 8, "root": 7})
-    act(browser(alice), pid, "mute")
-    assert raw.zrange("muted_threads:1", 0, -1) == ["7"]
 
 
 def test_actions_are_counted_and_an_undo_is_not(member, raw, pid):

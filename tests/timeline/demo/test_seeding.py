@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounts.settings.views import ProfileForm
+from retwis_site.store.kinds import kind_of
 from tests.support.demo_community import DEMO_LOGIN, join_dates, members, seed, stored_posts
 from tests.support.maintenance.doctor_report import doctor
-from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.thoroughness import examples
-from tests.support.stored_keys import everything, expected_name_entries, follower_counts, name_entries, ranking
+from tests.support.stored_keys import everything
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
 from timeline.demo.texts import DEMO_BIO, FRESH_WITHIN, Writer, persona, talks_of
@@ -41,32 +41,8 @@ def test_the_default_is_a_thousand_users():
 
 def test_the_keys_are_those_of_the_key_table(raw):
     seed()
-    types = {
-        "next_user_id": "string",
-        "next_post_id": "string",
-        "schema": "string",
-        "users": "hash",
-        "auths": "hash",
-        "users_by_time": "zset",
-        "users_by_name": "zset",
-        "skeletons": "hash",
-        "users_by_followers": "zset",
-        "user": "hash",
-        "post": "hash",
-        "edits": "hash",
-        **dict.fromkeys(("thread", "replies_to", "quotes_of", "likes", "liked_by", "notices", "bookmarks"), "zset"),
-        **dict.fromkeys(("reposts", "reposted_by"), "zset"),
-        "following": "zset",
-        "followers": "zset",
-        "updates": "zset",
-        "tag": "zset",
-        "tags": "hash",
-        "tags_by_name": "zset",
-        "postings": "string",
-        "posting_bits": "string",
-    }
     stored = raw.keys()
-    assert {key: raw.type(key) for key in stored} == {key: types[key.partition(":")[0]] for key in stored}
+    assert {key: raw.type(key) for key in stored} == {key: kind_of(key).type for key in stored}
     assert all(re.fullmatch(r"[a-z_]+(:[1-9][0-9]*)?|tag:\w+|posting(s|_bits)(:[0-9]+){2}", key) for key in stored)
     assert {raw.ttl(key) for key in stored} == {-1}
 
@@ -92,13 +68,6 @@ def test_users_by_time_has_every_name_as_typed_and_no_future_date(raw, seeded):
     assert len(set(by_time.values())) > 50
 
 
-def test_every_user_is_in_the_name_index(raw, monkeypatch):
-    monkeypatch.setattr(seeding, "BATCH", 20)
-    seed()
-    assert name_entries(raw) == expected_name_entries(raw)
-    assert len(name_entries(raw)) > 60  # some users have two entries
-
-
 def test_most_users_have_a_valid_display_name_and_bio(raw):
     seed(users=200, posts=1, follows=1)
     users = [raw.hgetall(f"user:{uid}") for uid in range(1, 201)]
@@ -115,29 +84,10 @@ def test_most_users_have_a_valid_display_name_and_bio(raw):
     assert "name" not in users[0]  # the demo user
 
 
-def test_every_follow_has_its_mirror_with_the_same_date(raw, seeded):
-    following = members(raw, "following:")
-    assert {(them, me): since for (me, them), since in following.items()} == members(raw, "followers:")
-    assert all(me != them for me, them in following)
-    assert {uid for edge in following for uid in edge} <= set(range(1, 61))
-
-
-def test_the_ranking_has_the_number_of_followers_of_each_user(raw, monkeypatch):
-    monkeypatch.setattr(seeding, "BATCH", 20)
-    seed()
-    assert ranking(raw) == follower_counts(raw)
-    assert len(ranking(raw)) > 50
-
-
 def test_a_follow_comes_after_both_registrations(raw, seeded):
     registered = join_dates(raw)
     for (me, them), since in members(raw, "following:").items():
         assert max(registered[me], registered[them]) <= since <= time.time()
-
-
-def test_each_post_is_in_the_updates_of_its_author_only(raw, seeded):
-    posts = {pid: post for pid, post in stored_posts(raw).items() if "deleted" not in post}
-    assert members(raw, "updates:") == {(int(post["user_id"]), pid): float(pid) for pid, post in posts.items()}
 
 
 def test_posts_are_numbered_in_the_order_of_their_time(raw, seeded):
@@ -253,14 +203,10 @@ def threads(posts):
     return {root: answers + 1 for root, answers in sizes.items()}
 
 
-def test_doctor_finds_nothing_wrong(raw, capsys):
+def test_doctor_finds_nothing_wrong(raw, capsys, monkeypatch):
+    monkeypatch.setattr(seeding, "BATCH", 20)
     seed(users=100, posts=800)
     assert doctor(capsys) == (0, {}, {})
-
-
-def test_all_listings_follow_from_the_posts(raw):
-    seed(posts=500)
-    assert_conversations_agree(raw, "seeded")
 
 
 def test_threads_have_two_to_nine_posts_which_answer_one_another(raw, talkative):

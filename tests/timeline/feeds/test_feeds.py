@@ -15,6 +15,7 @@ from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
 from tests.support.http.feed_xml import FEEDS, Html, all_of, one, root, text, texts
 from tests.support.http.hostile_values import MARKER
+from tests.support.http.page_text import CANONICAL, meta_tags
 from tests.support.processes.fake_store import FAKE
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
@@ -233,7 +234,7 @@ register(connect(), "Alice")
 register(connect(), "bob")
 Posts(connect()).publish(1, NewPost("Hello @bob"), "t")
 there = {{"host": "retwis.example", "x-forwarded-proto": "https"}}
-urls = {[*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml"]!r}
+urls = {[*FEEDS, "/robots.txt", "/sitemap.xml", "/sitemap-people.xml", "/@alice/1/"]!r}
 print(json.dumps([Client(headers=there).get(url).content.decode() for url in urls]))
 """
     of_a_proxy = {"HTTPS": "1", "TRUSTED_PROXIES": "1", "ALLOWED_HOSTS": "retwis.example"}
@@ -242,6 +243,8 @@ print(json.dumps([Client(headers=there).get(url).content.decode() for url in url
         assert "https://retwis.example/" in answer
         assert "http://retwis.example" not in answer
     assert all("https://retwis.example/@bob/" in answer for answer in answers[: len(FEEDS)])
+    assert CANONICAL.findall(answers[-1]) == ["https://retwis.example/@Alice/1/"]
+    assert meta_tags(answers[-1])["article:author"] == "https://retwis.example/@Alice/"
 
 
 # ---- special characters

@@ -1,14 +1,12 @@
 """Reports as they are made: one open report of a person about a thing, also after a crash; and the pages on which a
 user makes them."""
 
-import contextlib
 import io
 
 import pytest
 from django.core.management import call_command
 
 from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import AccountDeleted
 from retwis_site.jobs.worker import drain
 from tests.support.delivering import drain_due
 from tests.support.protocols.reports import CAROL, report
@@ -99,16 +97,6 @@ def deletion(request, store, raw):
             assert raw.keys("report*") == []
 
     return delete, require_gone
-
-
-@pytest.mark.parametrize("step", range(9))
-def test_nothing_is_left_of_a_report_when_an_account_goes_meanwhile(store, raw, deletion, step):
-    delete, require_gone = deletion
-    with contextlib.suppress(AccountDeleted), before_round_trip(step, delete) as happened:
-        Reports(store).make(ALICE, NewReport(BOB, 7, "spam"))
-    assert happened
-    require_gone()
-    assert raw.zcard("outbox") == 0
 
 
 @pytest.mark.parametrize("worker_step", range(0, 12, stride()))

@@ -124,12 +124,6 @@ def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
     assert (page.count("Buy!"), page.count("Hello!"), "As it is now" in page) == (1, 1, True)
 
 
-@pytest.mark.parametrize("address", ["", "reports/1/", "people/", "people/bob/", "people/bob/1/", "new/", "log/"])
-def test_for_others_the_pages_do_not_exist(browser, site, alice, address):
-    assert browser(alice).get(f"/moderation/{address}").status_code == 404
-    assert browser().get(f"/moderation/{address}").status_code == 404
-
-
 def test_only_staff_has_the_link_to_moderation(browser, site, alice, carol):
     link = 'href="/moderation/"'
     assert link in browser(carol).get("/").content.decode()

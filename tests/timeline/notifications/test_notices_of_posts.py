@@ -83,13 +83,6 @@ def test_words_muted_meanwhile_leave_no_notice(store, raw, step):
     assert notices(raw) == {}
 
 
-def test_the_deletion_of_the_post_removes_them(store, raw):
-    told = post(answered=BOB, quote=QUOTED)
-    PostNotices(store).write([told])
-    PostNotices(store).remove([told])
-    assert notices(raw) == {}
-
-
 @pytest.mark.parametrize("deleted", ["post:10", "user:1"])
 @pytest.mark.parametrize("step", range(3))
 def test_a_deletion_meanwhile_leaves_none(store, raw, deleted, step):

@@ -1,14 +1,10 @@
 """A published post tells the people whom it concerns; its deletion, and that of an account, takes that back."""
 
-import pytest
-
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
-from tests.support.delivering import drain_due
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove, doctor_findings
 from tests.support.stored_keys import publish
-from tests.support.stores.seam import killed_before_round_trip
 from timeline.notices import MARK, Inbox
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -38,15 +34,6 @@ def test_the_author_of_an_answer_keeps_the_notice_though_the_name_goes(store, ra
     answer = Posts(store).publish(1, NewPost("Hi @bob", reply_to=pid), "t").pid
     Posts(store).edit(1, answer, "Hi")
     assert raw.zrange("notices:2", 0, -1) == [f"reply:{answer}:1"]
-
-
-@pytest.mark.parametrize("step", range(1, 12))
-def test_a_worker_finishes_the_notices_of_a_killed_edit(store, raw, alice, bob, carol, step):
-    pid = publish(raw, store, alice, "Hi @bob")
-    killed_before_round_trip(step, lambda: Posts(store).edit(1, pid, "Hi @carol"))
-    drain_due(store, raw)
-    told = "notices:3" if raw.hget(f"post:{pid}", "mentions") == "3" else "notices:2"
-    assert raw.keys("notices:*") == [told]
 
 
 def test_a_post_that_a_worker_delivers_gives_its_notice_with_the_date_of_the_post(store, raw, alice, bob):

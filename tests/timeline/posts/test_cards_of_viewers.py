@@ -11,12 +11,14 @@ from accounts.signing_in.viewer import VISITOR, Checked
 from accounts.users.entities import User
 from retwis_site.rendering.fragments import Html, Refillable
 from retwis_site.store.local_cache import Memory
+from tests.support.clock import Clock
+from tests.support.people import LONG_AGO
 from timeline.posts.entities import Acted, Context, Counts, Links, Post
 from timeline.posts.html import post_cards
 from timeline.posts.html.post_cards import cards, cards_found
 
 ALICE, BOB, CAROL = User(1, "Alice"), User(2, "bob"), User(3, "carol")
-WRITTEN = 1_700_000_000  # unix seconds
+WRITTEN = LONG_AGO
 QUOTED = Post(1, CAROL, "what is quoted", WRITTEN)
 POST = Post(2, BOB, "a red cat", WRITTEN, Links(quote=1))
 SIGNED_IN = Rendering("en", Html("token"), Checked(ALICE))
@@ -33,13 +35,6 @@ SEEN = [
     for acted in [(False, False, False), (True, False, False), (False, True, True)]
     for quoted, reposted_by, muted, likes in product([None, QUOTED], [(), (CAROL,)], [None, "cat"], [0, 3])
 ]
-
-
-class Clock:
-    now = WRITTEN
-
-    def time(self):
-        return self.now
 
 
 @pytest.fixture(autouse=True)

@@ -88,15 +88,6 @@ def test_a_post_leads_back_to_the_page_of_its_form(member, bob, raw, page, after
     assert raw.hget("post:1", "body") == "Hello"
 
 
-def test_a_form_with_errors_comes_back_on_the_page_of_the_composer(browser, alice):
-    answer = browser(alice).post("/post/", {"body": "x" * 281, "token": "t"})
-    page = answer.content.decode()
-    assert answer.status_code == 422
-    assert "<h1>Write a post</h1>" in page
-    assert f"{'x' * 281}</textarea>" in page
-    assert "1 character too many." in page
-
-
 # ---- A text that could not be posted waits for its author, and for nobody else.
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from accounts.media.repository import Pictures
 from tests.support.apps import App
-from tests.support.maintenance.site_files import empty, export, import_, of_type
 from tests.support.pictures import decoded_picture, uploaded
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
@@ -138,11 +137,6 @@ def test_a_deleted_post_keeps_no_description(store, browser, alice, pid, raw):
     assert {"media", f"alt:{RED}"}.isdisjoint(raw.hkeys(f"post:{pid}"))
 
 
-def test_the_file_of_the_site_and_the_download_have_the_setting(browser, demanding, raw, tmp_path):
+def test_the_download_has_the_setting(browser, demanding):
     account = json.loads(b"".join(browser(demanding).get("/settings/download/").streaming_content).split(b"\n")[1])
     assert account["needs_alt"] == "2023-11-14T22:13:20Z"
-    path = tmp_path / "site.jsonl"
-    assert of_type(export(path), "needs_alt") == [{"type": "needs_alt", "user": 1, "since": "2023-11-14T22:13:20Z"}]
-    empty(raw)
-    import_(path)
-    assert raw.hget("user:1", "needs_alt") == "1700000000"

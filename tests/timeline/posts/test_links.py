@@ -116,14 +116,6 @@ def test_any_text_reads_as_typed_and_its_links_lead_where_they_say(text):
             assert "@" not in urlsplit(target).netloc
 
 
-@given(TEXTS)
-def test_the_segments_joined_are_the_text(text):
-    segments = links.segments(text)
-    assert "".join(segment.text for segment in segments) == text
-    assert all(segment.text for segment in segments)
-    assert not any(segment.address and segment.name for segment in segments)
-
-
 # ---- what is searched
 
 
@@ -173,13 +165,6 @@ def test_every_page_shows_the_links_and_the_store_keeps_the_text_as_typed(browse
     assert browser().get("/@Bob/").status_code == 200
 
 
-def test_in_a_post_whose_names_were_not_looked_up_an_unknown_name_is_a_link_to_a_404_page(browser, raw, store, alice):
-    publish(raw, store, alice, "is @nobody there?")
-    raw.hdel("post:1", "mentions")  # as in a post of an older version
-    assert '<a href="/@nobody/">@nobody</a>' in browser().get("/@Alice/").content.decode()
-    assert browser().get("/@nobody/").status_code == 404
-
-
 # ---- A link leads to the host that people read in it, and that a browser reads.
 
 
@@ -219,10 +204,6 @@ def test_nothing_that_looks_like_a_part_of_an_address_follows_or_joins_a_host(sc
     for shown in (*hosts, *(f"{host}/x" for host in hosts)):
         assert (shown, Shown(shown).links) == (shown, [])
         assert (shown, Shown(f"(see {shown})").links) == (shown, [])
-
-
-def test_a_slash_that_is_none_does_not_hide_the_host():
-    assert Shown("https://paypal.com∕signin.evil.example").links == []
 
 
 # ---- a sentence after a host, in a script without spaces

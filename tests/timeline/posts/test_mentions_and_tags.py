@@ -101,13 +101,14 @@ def test_an_edit_looks_names_up_again(raw, store, alice, bob, carol):
 
 
 @pytest.mark.parametrize("step", range(1, 10))
-def test_a_killed_edit_is_finished_with_its_tags_and_mentions(raw, store, alice, bob, carol, step):
+def test_a_killed_edit_is_finished_with_its_tags_mentions_and_notices(raw, store, alice, bob, carol, step):
     publish(raw, store, alice, "@bob #Redis")
     killed_before_round_trip(step, lambda: Posts(store).edit(1, 1, "@carol #Django"))
     drain_due(store, raw)
     is_edited = raw.hget("post:1", "body") == "@carol #Django"
     assert raw.hget("post:1", "mentions") == ("3" if is_edited else "2")
     assert tags(raw) == {"django" if is_edited else "redis": {"1": 1}}
+    assert raw.keys("notices:*") == ["notices:3" if is_edited else "notices:2"]
 
 
 @pytest.mark.parametrize("step", range(1, 12))

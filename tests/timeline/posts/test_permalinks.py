@@ -8,7 +8,6 @@ import pytest
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.page_text import CANONICAL, meta_tags
-from tests.support.processes.fresh_process import in_a_process
 from tests.support.stored_keys import publish
 
 
@@ -56,30 +55,6 @@ def test_the_title_begins_with_the_author_and_the_text(page):
     assert title == "@Alice: A text of more than sixty characters, which goes on and on … · Retwis"
 
 
-def test_behind_an_https_proxy_the_canonical_address_is_the_public_one():
-    code = """
-from django.test import RequestFactory
-from timeline.conversation import views
-from timeline.conversation.repository import ThreadPage
-from timeline.posts.entities import Post
-from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import User
-from retwis_site.identity import DEFAULT
-alice = User(1, "Alice")
-page = ThreadPage(alice, Post(1, alice, "Hello", 1), [], False, [], None)
-views.Threads.page = lambda self, viewer, name, pid, after: page
-request = RequestFactory().get("/@alice/1/", headers={"host": "retwis.example", "x-forwarded-proto": "https"})
-request.viewer = Viewer(None, "")
-request.LANGUAGE_CODE = "en"
-request.viewer._site = DEFAULT
-print(*[line.strip() for line in views.post(request, "alice", 1).content.decode().splitlines() if "example" in line])
-"""
-    line = in_a_process(code, HTTPS="1", TRUSTED_PROXIES="1", ALLOWED_HOSTS="retwis.example")
-    assert CANONICAL.findall(line) == ["https://retwis.example/@Alice/1/"]
-    assert meta_tags(line)["og:url"] == "https://retwis.example/@Alice/1/"
-    assert meta_tags(line)["article:author"] == "https://retwis.example/@Alice/"
-
-
 @pytest.mark.parametrize("text", [MARKER, '"><script>x</script>', "{{ x }} {% y %}", "' onload='x", "&quot;&#34;"])
 def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     shown = page(text)
@@ -88,17 +63,6 @@ def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     assert f'content="{escape(text)}"' in shown
     assert f"<title>@Alice: {escape(text)} · Retwis</title>" in shown
     assert "<script>" not in shown
-
-
-def test_a_username_of_any_characters_has_a_canonical_address(browser, raw):
-    name = 'J"ö/<b>'
-    raw.hset("user:1", mapping={"username": name, "password": "x", "auth": "s"})
-    raw.hset("users", name, 1)
-    raw.hset("post:1", mapping={"user_id": 1, "time": 1, "body": "Hello"})
-    raw.zadd("updates:1", {"1": 1})
-    page = browser().get("/@J%22%C3%B6%252F%3Cb%3E/1/").content.decode()
-    assert CANONICAL.findall(page) == ["http://testserver/@J%22%C3%B6%252F%3Cb%3E/1/"]
-    assert meta_tags(page)["og:title"] == f"@{name} on Retwis"
 
 
 def test_a_longer_text_in_a_foreign_database_is_cut_in_the_head_only(browser, raw, page):

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.exceptions import StoreError
 from tests.support.people import PASSWORD
 from timeline.posts.entities import NewPost, Published
 from timeline.posts.repository import Posts
@@ -116,11 +115,6 @@ def test_two_users_with_the_same_token_have_two_posts(store, alice, bob):
     assert Posts(store).publish(1, NewPost("mine"), "t1").pid != Posts(store).publish(2, NewPost("mine too"), "t1").pid
 
 
-def test_every_composer_has_its_own_token(member):
-    first, second = (TOKEN.search(member.get("/").content.decode())[1] for _ in range(2))
-    assert first != second
-
-
 def test_a_client_without_a_token_may_post(member, raw):
     member.post("/post/", {"body": "one"})
     member.post("/post/", {"body": "two"})
@@ -166,6 +160,7 @@ def test_an_invalid_post_is_refused_and_its_text_kept(browser, alice, raw, body)
     response = browser(alice).post("/post/", {"body": body, "token": "keep-me"})
     page = response.content.decode()
     assert response.status_code == 422
+    assert "<h1>Write a post</h1>" in page
     assert body.strip() in page
     assert '<input type="hidden" name="token" value="keep-me"' in page
     assert not raw.exists("next_post_id")
@@ -183,16 +178,6 @@ def test_a_visitors_text_is_in_the_composer_after_the_login(client, alice, raw, 
     assert raw.hget("post:1", "body") == text
     assert "</textarea>" in client.get("/").content.decode()
     assert text not in re.findall(r"<textarea[^>]*>(.*?)</textarea>", client.get("/").content.decode(), re.DOTALL)[0]
-
-
-def test_a_logout_removes_the_draft(client, alice, bob):
-    client.post("/post/", {"body": "Nobody else's business", "token": "t"})
-    client.cookies["auth"] = alice.secret
-    assert "Nobody else&#x27;s business" in client.get("/").content.decode()
-    client.post("/logout/")
-    assert client.cookies["draft"].value == ""
-    client.cookies["auth"] = bob.secret
-    assert "business" not in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize("body", ["", "x" * 1500, "NUL \0 byte"])
@@ -231,10 +216,3 @@ def test_lists_are_cut_when_they_grow_long(store, alice, bob, raw):
     for key in ("posts:1", "posts:2", "timeline"):
         assert raw.llen(key) == 1000
         assert raw.lindex(key, 0) == "1101"
-
-
-def test_an_owner_that_is_too_slow_before_its_commit_publishes_nothing(store, alice, raw, monkeypatch):
-    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
-    with pytest.raises(StoreError, match="too slow"):
-        Posts(store).publish(1, NewPost("Hello"), "t1")
-    assert raw.keys("updates:*") == raw.keys("outbox*") == raw.keys("post:*") == []

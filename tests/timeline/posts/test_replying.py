@@ -121,13 +121,6 @@ def test_the_round_trips(store, alice, bob, raw, round_trips):
 # ---- the form
 
 
-def test_the_form_answers_and_quotes(browser, alice, bob, raw, store):
-    publish(store, 1)
-    answer = browser(bob).post("/post/", {"body": "Well", "reply_to": "1", "quote": "1", "token": "t"})
-    assert answer.status_code == 302
-    assert links(raw, 2)["reply_to"] == links(raw, 2)["quote"] == "1"
-
-
 @pytest.mark.parametrize("field", ["reply_to", "quote"])
 @pytest.mark.parametrize(
     ("pid", "why"), [("1", "was deleted"), *((pid, "does not exist") for pid in ("99", "x", "-1", "0"))]

@@ -29,12 +29,6 @@ def test_a_like_writes_both_sides_with_the_same_date_and_the_number(store, raw, 
     assert noted(raw) == []
 
 
-def test_a_second_like_keeps_the_first_date(store, raw, pid):
-    raw.zadd("likes:1", {pid: LONG_AGO})
-    Likes(store).like(ALICE, pid, BOB)
-    assert raw.zscore("likes:1", pid) == raw.zscore(f"liked_by:{pid}", ALICE) == LONG_AGO
-
-
 def test_unlike_removes_both_sides_and_the_last_one_the_number(store, raw, pid):
     before = everything(raw)
     Likes(store).like(ALICE, pid, BOB)
@@ -43,12 +37,6 @@ def test_unlike_removes_both_sides_and_the_last_one_the_number(store, raw, pid):
     assert raw.hget(f"post:{pid}", "likes") == "1"
     assert not raw.exists("likes:1")
     Likes(store).unlike(CAROL, pid, BOB)
-    assert everything(raw) == before
-
-
-def test_unlike_without_a_like_is_harmless(store, raw, pid):
-    before = everything(raw)
-    Likes(store).unlike(ALICE, pid, BOB)
     assert everything(raw) == before
 
 

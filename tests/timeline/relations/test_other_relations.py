@@ -6,7 +6,6 @@ from math import inf
 
 import pytest
 
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
@@ -42,8 +41,6 @@ from timeline.relations.relations import (
 )
 
 ALICE, BOB, CAROL = 1, 2, 3
-MINUTE = 60
-
 BOOKMARKS = Relation("bookmark", keys.bookmarks, POST)
 MUTES = Relation("mute", keys.muted, PERSON, scores=Scores.UNTIL)
 TAG_FOLLOW = Relation("tag", keys.tags_of, TAG)
@@ -111,14 +108,6 @@ def test_a_job_of_an_older_version_is_finished(store, raw, alice, bob):
 def test_a_malformed_job_is_refused(relation, job):
     with pytest.raises((ValueError, IndexError)):
         relation.edge(job)
-
-
-def test_a_process_that_is_too_slow_before_its_commit_changes_nothing(store, raw, alice, bob, monkeypatch):
-    before = everything(raw)
-    monkeypatch.setattr("retwis_site.jobs.outbox.OWNER_GIVES_UP", -1.0)
-    with pytest.raises(LeaseEnded):
-        Follows(store).follow(ALICE, BOB)
-    assert everything(raw) == before
 
 
 def test_an_edge_that_died_before_its_mirror_is_mended_in_one_go_with_others(

@@ -1,7 +1,8 @@
 """`doctor` finds and repairs likes, reposts and blocks whose sides or numbers disagree; `cleanup` removes those of
 posts that are gone.
 
-The checks of follows are the same code: tests/retwis_site/maintenance/test_doctor_repairs.py.
+The checks of all relations are the same code. Those of likes are tried with every fault, the others with what is
+special about them. Those of follows: tests/retwis_site/maintenance/test_doctor_repairs.py.
 """
 
 import time
@@ -93,42 +94,31 @@ FAULTS = {
     },
     "reposts": {
         "reposted_by: lacks a repost": (lambda r: r.zrem("reposted_by:1", 1), {REPOSTS: 1, NUMBERS: 1}),
-        "reposted_by: is gone": (lambda r: r.delete("reposted_by:1"), {REPOSTS: 2, NUMBERS: 1}),
         "reposted_by: names another repost": (lambda r: r.zadd("reposted_by:1", {"1": 90}), {REPOSTS: 1}),
         "reposted_by: has a repost too many": (
             lambda r: r.zadd("reposted_by:1", {"2": 90}),
             {REPOSTED_BY: 1, NUMBERS: 1},
         ),
-        "an unknown user reposts": (lambda r: r.zadd("reposted_by:1", {"99": 90}), {REPOSTED_BY: 1, NUMBERS: 1}),
         "reposts: of an unknown user": (
             lambda r: r.zadd("reposts:99", {"1": 90}),
             {UNKNOWN_REPOSTS: 1, REPOSTS: 1, NO_POST: 1},
         ),
         "a repost of a deleted post": (lambda r: r.zadd("reposts:1", {"2": 90}), {REPOSTS: 1, NO_POST: 1}),
-        "a repost that is no id": (lambda r: r.zadd("reposts:1", {"x": 90}), {VALUES: 1}),
         "a repost is not listed": (lambda r: r.zrem("updates:1", 3), {NO_POST: 1}),
         "a repost is listed twice": (list_another, {NO_EDGE: 1}),
-        "a number is too high": (lambda r: r.hset("post:1", "reposts", 7), {NUMBERS: 1}),
         "a number is missing": (lambda r: r.hdel("post:1", "reposts"), {NUMBERS: 1}),
         "a repost has a number": (lambda r: r.hset("post:3", "reposts", 1), {NUMBERS: 1}),
     },
     # A side that only the mirror shows is no block, and is removed.
     "blocks": {
         "blocked_by: lacks a block": (lambda r: r.zrem("blocked_by:2", 1), {BLOCKED: 1}),
-        "blocked_by: of all is gone": (
-            lambda r: r.delete("blocked_by:1", "blocked_by:2", "blocked_by:3"),
-            {BLOCKED: 3},
-        ),
-        "blocked_by: has another date": (lambda r: r.zadd("blocked_by:2", {"1": 5}), {BLOCKED: 1}),
         "blocked_by: has a block too many": (lambda r: r.zadd("blocked_by:2", {"3": 5}), {BLOCKED_BY: 1}),
-        "an unknown user blocks": (lambda r: r.zadd("blocked_by:2", {"99": 5}), {BLOCKED_BY: 1}),
         "an unknown user is blocked": (lambda r: r.zadd("blocked:2", {"99": 5}), {BLOCKED: 1}),
         "blocked: of an unknown user": (lambda r: r.zadd("blocked:99", {"1": 5}), {UNKNOWN_BLOCKS: 1, BLOCKED: 1}),
         "blocked_by: of an unknown user": (
             lambda r: r.zadd("blocked_by:99", {"1": 5}),
             {UNKNOWN_BLOCKS: 1, BLOCKED_BY: 1},
         ),
-        "a block that is no id": (lambda r: r.zadd("blocked:2", {"x": 5}), {VALUES: 1}),
     },
 }
 

@@ -45,11 +45,6 @@ def repaired(store):
     return repairs
 
 
-def test_a_healthy_store_has_no_findings(store):
-    assert findings(store) == []
-    call_command("doctor", stdout=io.StringIO())
-
-
 @pytest.mark.parametrize("damage", ["another text", "no post", "a deleted post"])
 def test_an_entry_that_no_post_explains_is_removed(raw, store, damage):
     if damage == "a deleted post":

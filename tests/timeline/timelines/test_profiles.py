@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.http.page_text import CANONICAL, post_ids, text_of
-from tests.support.people import register
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
@@ -37,17 +36,6 @@ def test_a_profile_of_replies_alone_leads_to_them(browser, store, alice, bob, ra
     assert post_ids(browser().get("/@bob/replies/")) == [pid]
     browser(alice).post("/@bob/block/")
     assert "You block" in browser(alice).get("/@bob/").content.decode()
-
-
-def test_a_profile_pages_to_the_first_post(browser, alice, raw):
-    write_posts(raw, 1, range(1, 46))
-    client, seen, url = browser(), [], "/@alice/"
-    while url:
-        answer = client.get(url)
-        seen += post_ids(answer)
-        older = re.search(r"\?before=(\d+)", answer.content.decode())
-        url = f"/@alice/?before={older[1]}" if older else None
-    assert seen == list(range(45, 0, -1))
 
 
 def test_a_profile_with_exactly_one_page_has_no_older_link(browser, alice, raw):
@@ -151,21 +139,6 @@ def test_a_username_of_any_characters_has_an_address(client, raw, name):
         assert "post 1" in response.content.decode()
     profile = min(links, key=len)
     assert client.get(html.unescape(f"{profile}followers/")).status_code == 200
-
-
-@pytest.mark.parametrize("side", ["followers", "following"])
-def test_follow_pages_have_everyone_newest_first(browser, store, alice, raw, side):
-    people = [register(store, f"person{number}") for number in range(45)]
-    raw.zadd(f"{side}:1", {login.user.uid: 1000 + number // 30 for number, login in enumerate(people)})
-    client, seen, url = browser(), [], f"/@alice/{side}/"
-    while url:
-        page = client.get(url).content.decode()
-        main = page[page.index('<main id="main"') :]
-        seen += list(dict.fromkeys(re.findall(r'href="/@(person\d+)/"', main)))
-        older = re.search(r"\?before=(\d+-\d+)", page)
-        url = f"/@alice/{side}/?before={older[1]}" if older else None
-    assert sorted(seen) == sorted(login.user.username for login in people)
-    assert set(seen[:15]) == {f"person{number}" for number in range(30, 45)}
 
 
 def test_an_unknown_username_is_not_found(browser):
