@@ -41,6 +41,7 @@ from timeline.posts.reading.records import (
     tombstone,
 )
 from timeline.posts.reading.visibility import (
+    MUTES_ASIDE,
     Rule,
     hidden_among,
     rules_of,
