@@ -26,7 +26,7 @@ from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance.checks import (
     AT_ONCE,
     Check,
@@ -48,9 +48,9 @@ from retwis_site.store.ids import parse_id
 # ---- What goes: an account that has been suspended for 30 days, and the part of the community in a deleted account.
 
 
-def finish_removal(store: Store, claim: Claim) -> None:
+def finish_removal(store: Store, claim: Claim) -> object:
     """The job `removal:<uid>:<id of the act>`: delete an account that has been suspended for 30 days. While an appeal
-    is open, it looks again each day. Up to six round trips.
+    is open, it looks again each day: PUT_OFF. Up to five round trips.
 
     One command reads all that decides. A look at the sorted set of open appeals besides could see a granted appeal that
     waits no more, and the sanction as it was before."""
@@ -59,14 +59,13 @@ def finish_removal(store: Store, claim: Claim) -> None:
     username, present = stored.get("username"), case_in(uid, stored)
     is_for_good = present is not None and present.imposed.deleted_at and present.imposed.act_id == act_id
     if present is None or not is_for_good or not username or "deleted" in stored:
-        claim.outbox.done(claim.name)
-        return
+        return None
     due = _due(present)
     if due > time.time():
         store.zadd(keys.outbox(claim.name), {claim.name: due})
-        return
+        return PUT_OFF
     AccountDeletion(store).delete(User(uid, username), "")
-    claim.outbox.done(claim.name)
+    return None
 
 
 def _due(present: SanctionCase) -> int:

@@ -391,10 +391,8 @@ def finish_appeal(store: Store, claim: Claim) -> None:
     """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
-    if appeal is None or appeal.act_id != claim.name.split(":")[2]:
-        claim.outbox.done(claim.name)
-        return
-    Sanctions(store).queue_appeal(claim.name, appeal)
+    if appeal is not None and appeal.act_id == claim.name.split(":")[2]:
+        Sanctions(store).queue_appeal(claim.name, appeal)
 
 
 def finish_answer(store: Store, claim: Claim) -> None:
@@ -416,7 +414,4 @@ def finish_recount(store: Store, claim: Claim) -> bool:
     """The job `recount:<uid>:<nonce>`, after a sanction and at its end: make all numbers count a person or leave them
     out. Returns False when the worker had to stop before the end."""
     uid = job_id(claim.name, 1)
-    if not claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid)):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid))

@@ -139,11 +139,10 @@ def ask_open(pipe: Pipe) -> Reply[int]:
 
 
 def finish_applying(store: Store, claim: Claim) -> None:
-    """The job `applied:<name>:<at>`. Four round trips at most."""
+    """The job `applied:<name>:<at>`. Three round trips at most."""
     asked = Applications(store).find(claim.name.split(":")[1])
     if asked is not None and claim.name == f"applied:{asked.member}":
         Applications(store).list_waiting(asked)
-    claim.outbox.done(claim.name)
 
 
 def old_refusals(stored: Sequence[Application], room: int) -> list[Application]:

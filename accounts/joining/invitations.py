@@ -177,9 +177,8 @@ def _by_end(invitation: Invitation) -> tuple[int, str]:
 
 
 def finish_use(store: Store, claim: Claim) -> None:
-    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to eight
+    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to seven
     round trips."""
     uid = job_id(claim.name, 1)
     if not Registration(store).settle(uid):
         store.zrem(keys.uses(claim.name.split(":")[2]), str(uid))
-    claim.outbox.done(claim.name)

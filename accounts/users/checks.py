@@ -375,6 +375,7 @@ class DeletedAccountChecks(Searcher):
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
+        job.done()
 
 
 # ---- Checks: entries of `users_by_name` that are missing, stale, or have a wrong score.

@@ -341,7 +341,10 @@ class Claim:
         return True
 
 
-JobHandler = Callable[[Store, Claim], object]  # finishes a job; False: not finished, the job must be claimed again
+PUT_OFF = object()
+# Finishes a job, which is removed then. False: it is not finished, and must be claimed again. PUT_OFF: the handler has
+# given it a later time in the outbox.
+JobHandler = Callable[[Store, Claim], object]
 BatchHandler = Callable[[Store, Sequence[str]], object]  # finishes jobs of one kind together, given their names
 
 

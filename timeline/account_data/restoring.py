@@ -456,10 +456,8 @@ def finish_post(store: Store, claim: Claim) -> None:
     uid = job_id(claim.name, 2)
     Restoring(store, uid).list_left(claim.name)
     drop_lists(store, uid)
-    claim.outbox.done(claim.name)
 
 
 def finish_lists(store: Store, claim: Claim) -> None:
     """The job `lists:<uid>:<nonce>`: drop the lists that lack imported posts."""
     drop_lists(store, job_id(claim.name, 1))
-    claim.outbox.done(claim.name)

@@ -521,7 +521,4 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
 
 def finish_report(store: Store, claim: Claim) -> bool:
     """The job `report:<id>:<nonce>`. Returns False when its turn ended before all reports were closed."""
-    if not claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1))):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1)))

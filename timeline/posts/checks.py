@@ -141,7 +141,8 @@ class PostChecks(Searcher):
     def _put_back(self, pid: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
-        Delivery(job.store).redeliver(job.name)
+        Delivery(job.store).redeliver(pid)
+        job.done()
 
 
 def at_work_on(pid: int) -> set[str]:

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
+from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
@@ -37,7 +38,7 @@ POSTS = Limit(
 FEATURE = Feature(
     urls="timeline.posts.views",
     jobs={
-        "post": lambda store, claim: Delivery(store).redeliver(claim.name),
+        "post": lambda store, claim: Delivery(store).redeliver(job_id(claim.name, 1)),
         "repost": lambda store, claim: Reposts(store).finish(claim),
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),

@@ -304,7 +304,6 @@ class Settling:
     def finish(self, claim: Claim) -> None:
         """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
         self.settle([job_id(claim.name, 1)])
-        claim.outbox.done(claim.name)
 
     def queue(self, pipe: Pipe, pid: int, now: PostState, before: PostState | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""

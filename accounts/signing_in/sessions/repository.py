@@ -223,11 +223,10 @@ def stored_of(viewer: Viewer) -> tuple[User, dict[str, str]]:
 
 
 def finish_auth(store: Store, claim: Claim) -> None:
-    """The job `auth:<uid>:<old secret>:<nonce>`: carry out what follows the commit. Up to six round trips."""
+    """The job `auth:<uid>:<old secret>:<nonce>`: carry out what follows the commit. Up to five round trips."""
     uid = job_id(claim.name, 1)
     old = claim.name.split(":", 2)[2].rpartition(":")[0]
     Sessions(store).settle(uid, old, store.hgetall(keys.user(uid)))
-    claim.outbox.done(claim.name)
 
 
 # ---- Checks: sessions and `auths` that do not fit together. The user's hash is the truth.
