@@ -35,6 +35,11 @@ class Totp(NamedTuple):
     secret: str  # base32
     since: int
 
+    @property
+    def use(self) -> str:
+        """Its member of `factor_uses:<uid>`."""
+        return use_of(TOTP, f":{self.secret}")
+
 
 class Passkey(NamedTuple):
     """A passkey. `id` and `key`, the public key, are base64url; `since`: unix seconds."""
@@ -43,6 +48,11 @@ class Passkey(NamedTuple):
     name: str
     key: str
     since: int
+
+    @property
+    def use(self) -> str:
+        """As `Totp.use`."""
+        return use_of(f"{PASSKEY}{self.id}", "")
 
 
 class Factors(NamedTuple):
@@ -181,10 +191,9 @@ class SecondFactors:
         meanwhile. Raises AlreadyThere, TooManyPasskeys."""
         if self._store.hlen(keys.credentials(uid)) > MOST_PASSKEYS:  # and the app
             raise TooManyPasskeys
-        field = stored_passkey(passkey)
         if counter:
-            self._store.zadd_gt(keys.factor_uses(uid), use_of(*next(iter(field.items()))), counter)
-        self._add(uid, field)
+            self._store.zadd_gt(keys.factor_uses(uid), passkey.use, counter)
+        self._add(uid, stored_passkey(passkey))
 
     def remove_passkey(self, uid: int, passkey: str) -> None:
         """Remove a passkey, by its id. As for `remove_totp`."""
@@ -200,16 +209,14 @@ class SecondFactors:
         pipe = self._store.pipeline()
         is_first = pipe.set_nx_ex(keys.challenge(challenge), str(uid), keys.challenge.lives)
         has_grown: Reply[int] | Result[int] = (
-            pipe.zadd_gt(keys.factor_uses(uid), use_of(f"{PASSKEY}{passkey.id}", ""), counter)
-            if counter
-            else _never_counted(pipe, uid, passkey)
+            pipe.zadd_gt(keys.factor_uses(uid), passkey.use, counter) if counter else _never_counted(pipe, uid, passkey)
         )
         pipe.execute()
         return bool(is_first.value) and bool(has_grown.value) and self._is_kept(uid)
 
     def _take(self, uid: int, totp: Totp, typed: str) -> bool:
         step = step_of(totp.secret, typed)
-        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), _use(totp), step))
+        return step is not None and bool(self._store.zadd_gt(keys.factor_uses(uid), totp.use, step))
 
     def _add(self, uid: int, field: Mapping[str, str]) -> None:
         [(name, value)] = field.items()
@@ -230,12 +237,8 @@ class SecondFactors:
 
 def _never_counted(pipe: Pipe, uid: int, passkey: Passkey) -> Result[int]:
     """Of a passkey without a counter: that it never had one."""
-    last = pipe.zscore(keys.factor_uses(uid), use_of(f"{PASSKEY}{passkey.id}", ""))
+    last = pipe.zscore(keys.factor_uses(uid), passkey.use)
     return Result(lambda: int(last.value is None))
-
-
-def _use(totp: Totp) -> str:
-    return use_of(TOTP, f":{totp.secret}")
 
 
 def step_of(secret: str, typed: str) -> int | None:
