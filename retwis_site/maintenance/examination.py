@@ -20,24 +20,12 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids, stored_time
-from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
 # ---- Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users.
 
 
 NAMES_TOLD = 5
-
-
-@dataclass(frozen=True)
-class _Account:
-    """What is asked about a user."""
-
-    updates: str  # the key
-    fields: Reply[list[str | None]]  # username, password, deleted
-    posts: Reply[int]
-    follows: Reply[int]
-    newest: Reply[list[str]]
 
 
 @dataclass
@@ -113,9 +101,9 @@ class Census:
 
     def _count_together(self, uids: Sequence[int]) -> None:
         pipe = self.store.pipeline()
-        accounts = [
-            _Account(
-                keys.updates(uid),
+        asked = [
+            (
+                uid,
                 pipe.hmget(keys.user(uid), ["username", "password", "deleted"]),
                 pipe.zcard(keys.updates(uid)),
                 pipe.zcard(keys.following(uid)),
@@ -124,16 +112,16 @@ class Census:
             for uid in uids
         ]
         pipe.execute()
-        newest = [pid for account in accounts for pid in stored_ids(account.updates, account.newest.value)]
+        newest = [pid for uid, *_, pids in asked for pid in stored_ids(keys.updates(uid), pids.value)]
         times = {pid: pipe.hget(keys.post(pid), "time") for pid in newest}
         pipe.execute()
         known = [stored_time(keys.post(pid), text.value) for pid, text in times.items()]
         self.newest_post = max([*known, self.newest_post or 0]) or None
-        for account in accounts:
-            username, password, deleted = account.fields.value
+        for _, fields, posts, follows, _ in asked:
+            username, password, deleted = fields.value
             self.users += username is not None and deleted is None
-            self.posts += account.posts.value
-            self.follows += account.follows.value
+            self.posts += posts.value
+            self.follows += follows.value
             self.clear_text += bool(password) and not is_hash(password or "")
 
     def _owners(self, chunk: list[tuple[str, str]]) -> list[int]:
