@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes
+from retwis_site.store.chunks import Writes, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
@@ -126,11 +126,9 @@ class Log:
         """The newest acts, or those before a moment in unix milliseconds. One round trip."""
         newest = year_of(before if before is not None else _now())
         high = "+inf" if before is None else f"({before}"
-        pipe = self._store.pipeline()
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
-        asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
-        pipe.execute()
-        return _page([(key, line) for key, lines in asked for line in lines.value])
+        found = answers(self._store, lambda pipe, key: pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1), years)
+        return _page([(key, line) for key, lines in found.items() for line in lines])
 
     def about(self, uid: int, before: int | None = None) -> LogPage:
         """The same of the acts about one person. One round trip."""

@@ -16,7 +16,7 @@ from django.conf import settings
 from retwis_site.exceptions import StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, batches
+from retwis_site.store.chunks import Writes, answers, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.reading import Handle
@@ -349,10 +349,7 @@ def _write(pipe: Pipe, key: Key, content: Any) -> None:
 
 def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
-    pipe = store.pipeline()
-    sizes = [_ask_size(pipe, key) for key in chunk]
-    pipe.execute()
-    return [size.value for size in sizes]
+    return [*answers(store, _ask_size, chunk).values()]
 
 
 def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:

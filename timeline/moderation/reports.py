@@ -511,10 +511,9 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     for report, uid in told:
         queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
     pipe.execute()
-    gone = [(report, uid, pipe.hget(keys.user(uid), "deleted")) for report, uid in told]
-    pipe.execute()
-    for report, uid, deleted in gone:
-        if deleted.value is not None:
+    deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), {uid for _, uid in told})
+    for report, uid in told:
+        if deleted[uid] is not None:
             queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
     pipe.execute()
 

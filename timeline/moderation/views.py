@@ -36,7 +36,6 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
-    Queue,
     about_person,
     in_words,
     label_of,
@@ -140,12 +139,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
         else:
             said = _("You have reported this already. A moderator will look at it.")
         return done(request, said, "reported", person.username)
-    address = (
-        reverse("report_post", args=[person.username, post.pid])
-        if post is not None
-        else reverse("report_person", args=[person.username])
-    )
-    context = {"form": form, "person": person, "post": post, "address": address}
+    context = {"form": form, "person": person, "post": post, "address": request.path}
     return form_page(request, "timeline/moderation/reporting/report.html", context)
 
 
@@ -303,8 +297,8 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @require_safe
 def new(request: RetwisRequest, me: User) -> HttpResponse:
     """The newest members, each with the first post; older ones with `before`. Six round trips."""
-    found = new_members(connect(), post_cursor(request.GET.get("before")))
-    return staff_page(request, "new.html", {"people": found.people, "older": found.older})
+    members, older = new_members(connect(), post_cursor(request.GET.get("before")))
+    return staff_page(request, "new.html", {"people": members, "older": older})
 
 
 @staff_required
@@ -413,11 +407,9 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             if "picture" in request.POST:
                 reason, blocks = form.cleaned_data["reason"], "block" in request.POST
                 remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
-                messages.success(request, _("The picture was deleted."))
-                return redirect("moderation_post", username, pid)
+                return done(request, _("The picture was deleted."), "moderation_post", username, pid)
             _delete(store, author, [pid], form, me)
-            messages.success(request, _("The post was deleted."))
-            return redirect(page_of_form(request))
+            return done(request, _("The post was deleted."), page_of_form(request))
     context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
@@ -433,13 +425,13 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     trips at most."""
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
-    found = queue(store, before) if appealed is None else Queue([], None)
+    things, older = queue(store, before) if appealed is None else ([], None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
     names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
-        "things": found.things,
-        "older": found.older,
+        "things": things,
+        "older": older,
         "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
         "older_appeals": asked.older,
     }

@@ -441,10 +441,8 @@ def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
 def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
     """The reposts among the posts that users list."""
     for chunk in members(store, names):
-        pipe = store.pipeline()
-        asked = [(who, own, pipe.hget(keys.post(own), "repost_of")) for who, own, _ in chunk]
-        pipe.execute()
-        named = [(who, stored_id(keys.post(own), original.value), own) for who, own, original in asked]
+        originals = answers(store, lambda pipe, row: pipe.hget(keys.post(row[1]), "repost_of"), chunk)
+        named = [(who, stored_id(keys.post(own), original), own) for (who, own, _), original in originals.items()]
         yield [Repost(who, original, own) for who, original, own in named if original is not None]
 
 

@@ -10,6 +10,7 @@ from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
 from retwis_site.store.snowflake import SMALLEST
@@ -66,10 +67,10 @@ class TimelineChecks:
 
         def see(names: list[str]) -> Chunks:
             nonlocal newest
-            pipe = self._store.pipeline()
-            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in names]
-            pipe.execute()
-            pids = {pid for key, members in asked for pid in stored_ids(key, members.value)}
+            found = answers(
+                self._store, lambda pipe, key: pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT), names
+            )
+            pids = {pid for key, members in found.items() for pid in stored_ids(key, members)}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
 
