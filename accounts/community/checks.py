@@ -20,6 +20,7 @@ from accounts.community.sanctions import (
     end_job,
     imposed,
     read_appeal,
+    removal_job,
 )
 from accounts.joining.applications import ANSWER, Application, Applications, read_application
 from accounts.joining.invitations import read
@@ -102,7 +103,8 @@ class Wrong:
 
     uid: int
     what: str
-    detail: str = ""  # an id of an act, or the bad value
+    detail: str = ""  # an id of an act, or when a sanction ends
+    noted: tuple[str, str] | None = None  # the sorted set and its member, of which one look at the user knows nothing
 
 
 class CommunityChecks(Searcher):
@@ -151,19 +153,7 @@ class CommunityChecks(Searcher):
             if "username" in fields.value and "deleted" not in fields.value
             for one in _wrong_in(uid, fields.value, role.value)
         ]
-        return [one for one in found if not self._is_noted(one)]
-
-    def _is_noted(self, one: Wrong) -> bool:
-        """Whether a job or the queue of appeals has what `_wrong_in` could not know."""
-        if one.what == REMOVAL:
-            job = f"removal:{one.uid}:{one.detail}"
-            return self._store.zscore(keys.outbox(job), job) is not None
-        if one.what == END:
-            job = end_job(one.uid, int(one.detail))
-            return self._store.zscore(keys.outbox(job), job) is not None
-        if one.what == APPEAL:
-            return self._store.zscore(keys.appeals(), f"{one.uid}:{one.detail}") is not None
-        return False
+        return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
         repairs: dict[str, Callable[[], object]] = {
@@ -220,12 +210,16 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     if present is None:
         return
     if present.deleted_at:
-        yield Wrong(uid, REMOVAL, present.act_id)
+        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(removal_job(uid, present.act_id)))
     if present.until and present.state in UNSEEN:
-        yield Wrong(uid, END, str(present.until))
+        yield Wrong(uid, END, str(present.until), _in_outbox(end_job(uid, present.until)))
     appeal = read_appeal(uid, fields.get("appeal"))
     if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
-        yield Wrong(uid, APPEAL, present.act_id)
+        yield Wrong(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
+
+
+def _in_outbox(job: str) -> tuple[str, str]:
+    return keys.outbox(job), job
 
 
 def _jobs_on(one: Wrong) -> set[str]:
