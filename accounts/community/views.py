@@ -351,18 +351,9 @@ SECONDS = 10  # longer than any process keeps the words
 
 
 @require_safe
-def about(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/about.html", {"site": request.viewer.site})
-
-
-@require_safe
-def rules(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/rules.html", {"site": request.viewer.site})
-
-
-@require_safe
-def privacy(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/privacy.html", {"site": request.viewer.site})
+def about(request: RetwisRequest, template: str) -> HttpResponse:
+    """A page of the site's own words."""
+    return form_page(request, f"accounts/community/site/{template}", {"site": request.viewer.site})
 
 
 @open_to_frozen
@@ -393,9 +384,9 @@ def edit(request: RetwisRequest, me: User) -> HttpResponse:
 
 urlpatterns = [
     path("appeal/", appeal, name="appeal"),
-    path("about/", about, name="about"),
-    path("rules/", rules, name="rules"),
-    path("privacy/", privacy, name="privacy"),
+    path("about/", about, {"template": "about.html"}, name="about"),
+    path("rules/", about, {"template": "rules.html"}, name="rules"),
+    path("privacy/", about, {"template": "privacy.html"}, name="privacy"),
     path("announcement/dismiss/", dismiss, name="dismiss"),
     path("moderation/site/", edit, name="edit_site"),
     path("settings/invites/", invites, name="invites"),

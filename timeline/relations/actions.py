@@ -110,8 +110,7 @@ def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 def unblock(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     BlockedPeople(connect()).unblock(me.uid, person.uid)
-    messages.success(request, _("You no longer block %(name)s.") % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, _("You no longer block %(name)s.") % {"name": person.username}, page_of_form(request))
 
 
 @change
@@ -131,8 +130,7 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     else:
         Mutes(connect()).mute(me.uid, person.uid, form.until)
         text = _("You no longer see posts by %(name)s. They are not told.")
-    messages.success(request, text % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, text % {"name": person.username}, page_of_form(request))
 
 
 @change
@@ -145,8 +143,7 @@ def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     else:
         Mutes(connect()).unmute(me.uid, person.uid)
         text = _("You see posts by %(name)s again.")
-    messages.success(request, text % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, text % {"name": person.username}, page_of_form(request))
 
 
 def _count(limit: Limit, me: User) -> None:
