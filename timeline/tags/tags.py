@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
-from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, entries, looking, names_alone, names_in, rows
 from retwis_site.store import keys
@@ -49,15 +48,6 @@ class ViewersTag(Tag):
 @dataclass(frozen=True, slots=True)
 class TagPage:
     tag: ViewersTag
-    page: Page
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedTagsPage:
-    """The posts of the tags that the viewer follows."""
-
-    viewer: User
-    tags: list[ViewersTag]  # the follow of last first
     page: Page
 
 
@@ -184,12 +174,13 @@ class TagPages:
         left = found._replace(ids=tags.left_of(self._store, found.ids))
         return self._filled(viewer, part, left, acted, about_authors)
 
-    def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
-        """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
+    def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], Page]:
+        """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
+        NotSignedIn.
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        user, (folded, at_home, acted) = viewer.ask_as_user(
+        _, (folded, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
                 pipe.ask(HOME_TAGS, me),
@@ -197,7 +188,7 @@ class TagPages:
             )
         )
         if not folded:
-            return FollowedTagsPage(user, [], Page([], None))
+            return [], Page([], None)
         pipe = self._store.pipeline()
         spellings, part = pipe.hmget(keys.tags(), folded), Part(before)
         posts = _ask_each(pipe, folded, part, READ_OF_EACH)
@@ -207,7 +198,7 @@ class TagPages:
             for tag, spelling in zip(folded, spellings.value, strict=True)
         ]
         found = merged(posts.value, READ_OF_EACH)
-        return FollowedTagsPage(user, tags, self._filled(viewer, part, found, acted))
+        return tags, self._filled(viewer, part, found, acted)
 
     def _filled(
         self, viewer: Viewer, part: Part, found: Newest, acted: LatestActed, about: AskAboutAuthors = nothing_more
