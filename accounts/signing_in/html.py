@@ -295,6 +295,12 @@ def done(request: HttpRequest, said: str, to: str, *arguments: object) -> HttpRe
     return redirect(to, *arguments)
 
 
+def not_done(request: HttpRequest, said: str, to: str, *arguments: object) -> HttpResponse:
+    """As `done`, of what went wrong."""
+    messages.error(request, said)
+    return redirect(to, *arguments)
+
+
 # ---- What other sites show beside a link to a page.
 
 

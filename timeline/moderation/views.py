@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
@@ -23,7 +22,7 @@ from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
-from accounts.signing_in.html import done, form_page, rendering, typed
+from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
@@ -126,8 +125,7 @@ def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> Ht
 
 def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -> HttpResponse:
     if person.uid == me.uid:
-        messages.error(request, _("You cannot report yourself."))
-        return redirect("profile", person.username)
+        return not_done(request, _("You cannot report yourself."), "profile", person.username)
     form = ReportForm(typed(request), rules=request.viewer.site.numbered_rules)
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
