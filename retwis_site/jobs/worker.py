@@ -277,10 +277,12 @@ class OutboxChecks(Searcher):
     def _carry_out(self, key: str, job: str) -> None:
         """Finish a job now, as a later worker would. A member that is not a valid job is removed."""
         handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT)
+        outcome: object = None
         with suppress(*MALFORMED):
-            while handler is not None and handler(self._store, claim) is False:
+            while handler is not None and (outcome := handler(self._store, claim)) is False:
                 pass  # the turn of a long job is over, but no other job waits here
-        self._store.zrem(key, job)
+        if outcome is not PUT_OFF or key != keys.outbox(job):
+            self._store.zrem(key, job)
         self._outbox.forget([job])
 
 
