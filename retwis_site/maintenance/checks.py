@@ -131,6 +131,11 @@ def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, flo
     return batches(_each_entry(store, names), AT_ONCE)
 
 
+def places(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """As `entries`, without the scores."""
+    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
+
+
 def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
     for some in batches(names, SETS_AT_ONCE):
         first = answers(store, lambda pipe, name: pipe.zscan(name, 0, AT_ONCE), some)

@@ -19,6 +19,7 @@ from retwis_site.maintenance.checks import (
     in_new_pass,
     looking,
     members,
+    places,
 )
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
@@ -361,7 +362,7 @@ class ListingChecks(Searcher):
                 looking(self._store, _ask_left),
                 "{0} has {1:.40}",
                 lambda key, member: self._store.zrem(key, member),
-                read=_texts_listed,
+                read=places,
                 jobs=lambda *_: set(),
             ),
         ]
@@ -452,10 +453,6 @@ def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     return Result(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
-def _texts_listed(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
-    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
-
-
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
     return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
 
@@ -507,11 +504,9 @@ class PostOrphans(Searcher):
         return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
 
     def _recent(self, pids: Sequence[int]) -> set[int]:
-        pipe = self._store.pipeline()
-        times = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
         given_up_before = time.time() - OWNER_GIVES_UP - 1
-        pipe.execute()
-        return {pid for pid, when in times if stored_time(keys.post(pid), when.value) >= given_up_before}
+        times = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
+        return {pid for pid, when in times.items() if stored_time(keys.post(pid), when) >= given_up_before}
 
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the

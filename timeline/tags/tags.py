@@ -7,7 +7,7 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, Searcher, entries, looking, names_alone, names_in, rows
+from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
@@ -351,7 +351,7 @@ class TagChecks(Searcher):
                 looking(self._store, _ask_pushed_wrong),
                 "{0} has {1}",
                 self._mend_home,
-                read=_homes,
+                read=places,
                 jobs=lambda key, uid: keys.homes_of_tag.explained_by(_tag_of(key), uid),
             ),
         ]
@@ -382,10 +382,6 @@ def _tag_of(key: str) -> str:
 
 def _choices(store: Store, names: list[str]) -> Iterator[list[tuple[int, str]]]:
     return ([(uid, tag) for uid, tag, _ in chunk] for chunk in rows(store, names))
-
-
-def _homes(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
-    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
 
 
 def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:
