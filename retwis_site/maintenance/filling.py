@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
-from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, answers, batches
@@ -30,7 +30,7 @@ AT_ONCE = 500  # keys that are read or removed in one round trip, and about the 
 PICTURES_AT_ONCE = 16  # of up to 640 KB
 
 
-class CannotFill(Exception):
+class CannotFill(NotDone):
     """The store was not filled, or not completely. The message names the fix."""
 
 
