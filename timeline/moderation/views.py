@@ -24,7 +24,7 @@ from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.users.entities import NoSuchUser, Refused, Role, State, User
+from accounts.users.entities import Refused, Role, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
@@ -304,12 +304,9 @@ def new(request: RetwisRequest, me: User) -> HttpResponse:
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
-    `remove_picture`, `remove_header`, or `note`."""
+    `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser."""
     store, before = connect(), post_cursor(request.GET.get("before"))
-    try:
-        record = Records(store).find(username)
-    except NoSuchUser:
-        raise Http404 from None
+    record = Records(store).find(username)
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
