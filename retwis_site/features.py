@@ -21,7 +21,7 @@ from retwis_site.fair_queue import FairQueue
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import BatchHandler, JobHandler
-from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
@@ -48,7 +48,6 @@ class Owner(Protocol):
 Line = dict[str, Any]  # one line of the personal download, or of the file of a whole site
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
-Checks = Callable[[Store], list[Check]]
 AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
 AskWaiting = Callable[[Pipe], Reply[int] | Result[int]]
 
@@ -113,11 +112,11 @@ class Feature:
     former_jobs: Mapping[str, str] = field(default_factory=dict)  # kinds as earlier versions called them -> as now
     batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
-    # `doctor` runs them in the order of FEATURES. A check that relies on the repairs of those before it says `after`.
-    inconsistencies: Checks = _nothing
-    orphans: Checks = _nothing  # harmless; `cleanup` removes them
+    # `doctor` runs their checks in this order, and in that of FEATURES. A check that relies on the repairs of those
+    # before it says `after`.
+    searchers: Sequence[Callable[[Store], Searcher]] = ()
     advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do
-    adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
+    adoption: Callable[[Store], list[Check]] = _nothing  # what `adopt` changes in a database of the official Retwis
     # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
     # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
@@ -157,6 +156,11 @@ class Feature:
 def features() -> tuple[Feature, ...]:
     """In the order of FEATURES. Raises ImproperlyConfigured for a name that is no feature."""
     return tuple(_load(name) for name in settings.FEATURES)
+
+
+def searchers(store: Store) -> list[Searcher]:
+    """Those of all features."""
+    return [searcher(store) for feature in features() for searcher in feature.searchers]
 
 
 def account_sets() -> list[AccountSet]:

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.second_factor.upkeep import PASSKEYS, TOTPS, account_lines, inconsistencies, orphans
+from accounts.second_factor.upkeep import PASSKEYS, TOTPS, FactorChecks, account_lines
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
@@ -32,8 +32,7 @@ FEATURE = Feature(
     urls="accounts.second_factor.views",
     slow_views={("POST", "add_totp"): HASHING, ("POST", "add_passkey"): HASHING},
     limits=(FACTORS, FROM_ADDRESS, CHANGES),
-    inconsistencies=inconsistencies,
-    orphans=orphans,
+    searchers=(FactorChecks,),
     account_lines=account_lines,
     site_lines=(TOTPS, PASSKEYS),
     form_fields={

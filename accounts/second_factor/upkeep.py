@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from accounts.second_factor.repository import Factors, Passkey, ask_factors, is_secret, stored_passkey
 from accounts.signing_in.factors import TOTP, use_of
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.checks import Check, Finding, check_of, ids, rows
+from retwis_site.maintenance.checks import Check, Finding, Searcher, ids, rows
 from retwis_site.maintenance.lines import ID, NUMBER, TEXT, TIME, seconds, uids_in_order
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -105,24 +105,25 @@ PASSKEYS = SiteLines(
 HOW = "one cannot be read; `manage.py user NAME --remove-second-factor` removes all"
 
 
-def inconsistencies(store: Store) -> list[Check]:
-    """Factors that cannot be read. No repair removes one: then the password alone would open the account."""
+class FactorChecks(Searcher):
+    """Searches second factors, and what they have served."""
 
-    def find(names: list[str]) -> Iterator[list[Finding]]:
-        found = answers(store, ask_factors, [uid for chunk in ids(store, names) for uid in chunk])
+    def inconsistencies(self) -> list[Check]:
+        return [Check("damaged second factors", (keys.credentials,), self._damaged)]
+
+    def orphans(self) -> list[Check]:
+        label = "uses of removed second factors"
+        return [self._check_of(label, keys.factor_uses, self._left, "{key}", read=rows)]
+
+    def _damaged(self, names: list[str]) -> Iterator[list[Finding]]:
+        """Factors that cannot be read. No repair removes one: then the password alone would open the account."""
+        found = answers(self._store, ask_factors, [uid for chunk in ids(self._store, names) for uid in chunk])
         yield [Finding(f"of user {uid}: {HOW}", None) for uid, factors in found.items() if factors.damaged]
 
-    return [Check("damaged second factors", (keys.credentials,), find)]
-
-
-def orphans(store: Store) -> list[Check]:
-    """What factors have served that were removed meanwhile."""
-
-    def look(found: Sequence[tuple[int, str, float]]) -> list[tuple[int, str, float]]:
-        """Looked at twice: an app that is being added has taken its first code a moment before."""
+    def _left(self, found: Sequence[tuple[int, str, float]]) -> list[tuple[int, str, float]]:
+        """What factors have served that were removed meanwhile. Looked at twice: an app that is being added has taken
+        its first code a moment before."""
         uids = dict.fromkeys(uid for uid, *_ in found)
-        stored = answers(store, lambda pipe, uid: pipe.hgetall(keys.credentials(uid)), uids)
+        stored = answers(self._store, lambda pipe, uid: pipe.hgetall(keys.credentials(uid)), uids)
         known = {uid: {use_of(*field) for field in fields.items()} for uid, fields in stored.items()}
         return [one for one in found if one[1] not in known[one[0]]]
-
-    return [check_of(store, "uses of removed second factors", keys.factor_uses, look, "{key}", read=rows)]

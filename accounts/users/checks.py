@@ -22,7 +22,6 @@ from retwis_site.maintenance.checks import (
     Chunks,
     Finding,
     Searcher,
-    check_of,
     confirmed,
     fields,
     ids,
@@ -58,25 +57,26 @@ def _ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
     return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
 
-def sets_of_unknown_users(store: Store) -> list[Check]:
-    """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
-    sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
-    return [
-        check_of(
-            store,
-            kind.of_unknown or f"{kind.word}: of unknown users",
-            kind,
-            looking(store, _ask_unknown),
-            "{key}: there is no such user",
-        )
-        for kind in sets
-    ]
+class UnknownUserChecks(Searcher):
+    """Searches the keys that each user has one of."""
 
+    def inconsistencies(self) -> list[Check]:
+        """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
+        sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
+        return [
+            self._check_of(
+                kind.of_unknown or f"{kind.word}: of unknown users",
+                kind,
+                looking(self._store, _ask_unknown),
+                "{key}: there is no such user",
+            )
+            for kind in sets
+        ]
 
-def left_by_users(store: Store) -> list[Check]:
-    """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
-    others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
-    return [check_of(store, kind.of_unknown, kind, looking(store, _ask_gone)) for kind in others]
+    def orphans(self) -> list[Check]:
+        """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
+        others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
+        return [self._check_of(kind.of_unknown, kind, looking(self._store, _ask_gone)) for kind in others]
 
 
 # ---- Account checks

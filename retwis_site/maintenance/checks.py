@@ -282,6 +282,14 @@ class Searcher:
         self._store = store
         self._check_of = partial(check_of, store)
 
+    def inconsistencies(self) -> list[Check]:
+        """What contradicts something else."""
+        return []
+
+    def orphans(self) -> list[Check]:
+        """What is harmless; `cleanup` removes it."""
+        return []
+
 
 def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""

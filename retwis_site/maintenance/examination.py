@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.timesince import timesince
 
 from retwis_site.exceptions import StoreRefused
-from retwis_site.features import features
+from retwis_site.features import features, searchers
 from retwis_site.jobs.worker import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
 from retwis_site.maintenance.key_checks import KeyChecks
@@ -177,7 +177,7 @@ EXAMPLES = 20  # findings of each check that are printed; the others are only co
 
 def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors, in the order of `Check.after`."""
-    of_features = [check for feature in features() for check in feature.inconsistencies(store)]
+    of_features = [check for one in searchers(store) for check in one.inconsistencies()]
     of_keys = KeyChecks(store)
     first = [of_keys.types(), of_keys.values(), *of_keys.counters_first()]
     return [*first, *OutboxChecks(store).inconsistencies(), *of_features, *of_keys.counters_last()]
@@ -191,7 +191,7 @@ def adoption(store: Store) -> list[Check]:
 
 def orphans(store: Store) -> list[Check]:
     """The checks for keys and entries that crashes leave behind. They are harmless, and `cleanup` removes them."""
-    of_features = [check for feature in features() for check in feature.orphans(store)]
+    of_features = [check for one in searchers(store) for check in one.orphans()]
     return [*of_features, *KeyChecks(store).orphans(), *OutboxChecks(store).orphans()]
 
 

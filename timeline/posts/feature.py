@@ -51,12 +51,7 @@ FEATURE = Feature(
     },
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
-    inconsistencies=lambda store: [
-        check
-        for checks in (PostChecks, PictureChecks, ListingChecks, CountChecks)
-        for check in checks(store).inconsistencies()
-    ],
-    orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
+    searchers=(PostOrphans, PostChecks, PictureChecks, ListingChecks, CountChecks),
     adoption=lambda store: PostAdoption(store).checks(),
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),

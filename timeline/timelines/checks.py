@@ -7,7 +7,7 @@ from functools import partial
 from django.conf import settings
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList
 from retwis_site.store.chunks import answers
@@ -24,7 +24,7 @@ from timeline.timelines.home import source_keys
 # ---- Timelines that count as complete but lack a post. They are caches, but only incomplete lists are rebuilt.
 
 
-class TimelineChecks:
+class TimelineChecks(Searcher):
     """Finds inconsistencies of timelines.
 
     A check reads the sources, then the outbox, then the list. A post is lost when the list lacks it and no job in the
@@ -32,13 +32,13 @@ class TimelineChecks:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._posts = Posts(store)
         self._everyone = EveryoneList(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(self._store, "home timelines that lack a post", keys.home, self._lacking),
+            self._check_of("home timelines that lack a post", keys.home, self._lacking),
             *(self._recent() if settings.POST_IDS != "incr" else ()),
             Check("global timelines that lack a post", at_end=self.everyone),
         ]
@@ -124,11 +124,11 @@ class TimelineChecks:
 MOST_CACHED = 100_000  # ids of existing posts
 
 
-class TimelineOrphans:
+class TimelineOrphans(Searcher):
     """Finds orphans in the lists."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._posts = Posts(store)
         self._existing: set[int] = set()  # ids of posts that are in a list, and exist
 
