@@ -27,7 +27,7 @@ from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import parse_number
-from retwis_site.store.kinds import KINDS, OfId
+from retwis_site.store.kinds import KINDS, OfId, One
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
 
@@ -49,7 +49,6 @@ Line = dict[str, Any]  # one line of the personal download, or of the file of a 
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
 AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
-AskWaiting = Callable[[Pipe], Reply[int] | Result[int]]
 
 
 class Use(Enum):
@@ -120,9 +119,9 @@ class Feature:
     # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
     # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
-    # By the name of the page that lists them, how many things wait for a decision of staff: one command each, in the
-    # same round trip, for staff alone.
-    waiting: Mapping[str, AskWaiting] = field(default_factory=dict)
+    # By the name of the page that lists them, the sorted set of what waits for a decision of staff. Their number is
+    # asked for in the same round trip, for staff alone.
+    waiting: Mapping[str, One] = field(default_factory=dict)
     # What staff finds behind "More" of a person, or of a post of theirs: HTML, from the request, the person and the id
     # of the post. It may make round trips of its own. Others ask nothing.
     staff_menu: Callable[[Any, Any, int | None], str] | None = None
@@ -178,7 +177,7 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
 
 def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int]]:
     """How many things wait for a decision of staff, by the name of the page that lists them: those of all features."""
-    asked = [(page, ask(pipe)) for feature in features() for page, ask in feature.waiting.items()]
+    asked = [(page, pipe.zcard(kind())) for feature in features() for page, kind in feature.waiting.items()]
 
     def read() -> Mapping[str, int]:
         found: Counter[str] = Counter()

@@ -7,7 +7,6 @@ from accounts.community.checks import CommunityChecks, JoiningChecks, finish_rem
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
 from accounts.community.sanctions import (
-    ask_open,
     finish_answer,
     finish_appeal,
     finish_end,
@@ -15,16 +14,16 @@ from accounts.community.sanctions import (
     finish_sanction,
 )
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
-from accounts.joining.applications import ask_open as ask_applications
 from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField
+from retwis_site.store import keys
 
 FEATURE = Feature(
     urls="accounts.community.views",
     limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
-    waiting={"moderation": ask_open, "joining": ask_applications},
+    waiting={"moderation": keys.appeals, "joining": keys.applicants},
     jobs={
         "role": finish_role,
         "sanction": finish_sanction,

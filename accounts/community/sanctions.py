@@ -27,7 +27,6 @@ from retwis_site.store.chunks import answers, newest_below
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply
 
 # ---- Appeals against sanctions, as they are stored.
 
@@ -87,11 +86,6 @@ def open_appeals(store: Store, before: int | None = None) -> AppealPage:
     texts = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "appeal"), uids)
     found = [read_appeal(uid, text) for uid, text in texts.items()]
     return AppealPage([appeal for appeal in found if appeal is not None and appeal.member in members], older)
-
-
-def ask_open(pipe: Pipe) -> Reply[int]:
-    """The number of open appeals. One command."""
-    return pipe.zcard(keys.appeals())
 
 
 # ---- Sanctions

@@ -20,9 +20,8 @@ from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad
-from retwis_site.store.replies import Reply
 
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
@@ -131,11 +130,6 @@ class Applications:
             otherwise(passwords)
         elif any(check_password(one, asked.password) for one in passwords):
             raise NotYetMember(_outcome(asked))
-
-
-def ask_open(pipe: Pipe) -> Reply[int]:
-    """The number of applications that wait. One command."""
-    return pipe.zcard(keys.applicants())
 
 
 def finish_applying(store: Store, claim: Claim) -> None:

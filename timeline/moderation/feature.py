@@ -7,7 +7,7 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.moderation.queue import staff_menu
-from timeline.moderation.reports import ask_open, ask_picture_use, finish_report
+from timeline.moderation.reports import ask_picture_use, finish_report
 from timeline.moderation.upkeep import REPORTS as REPORT_LINES
 from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
 
@@ -30,7 +30,7 @@ FEATURE = Feature(
     urls="timeline.moderation.views",
     jobs={"report": finish_report},
     limits=(REPORTS,),
-    waiting={"moderation": ask_open},
+    waiting={"moderation": keys.reports},
     picture_uses={"report": ask_picture_use},
     staff_menu=staff_menu,
     form_fields={

@@ -301,12 +301,6 @@ def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]
     return Result(read)
 
 
-def ask_open(pipe: Pipe) -> Result[int]:
-    """The number of open reports. One command."""
-    number = pipe.zcard(keys.reports())
-    return Result(lambda: number.value)
-
-
 def close(store: Store, report: Report) -> None:
     """Take a decided report out of the queue, and give the claim on its thing back. One round trip, two with pictures;
     can run twice."""
