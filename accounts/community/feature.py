@@ -17,7 +17,7 @@ from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, 
 from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store import keys
 
 FEATURE = Feature(
@@ -43,7 +43,7 @@ FEATURE = Feature(
     site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
     remove_account=remove_community,
     form_fields={
-        "appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden")),
+        "appeal": (FormField("text", "textarea", _("Your appeal")), *hidden("token")),
         "edit_site": (
             FormField("name", "text", _("Site name")),
             FormField("tagline", "text", _("Tagline")),
@@ -52,13 +52,10 @@ FEATURE = Feature(
             FormField("rules", "textarea", _("Rules")),
             FormField("privacy", "textarea", _("Privacy")),
             FormField("contact", "text", _("Contact")),
-            FormField("colour", "hidden"),
-            FormField("registration", "hidden"),
-            FormField("second_factor", "hidden"),
-            FormField("invites", "hidden"),
+            *hidden("colour", "registration", "second_factor", "invites"),
         ),
-        "dismiss": (FormField("announcement", "hidden"),),
-        "invites": (FormField("revoke", "hidden"),),
-        "joining": tuple(FormField(name, "hidden") for name in ("username", "at", "answer", "reason")),
+        "dismiss": hidden("announcement"),
+        "invites": hidden("revoke"),
+        "joining": hidden("username", "at", "answer", "reason"),
     },
 )

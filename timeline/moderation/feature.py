@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import AccountSet, Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.moderation.queue import staff_menu
@@ -24,7 +24,7 @@ REPORTS = Limit(
 
 
 _REASON = FormField("reason", "textarea", _("Reason"))
-_REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
+_REPORT = (*hidden("reason"), FormField("note", "textarea", _("What should the moderators know?")))
 
 FEATURE = Feature(
     urls="timeline.moderation.views",
@@ -40,9 +40,9 @@ FEATURE = Feature(
         "moderation_person": (
             _REASON,
             FormField("note", "textarea", _("Note")),
-            *(FormField(name, "hidden") for name in ("act", "action", "days", "digest", "block")),
+            *hidden("act", "action", "days", "digest", "block"),
         ),
-        "moderation_post": (_REASON, FormField("next", "hidden")),
+        "moderation_post": (_REASON, *hidden("next")),
     },
     searchers=(ReportChecks,),
     account_lines=account_lines,
