@@ -56,7 +56,7 @@ FEATURE = Feature(
     # Reposts are delivered, so `posts` has their jobs.
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
     limits=(FOLLOWS, BLOCKS),
-    searchers=(WordChecks, AllEdgeChecks),
+    searchers=(AllEdgeChecks, WordChecks),
     account_lines=upkeep.account_lines,
     site_lines=upkeep.ABOUT_PEOPLE,
     relations=RELATIONS,
