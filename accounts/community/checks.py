@@ -110,11 +110,6 @@ class Wrong:
 class CommunityChecks(Searcher):
     """The checks of the community."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._roles = Roles(store)
-        self._sanctions = Sanctions(store)
-
     def inconsistencies(self) -> list[Check]:
         """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
         return [
@@ -156,11 +151,12 @@ class CommunityChecks(Searcher):
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
+        sanctions = Sanctions(self._store)
         repairs: dict[str, Callable[[], object]] = {
-            ROLE: partial(self._roles.follow, one.uid),
-            REMOVAL: partial(self._sanctions.delete_later, one.uid, one.detail),
-            END: lambda: self._sanctions.follow_end(one.uid, int(one.detail)),
-            APPEAL: partial(self._sanctions.requeue_appeal, one.uid),
+            ROLE: partial(Roles(self._store).follow, one.uid),
+            REMOVAL: partial(sanctions.delete_later, one.uid, one.detail),
+            END: lambda: sanctions.follow_end(one.uid, int(one.detail)),
+            APPEAL: partial(sanctions.requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
         return repairs.get(one.what)

@@ -14,7 +14,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
 from accounts.users.names import NameIndex, Stored, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
-from retwis_site.features import AccountSet, account_sets
+from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import (
     Built,
@@ -266,10 +266,6 @@ class AccountChecks(Searcher):
 class AccountOrphans(Searcher):
     """Checks for `cleanup`."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._accounts = AccountChecks(store)
-
     def orphans(self) -> list[Check]:
         return [
             self._check_of(
@@ -296,7 +292,8 @@ class AccountOrphans(Searcher):
         filling it."""
         if not self._store.hlen(keys.users()):
             return []
-        return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]
+        accounts = AccountChecks(self._store)
+        return [uid for uid in accounts.without_name(uids) if not accounts.was_registered(uid)]
 
 
 def _ask_extra_fields(pipe: Pipe, uid: int) -> Result[bool]:
@@ -332,10 +329,6 @@ class DeletedAccountChecks(Searcher):
     Home timelines that a page has just rebuilt are orphans, and so are fields that were written late to a hash.
     """
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._sets: list[AccountSet] = account_sets()
-
     def inconsistencies(self) -> list[Check]:
         return [Check("deleted accounts with data left", (keys.user,), self.left_data, after=True)]
 
@@ -358,9 +351,9 @@ class DeletedAccountChecks(Searcher):
         """The data left of those users that are deleted. Two round trips."""
         stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["username", "deleted"]), uids)
         names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
-        pipe = self._store.pipeline()
+        pipe, sets = self._store.pipeline(), account_sets()
         # The first members of each set; several, because a job may be at work on some of them.
-        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
+        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in sets]
         listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         pipe.execute()
         for uid, each, some in asked:

@@ -56,10 +56,6 @@ Written = tuple[int, int]  # pid, uid of the author
 class PostChecks(Searcher):
     """Searches the posts. A repair relies on the checks before it."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._posts = Posts(store)
-
     def inconsistencies(self) -> list[Check]:
         return [
             self._check_of(
@@ -84,7 +80,7 @@ class PostChecks(Searcher):
         if not _is_time(when):
             self._store.hset(keys.post(pid), {"time": "0"})
         if body is None:
-            self._posts.delete(uid, pid)  # without a body there is nothing to show
+            Posts(self._store).delete(uid, pid)  # without a body there is nothing to show
         else:
             self._store.zadd(keys.updates(uid), {str(pid): pid})
 
@@ -234,17 +230,13 @@ class PictureChecks(Searcher):
 class PostAdoption(Searcher):
     """Searches the posts of an official database."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._checks = PostChecks(store)
-
     def checks(self) -> list[Check]:
         return [Check("posts that no updates: lists", (keys.post,), self.unlisted)]
 
     def unlisted(self, names: list[str]) -> Chunks:
         """Posts with an author that are missing from the author's `updates:`."""
         for pids in ids(self._store, names):
-            lacking = [written for written in self._checks.unlisted(pids) if written[1]]
+            lacking = [written for written in PostChecks(self._store).unlisted(pids) if written[1]]
             if lacking:
                 what = f"post {lacking[0][0]}, and {len(lacking) - 1} more"
                 yield [Finding(what, partial(self._list, lacking), len(lacking))]
@@ -342,7 +334,6 @@ class ListingChecks(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._settling = Settling(store)
         self._authors: dict[int, int] = {}  # of the posts that were looked at last
 
     def inconsistencies(self) -> list[Check]:
