@@ -143,14 +143,13 @@ class Reports:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def make(self, who: int, new: NewReport) -> int | None:
         """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
         one stays. Nine round trips; one more for a person, two more with pictures. Raises AccountDeleted when one
         of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
-        job = self._outbox.add(job_of(rid))
+        job = Outbox(self._store).add(job_of(rid))
         new = new._replace(media=_kept(job.store, rid, new))
         job.store.hset(keys.report(rid), fields_of(who, new))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
@@ -390,7 +389,6 @@ class Deciding:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def decide(self, report: Report, decision: Decision, by: int) -> None:
         """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
@@ -399,7 +397,7 @@ class Deciding:
         if Action.DELETE in decision.actions and not any(pids_of(act)):
             raise NoPost
         require_may_act(self._store, by, report.about.whom, decision.action)
-        job = self._outbox.add(job_of(report.rid))
+        job = Outbox(self._store).add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
             raise DecidedAlready

@@ -33,7 +33,6 @@ class TimelineChecks(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._posts = Posts(store)
         self._everyone = EveryoneList(store)
 
     def inconsistencies(self) -> list[Check]:
@@ -84,7 +83,7 @@ class TimelineChecks(Searcher):
 
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
-        records, _ = self._posts.read([pid for pid in pids if pid >= lowest and pid not in recent])
+        records, _ = Posts(self._store).read([pid for pid in pids if pid >= lowest and pid not in recent])
         return [record.pid for record in records if record.links.repost_of is None]  # `recent` has no reposts
 
     def everyone(self) -> Chunks:
@@ -114,7 +113,7 @@ class TimelineChecks(Searcher):
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
         """The posts that exist and are not deleted. One round trip."""
-        records, _ = self._posts.read(pids)
+        records, _ = Posts(self._store).read(pids)
         return [record.pid for record in records]
 
 
@@ -129,7 +128,6 @@ class TimelineOrphans(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._posts = Posts(store)
         self._existing: set[int] = set()  # ids of posts that are in a list, and exist
 
     def orphans(self) -> list[Check]:
@@ -151,7 +149,7 @@ class TimelineOrphans(Searcher):
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
 
     def _dead(self, pids: set[int]) -> set[int]:
-        _, dead = self._posts.read(pids)
+        _, dead = Posts(self._store).read(pids)
         return set(dead)
 
     def other_shards(self) -> Chunks:

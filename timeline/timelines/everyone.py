@@ -36,7 +36,6 @@ class EveryoneList:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._posts = Posts(store)
         self._ids = post_ids(store)
         self._shards = len(keys.timeline.all())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timeline.all()]
@@ -125,7 +124,7 @@ class EveryoneList:
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
         """The posts that are not deleted and that their author's `updates:` has, without reposts. Two round trips."""
-        records, _ = self._posts.read(pids)
+        records, _ = Posts(self._store).read(pids)
         authors = {record.pid: record.uid for record in records if record.links.repost_of is None}
         scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(authors[pid]), str(pid)), authors)
         return [pid for pid, score in scores.items() if score is not None]
