@@ -41,6 +41,10 @@ class TooOften(Exception):
         self.retry_after = retry_after
 
 
+class NotDone(Exception):
+    """What somebody wanted cannot be done. Its text says why, and to an operator how it can: a command ends with it."""
+
+
 class StoreError(Exception):
     """The store did not answer, or refused. The result is unknown: it is neither "found" nor "not found"."""
 

@@ -22,13 +22,13 @@ from retwis_site.fair_queue import FairQueue
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import BatchHandler, JobHandler
-from retwis_site.maintenance.checks import Check
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import parse_number
-from retwis_site.store.kinds import KINDS, OfId
+from retwis_site.store.kinds import KINDS, OfId, One
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Reply, Result
 
@@ -51,9 +51,7 @@ class Owner(Protocol):
 Line = dict[str, Any]  # one line of the personal download, or of the file of a whole site
 AddressOf = Callable[..., str]  # a whole address, from the name of a view and its arguments
 AccountLines = Callable[[Store, Owner, AddressOf], Iterator[list[Line]]]  # in chunks
-Checks = Callable[[Store], list[Check]]
 AskNumber = Callable[[Pipe, int], Reply[int] | Result[int]]  # asks for a number about the user with this uid
-AskWaiting = Callable[[Pipe], Reply[int] | Result[int]]
 
 
 class Use(Enum):
@@ -116,17 +114,17 @@ class Feature:
     former_jobs: Mapping[str, str] = field(default_factory=dict)  # kinds as earlier versions called them -> as now
     batches: Mapping[str, BatchHandler] = field(default_factory=dict)  # the same, for many short jobs at once
     limits: Sequence[Limit] = ()
-    # `doctor` runs them in the order of FEATURES. A check that relies on the repairs of those before it says `after`.
-    inconsistencies: Checks = _nothing
-    orphans: Checks = _nothing  # harmless; `cleanup` removes them
+    # `doctor` runs their checks in this order, and in that of FEATURES. A check that relies on the repairs of those
+    # before it says `after`.
+    searchers: Sequence[Callable[[Store], Searcher]] = ()
     advice: Callable[[Store], list[Advice]] = _nothing  # what `doctor` tells the operator to do
-    adoption: Checks = _nothing  # what `adopt` changes in a database of the official Retwis
+    adoption: Callable[[Store], list[Check]] = _nothing  # what `adopt` changes in a database of the official Retwis
     # By name, numbers about the signed-in user for every page: `request.viewer.checked.numbers`. The round trip that
     # checks the viewer asks for them; at most two commands each.
     viewer_numbers: Mapping[str, AskNumber] = field(default_factory=dict)
-    # By the name of the page that lists them, how many things wait for a decision of staff: one command each, in the
-    # same round trip, for staff alone.
-    waiting: Mapping[str, AskWaiting] = field(default_factory=dict)
+    # By the name of the page that lists them, the sorted set of what waits for a decision of staff. Their number is
+    # asked for in the same round trip, for staff alone.
+    waiting: Mapping[str, One] = field(default_factory=dict)
     # What staff finds behind "More" of a person, or of a post of theirs: HTML, from the request, the person and the id
     # of the post. It may make round trips of its own. Others ask nothing.
     staff_menu: Callable[[Any, Any, int | None], str] | None = None
@@ -162,6 +160,11 @@ def features() -> tuple[Feature, ...]:
     return tuple(_load(name) for name in settings.FEATURES)
 
 
+def searchers(store: Store) -> list[Searcher]:
+    """Those of all features."""
+    return [searcher(store) for feature in features() for searcher in feature.searchers]
+
+
 def account_sets() -> list[AccountSet]:
     """The sorted sets of users: those of the key table, with what features say of them."""
     told = {account_set.key: account_set for feature in features() for account_set in feature.account_sets}
@@ -177,7 +180,7 @@ def viewer_numbers() -> Mapping[str, AskNumber]:
 
 def ask_waiting(pipe: Pipe) -> Result[Mapping[str, int]]:
     """How many things wait for a decision of staff, by the name of the page that lists them: those of all features."""
-    asked = [(page, ask(pipe)) for feature in features() for page, ask in feature.waiting.items()]
+    asked = [(page, pipe.zcard(kind())) for feature in features() for page, kind in feature.waiting.items()]
 
     def read() -> Mapping[str, int]:
         found: Counter[str] = Counter()

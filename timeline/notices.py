@@ -18,7 +18,7 @@ from retwis_site.maintenance.checks import Check, Searcher, looking, rows
 from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_users, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import Writes, newest_first
+from retwis_site.store.chunks import Writes, answer, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad, parse_id, stored_score, stored_time
@@ -181,10 +181,8 @@ class Inbox:
     def remove_those_by(self, others: Iterable[int]) -> None:
         """Remove all that these people have caused, as after a block. Two round trips; one when there is nothing."""
         by = set(others)
-        pipe = self._store.pipeline()
-        rows = ask_rows(pipe, self._owner)
-        pipe.execute()
-        self.remove(notice for notice, _ in rows.value if notice.who in by)
+        rows = answer(self._store, ask_rows, self._owner)
+        self.remove(notice for notice, _ in rows if notice.who in by)
 
 
 # ---- Who may cause a notice, and where: one look of a fixed number of commands.

@@ -25,6 +25,6 @@ FEATURE = Feature(
     urls="accounts.apps.views",
     slow_views={("POST", address): HASHING for address in ("/oauth/authorize", "/oauth/authorize/")},
     limits=(APPS, TOKENS, CONSENTS, CALLS),
-    orphans=lambda store: TokenChecks(store).orphans(),
+    searchers=(TokenChecks,),
     account_lines=account_lines,
 )

@@ -16,7 +16,7 @@ from accounts.users.registration import Registration
 from accounts.users.repository import Users, forget
 from retwis_site import identity
 from retwis_site.exceptions import LeaseEnded
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 
@@ -143,9 +143,8 @@ class SiteWords:
 
 
 def finish_site(store: Store, claim: Claim) -> None:
-    """The job `site:<id of the act>`: the line of a change comes into the log. Four round trips."""
+    """The job `site:<id of the act>`: the line of a change comes into the log. Three round trips."""
     Log(store).copy(keys.site(), claim.name.split(":")[1])
-    claim.outbox.done(claim.name)
 
 
 # ---- Staff removes a picture from what shows it, and nothing else. The job has the line of the log too, so a worker
@@ -156,13 +155,13 @@ BLOCKED = "blocked"  # in the name of the job: nobody may upload it again
 
 
 def begin_removal(
-    store: Store, place: str, digest: str, act: Act, blocks: bool, run: Callable[[Store, str], object]
+    store: Store, place: str, digest: str, act: Act, blocks: bool, finish: Callable[[Store, Job], object]
 ) -> None:
-    """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and `run` it with its name. With `blocks`, nobody may
-    upload the picture again, or one that looks nearly the same."""
+    """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and carry it out. With `blocks`, nobody may upload
+    the picture again, or one that looks nearly the same."""
     job = Outbox(store).add(f"{place}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
     with suppress(LeaseEnded):
-        run(job.store, job.name)
+        finish(job.store, job)
         job.done()
 
 
@@ -190,19 +189,13 @@ def remove_picture(store: Store, uid: int, kind: Kind, digest: str, by: int, rea
     if not digest or store.hget(keys.user(uid), kind) != digest:
         raise PictureNotShown
     act = Act(what=f"{kind}:removed", by=by, whom=uid, reason=reason)
-    begin_removal(store, f"staff_profile:{uid}:{kind}", digest, act, blocks, _remove_picture)
+    begin_removal(store, f"staff_profile:{uid}:{kind}", digest, act, blocks, finish_picture)
 
 
-def finish_picture(store: Store, claim: Claim) -> None:
-    """The job `staff_profile:<uid>:<kind>:<digest>:<blocked>:<line of the log>`."""
-    _remove_picture(store, claim.name)
-    claim.outbox.done(claim.name)
-
-
-def _remove_picture(store: Store, job: str) -> None:
-    """The commit is the HDEL."""
-    uid = job_id(job, 1)
-    _job, _uid, kind, removal = job.split(":", 3)
+def finish_picture(store: Store, job: Claim | Job) -> None:
+    """The job `staff_profile:<uid>:<kind>:<digest>:<blocked>:<line of the log>`. The commit is the HDEL."""
+    uid = job_id(job.name, 1)
+    _job, _uid, kind, removal = job.name.split(":", 3)
 
     def take_out(digest: str) -> None:
         if store.hget(keys.user(uid), kind) == digest:

@@ -20,13 +20,14 @@ from accounts.community.sanctions import (
     end_job,
     imposed,
     read_appeal,
+    removal_job,
 )
 from accounts.joining.applications import ANSWER, Application, Applications, read_application
 from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance.checks import (
     AT_ONCE,
     Check,
@@ -48,9 +49,9 @@ from retwis_site.store.ids import parse_id
 # ---- What goes: an account that has been suspended for 30 days, and the part of the community in a deleted account.
 
 
-def finish_removal(store: Store, claim: Claim) -> None:
+def finish_removal(store: Store, claim: Claim) -> object:
     """The job `removal:<uid>:<id of the act>`: delete an account that has been suspended for 30 days. While an appeal
-    is open, it looks again each day. Up to six round trips.
+    is open, it looks again each day: PUT_OFF. Up to five round trips.
 
     One command reads all that decides. A look at the sorted set of open appeals besides could see a granted appeal that
     waits no more, and the sanction as it was before."""
@@ -59,14 +60,13 @@ def finish_removal(store: Store, claim: Claim) -> None:
     username, present = stored.get("username"), case_in(uid, stored)
     is_for_good = present is not None and present.imposed.deleted_at and present.imposed.act_id == act_id
     if present is None or not is_for_good or not username or "deleted" in stored:
-        claim.outbox.done(claim.name)
-        return
+        return None
     due = _due(present)
     if due > time.time():
         store.zadd(keys.outbox(claim.name), {claim.name: due})
-        return
+        return PUT_OFF
     AccountDeletion(store).delete(User(uid, username), "")
-    claim.outbox.done(claim.name)
+    return None
 
 
 def _due(present: SanctionCase) -> int:
@@ -103,16 +103,12 @@ class Wrong:
 
     uid: int
     what: str
-    detail: str = ""  # an id of an act, or the bad value
+    detail: str = ""  # an id of an act, or when a sanction ends
+    noted: tuple[str, str] | None = None  # the sorted set and its member, of which one look at the user knows nothing
 
 
 class CommunityChecks(Searcher):
     """The checks of the community."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._roles = Roles(store)
-        self._sanctions = Sanctions(store)
 
     def inconsistencies(self) -> list[Check]:
         """The roles, sanctions and appeals of users, and what `staff` has to be finished."""
@@ -152,26 +148,15 @@ class CommunityChecks(Searcher):
             if "username" in fields.value and "deleted" not in fields.value
             for one in _wrong_in(uid, fields.value, role.value)
         ]
-        return [one for one in found if not self._is_noted(one)]
-
-    def _is_noted(self, one: Wrong) -> bool:
-        """Whether a job or the queue of appeals has what `_wrong_in` could not know."""
-        if one.what == REMOVAL:
-            job = f"removal:{one.uid}:{one.detail}"
-            return self._store.zscore(keys.outbox(job), job) is not None
-        if one.what == END:
-            job = end_job(one.uid, int(one.detail))
-            return self._store.zscore(keys.outbox(job), job) is not None
-        if one.what == APPEAL:
-            return self._store.zscore(keys.appeals(), f"{one.uid}:{one.detail}") is not None
-        return False
+        return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
+        sanctions = Sanctions(self._store)
         repairs: dict[str, Callable[[], object]] = {
-            ROLE: partial(self._roles.follow, one.uid),
-            REMOVAL: partial(self._sanctions.delete_later, one.uid, one.detail),
-            END: lambda: self._sanctions.follow_end(one.uid, int(one.detail)),
-            APPEAL: partial(self._sanctions.requeue_appeal, one.uid),
+            ROLE: partial(Roles(self._store).follow, one.uid),
+            REMOVAL: partial(sanctions.delete_later, one.uid, one.detail),
+            END: lambda: sanctions.follow_end(one.uid, int(one.detail)),
+            APPEAL: partial(sanctions.requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
         return repairs.get(one.what)
@@ -222,12 +207,16 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     if present is None:
         return
     if present.deleted_at:
-        yield Wrong(uid, REMOVAL, present.act_id)
+        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(removal_job(uid, present.act_id)))
     if present.until and present.state in UNSEEN:
-        yield Wrong(uid, END, str(present.until))
+        yield Wrong(uid, END, str(present.until), _in_outbox(end_job(uid, present.until)))
     appeal = read_appeal(uid, fields.get("appeal"))
     if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
-        yield Wrong(uid, APPEAL, present.act_id)
+        yield Wrong(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
+
+
+def _in_outbox(job: str) -> tuple[str, str]:
+    return keys.outbox(job), job
 
 
 def _jobs_on(one: Wrong) -> set[str]:

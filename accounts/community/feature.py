@@ -7,7 +7,6 @@ from accounts.community.checks import CommunityChecks, JoiningChecks, finish_rem
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
 from accounts.community.sanctions import (
-    ask_open,
     finish_answer,
     finish_appeal,
     finish_end,
@@ -15,16 +14,16 @@ from accounts.community.sanctions import (
     finish_sanction,
 )
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
-from accounts.joining.applications import ask_open as ask_applications
 from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.store import keys
 
 FEATURE = Feature(
     urls="accounts.community.views",
     limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
-    waiting={"moderation": ask_open, "joining": ask_applications},
+    waiting={"moderation": keys.appeals, "joining": keys.applicants},
     jobs={
         "role": finish_role,
         "sanction": finish_sanction,
@@ -39,13 +38,12 @@ FEATURE = Feature(
         "applied": finish_applying,
         "invited": finish_use,
     },
-    inconsistencies=lambda store: [*CommunityChecks(store).inconsistencies(), *JoiningChecks(store).inconsistencies()],
-    orphans=lambda store: [*CommunityChecks(store).orphans(), *JoiningChecks(store).orphans()],
+    searchers=(CommunityChecks, JoiningChecks),
     account_lines=account_lines,
     site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
     remove_account=remove_community,
     form_fields={
-        "appeal": (FormField("text", "textarea", _("Your appeal")), FormField("token", "hidden")),
+        "appeal": (FormField("text", "textarea", _("Your appeal")), *hidden("token")),
         "edit_site": (
             FormField("name", "text", _("Site name")),
             FormField("tagline", "text", _("Tagline")),
@@ -54,13 +52,10 @@ FEATURE = Feature(
             FormField("rules", "textarea", _("Rules")),
             FormField("privacy", "textarea", _("Privacy")),
             FormField("contact", "text", _("Contact")),
-            FormField("colour", "hidden"),
-            FormField("registration", "hidden"),
-            FormField("second_factor", "hidden"),
-            FormField("invites", "hidden"),
+            *hidden("colour", "registration", "second_factor", "invites"),
         ),
-        "dismiss": (FormField("announcement", "hidden"),),
-        "invites": (FormField("revoke", "hidden"),),
-        "joining": tuple(FormField(name, "hidden") for name in ("username", "at", "answer", "reason")),
+        "dismiss": hidden("announcement"),
+        "invites": hidden("revoke"),
+        "joining": hidden("username", "at", "answer", "reason"),
     },
 )

@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes
+from retwis_site.store.chunks import AT_ONCE, Writes, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
@@ -128,13 +128,11 @@ class Log:
         decision about many posts has one moment. Two round trips at most."""
         newest = year_of(before if before is not None else _now())
         high = "+inf" if before is None else f"({before}"
-        pipe = self._store.pipeline()
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
-        asked = [(key, pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1)) for key in years]
-        pipe.execute()
-        found = [(key, line) for key, lines in asked for line in lines.value]
-        acts = _read(found[:PAGE])
-        if len(found) <= PAGE or not acts:
+        found = answers(self._store, lambda pipe, key: pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1), years)
+        lines = [(key, line) for key, of_year in found.items() for line in of_year]
+        acts = _read(lines[:PAGE])
+        if len(lines) <= PAGE or not acts:
             return LogPage(acts, None)
         last = acts[-1].at
         key = keys.log(year_of(last))

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import recount_job
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
-from accounts.users.repository import NO_SANCTION, Users
+from accounts.users.repository import NO_SANCTION, Users, role_of
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
@@ -50,7 +50,7 @@ class Roles:
 
     def of(self, uid: int) -> Role:
         """The role of a user. One round trip."""
-        return _role(self._store.hget(keys.staff(), str(uid)))
+        return role_of(uid, self._store.hget(keys.staff(), str(uid)))
 
     def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
         """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Ten round
@@ -108,7 +108,7 @@ class Roles:
 
 def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:
     """The moderators and admins in the hash `staff`, without the marks of changes."""
-    found = {uid: _role(role) for field, role in stored.items() if (uid := parse_id(field)) is not None}
+    found = {uid: role_of(uid, role) for field, role in stored.items() if (uid := parse_id(field)) is not None}
     return {uid: role for uid, role in found.items() if role is not Role.MEMBER}
 
 
@@ -121,13 +121,6 @@ def _refusal(stored: Mapping[str, str], uid: int, role: Role, mark: str) -> Refu
     if uid in admins and role is not Role.ADMIN and not admins - marked - {uid}:
         return LastAdmin()
     return None
-
-
-def _role(stored: str | None) -> Role:
-    try:
-        return Role(stored or Role.MEMBER)
-    except ValueError:
-        return Role.MEMBER
 
 
 def finish_role(store: Store, claim: Claim) -> None:

@@ -23,11 +23,10 @@ from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE
+from retwis_site.store.chunks import answers, newest_below
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import integer, nonce, stored_id, stored_time
+from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reply
 
 # ---- Appeals against sanctions, as they are stored.
 
@@ -79,25 +78,14 @@ class AppealPage(NamedTuple):
 
 
 def open_appeals(store: Store, before: int | None = None) -> AppealPage:
-    """The newest open appeals, or those before a moment in unix seconds: PAGE of them, and the others of the last
-    second, so that none is left out between two pages. Three round trips at most."""
-    key = keys.appeals()
-    rows = store.zrevrangebyscore_withscores(key, "+inf" if before is None else f"({before}", "-inf", 0, PAGE)
-    older = integer(rows[-1][1]) if len(rows) == PAGE else None
-    if older is not None:
-        rows = [*rows, *store.zrevrangebyscore_withscores(key, str(older), str(older), 0, AT_ONCE)]
+    """The newest open appeals, or those before a moment in unix seconds: PAGE of them, as `newest_below`. Three round
+    trips at most."""
+    rows, older = newest_below(store, keys.appeals(), before, PAGE)
     members = dict(rows)
-    uids = [uid for member in members if (uid := stored_id(key, member.partition(":")[0])) is not None]
-    pipe = store.pipeline()
-    asked = [(uid, pipe.hget(keys.user(uid), "appeal")) for uid in uids]
-    pipe.execute()
-    found = [read_appeal(uid, text.value) for uid, text in asked]
+    uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
+    texts = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "appeal"), uids)
+    found = [read_appeal(uid, text) for uid, text in texts.items()]
     return AppealPage([appeal for appeal in found if appeal is not None and appeal.member in members], older)
-
-
-def ask_open(pipe: Pipe) -> Reply[int]:
-    """The number of open appeals. One command."""
-    return pipe.zcard(keys.appeals())
 
 
 # ---- Sanctions
@@ -352,8 +340,12 @@ def _answer_in(uid: int, act_id: str, fields: Mapping[str, str]) -> Act | None:
 
 def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:
     """Queue the job that deletes the account in 30 days, if this suspension still stands then."""
-    job = f"removal:{uid}:{act_id}"
+    job = removal_job(uid, act_id)
     pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
+
+
+def removal_job(uid: int, act_id: str) -> str:
+    return f"removal:{uid}:{act_id}"
 
 
 def queue_end(pipe: Pipe, uid: int, until: int) -> None:
@@ -395,10 +387,8 @@ def finish_appeal(store: Store, claim: Claim) -> None:
     """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
-    if appeal is None or appeal.act_id != claim.name.split(":")[2]:
-        claim.outbox.done(claim.name)
-        return
-    Sanctions(store).queue_appeal(claim.name, appeal)
+    if appeal is not None and appeal.act_id == claim.name.split(":")[2]:
+        Sanctions(store).queue_appeal(claim.name, appeal)
 
 
 def finish_answer(store: Store, claim: Claim) -> None:
@@ -423,7 +413,4 @@ def finish_recount(store: Store, claim: Claim) -> bool:
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is not None:
         Sanctions(store).keep_if_open(appeal)
-    if not claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid)):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return claim.carry_out(step for one in features() if one.recount is not None for step in one.recount(store, uid))

@@ -31,7 +31,7 @@ from accounts.signing_in.guards import (
     page_of_form,
     staff_required,
 )
-from accounts.signing_in.html import dismissed_by, done, form_page, typed
+from accounts.signing_in.html import dismissed_by, done, form_page, not_done, typed
 from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
 from accounts.users.entities import NotSignedIn, Refused, Role, User
 from accounts.users.repository import Users
@@ -208,8 +208,7 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     try:
         invitations.make(me.uid, quota=quota)
     except Refused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("invites")
+        return not_done(request, str(refusal), "invites")
     return done(request, _("The invitation was created. Send its address to one person."), "invites")
 
 
@@ -230,8 +229,7 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
         text = _("The application was refused.")
     if is_done:
         return done(request, text, "joining")
-    messages.error(request, _("This application has been answered, or someone else has the name."))
-    return redirect("joining")
+    return not_done(request, _("This application has been answered, or someone else has the name."), "joining")
 
 
 def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:
@@ -360,18 +358,9 @@ SECONDS = 10  # longer than any process keeps the words
 
 
 @require_safe
-def about(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/about.html", {"site": request.viewer.site})
-
-
-@require_safe
-def rules(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/rules.html", {"site": request.viewer.site})
-
-
-@require_safe
-def privacy(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/community/site/privacy.html", {"site": request.viewer.site})
+def about(request: RetwisRequest, template: str) -> HttpResponse:
+    """A page of the site's own words."""
+    return form_page(request, f"accounts/community/site/{template}", {"site": request.viewer.site})
 
 
 @open_to_frozen
@@ -402,9 +391,9 @@ def edit(request: RetwisRequest, me: User) -> HttpResponse:
 
 urlpatterns = [
     path("appeal/", appeal, name="appeal"),
-    path("about/", about, name="about"),
-    path("rules/", rules, name="rules"),
-    path("privacy/", privacy, name="privacy"),
+    path("about/", about, {"template": "about.html"}, name="about"),
+    path("rules/", about, {"template": "rules.html"}, name="rules"),
+    path("privacy/", about, {"template": "privacy.html"}, name="privacy"),
     path("announcement/dismiss/", dismiss, name="dismiss"),
     path("moderation/site/", edit, name="edit_site"),
     path("settings/invites/", invites, name="invites"),

@@ -122,12 +122,12 @@ _looked_at: Memory[int, tuple[str | None, str | None]] = Memory(size=1000, secon
 
 def check_links(store: Store, claim: Claim) -> bool:
     """The job `links:<uid>:<address of the profile, quoted>:<nonce>`: look which pages link back. Returns False when
-    the links have changed meanwhile: then it comes again. Three round trips, and a request for each link, five seconds
-    for all at most. Two round trips when this worker has just looked."""
+    the links have changed meanwhile: then it comes again. Two round trips, those of `Users.write` when something has
+    changed, and a request for each link, five seconds for all at most. One round trip when this worker has just
+    looked."""
     uid, profile = job_id(claim.name, 1), unquote(claim.name.split(":")[2])
     text, verified = store.hmget(keys.user(uid), FIELDS)
     if _looked_at.get(uid) == (text, verified):
-        claim.outbox.done(claim.name)
         return True
     links = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}
     since, now = _verified_of(uid, verified), int(time.time())
@@ -137,10 +137,7 @@ def check_links(store: Store, claim: Claim) -> bool:
         verified = json.dumps(right)
         Users(store).write(uid, {"verified_links": verified})
     _looked_at.put(uid, (text, verified))
-    if store.hget(keys.user(uid), "facts") != text:
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return store.hget(keys.user(uid), "facts") == text
 
 
 # ---- The personal download

@@ -20,9 +20,8 @@ from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import note_bad
-from retwis_site.store.replies import Reply
 
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
@@ -133,17 +132,11 @@ class Applications:
             raise NotYetMember(_outcome(asked))
 
 
-def ask_open(pipe: Pipe) -> Reply[int]:
-    """The number of applications that wait. One command."""
-    return pipe.zcard(keys.applicants())
-
-
 def finish_applying(store: Store, claim: Claim) -> None:
-    """The job `applied:<name>:<at>`. Four round trips at most."""
+    """The job `applied:<name>:<at>`. Three round trips at most."""
     asked = Applications(store).find(claim.name.split(":")[1])
     if asked is not None and claim.name == f"applied:{asked.member}":
         Applications(store).list_waiting(asked)
-    claim.outbox.done(claim.name)
 
 
 def old_refusals(stored: Sequence[Application], room: int) -> list[Application]:

@@ -84,7 +84,6 @@ class Invitations:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, quota: int | None = None) -> Invitation:
         """A new invitation. Three round trips. Raises TooManyInvitations above a quota of open uses: of two that are
@@ -147,7 +146,7 @@ class Invitations:
         that gives it back if nothing comes of it; when the user has the name, it is done. Two round trips. Raises
         NotInvited when none is left: of two people who take the last use at the same moment both may be refused, and
         never both let in."""
-        job = self._outbox.add(f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}")
+        job = Outbox(self._store).add(f"invited:{uid}:{uses_of(invitation.code).rpartition(':')[2]}")
         key = uses_of(invitation.code)
         pipe = job.store.pipeline()
         pipe.zadd(key, {str(uid): int(time.time())})
@@ -177,9 +176,8 @@ def _by_end(invitation: Invitation) -> tuple[int, str]:
 
 
 def finish_use(store: Store, claim: Claim) -> None:
-    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to eight
+    """The job `invited:<uid>:<digest>`: a use stays with a user who has registered; else it is given back. Up to seven
     round trips."""
     uid = job_id(claim.name, 1)
     if not Registration(store).settle(uid):
         store.zrem(keys.uses(claim.name.split(":")[2]), str(uid))
-    claim.outbox.done(claim.name)

@@ -16,7 +16,6 @@ FEATURE = Feature(
     account_lines=account_lines,
     site_lines=(FILES, PICTURES, lines_of(keys.blocked_media), *LINES),
     picture_uses=USES,
-    inconsistencies=lambda store: ProfilePictureChecks(store).inconsistencies(),
-    orphans=lambda store: PictureChecks(store).orphans(),
+    searchers=(ProfilePictureChecks, PictureChecks),
     advice=advice,
 )

@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 from accounts.media.repository import UPLOAD, UPLOAD_STAYS, Mark, Pictures
 from retwis_site.features import Use, features
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, emptied, remove_members
 from retwis_site.store.client import Store
@@ -24,12 +24,12 @@ class State(Enum):
     ENDED = auto()  # what has shown the picture is deleted, and never shows it again
 
 
-def finish_picture(store: Store, claim: Claim) -> None:
-    """Two to seven round trips. While something may still come to show the picture, the job waits for it."""
+def finish_picture(store: Store, claim: Claim) -> object:
+    """One to six round trips. While something may still come to show the picture, the job waits for it: PUT_OFF."""
     if settle_picture(store, claim.name.split(":")[1]):
-        claim.outbox.done(claim.name)
-    else:
-        Outbox(store).add_for_later(claim.name, COMES_WITHIN)
+        return None
+    Outbox(store).add_for_later(claim.name, COMES_WITHIN)
+    return PUT_OFF
 
 
 def settle_picture(store: Store, digest: str) -> bool:

@@ -2,10 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.second_factor.upkeep import PASSKEYS, TOTPS, account_lines, inconsistencies, orphans
+from accounts.second_factor.upkeep import PASSKEYS, TOTPS, FactorChecks, account_lines
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits. The first one counts by account alone: only a person with the password, or with an open session,
@@ -32,12 +32,10 @@ FEATURE = Feature(
     urls="accounts.second_factor.views",
     slow_views={("POST", "add_totp"): HASHING, ("POST", "add_passkey"): HASHING},
     limits=(FACTORS, FROM_ADDRESS, CHANGES),
-    inconsistencies=inconsistencies,
-    orphans=orphans,
+    searchers=(FactorChecks,),
     account_lines=account_lines,
     site_lines=(TOTPS, PASSKEYS),
     form_fields={
-        name: (FormField("code", "password", _("Code")), FormField("next", "hidden"))
-        for name in ("second_step", "confirm")
+        name: (FormField("code", "password", _("Code")), *hidden("next")) for name in ("second_step", "confirm")
     },
 )

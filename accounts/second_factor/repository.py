@@ -44,6 +44,11 @@ class Passkey(NamedTuple):
     key: str
     since: int
 
+    @property
+    def use(self) -> str:
+        """Its member of `factor_uses:<uid>`."""
+        return use_of(f"{PASSKEY}{self.id}", "")
+
 
 class Factors(NamedTuple):
     """What a user has beside the password. `is_empty` and `damaged` tell of fields that cannot be read, too: while
@@ -181,10 +186,9 @@ class SecondFactors:
         meanwhile. Raises AlreadyThere, TooManyPasskeys."""
         if self._store.hlen(keys.credentials(uid)) > MOST_PASSKEYS:  # and the app
             raise TooManyPasskeys
-        field = stored_passkey(passkey)
         if counter:
-            self._store.zadd_gt(keys.factor_uses(uid), use_of(*next(iter(field.items()))), counter)
-        self._add(uid, field)
+            self._store.zadd_gt(keys.factor_uses(uid), passkey.use, counter)
+        self._add(uid, stored_passkey(passkey))
 
     def remove_passkey(self, uid: int, passkey: str) -> None:
         """Remove a passkey, by its id. As for `remove_totp`."""
@@ -200,9 +204,7 @@ class SecondFactors:
         pipe = self._store.pipeline()
         is_first = pipe.set_nx_ex(keys.challenge(challenge), str(uid), keys.challenge.lives)
         has_grown: Reply[int] | Result[int] = (
-            pipe.zadd_gt(keys.factor_uses(uid), use_of(f"{PASSKEY}{passkey.id}", ""), counter)
-            if counter
-            else _never_counted(pipe, uid, passkey)
+            pipe.zadd_gt(keys.factor_uses(uid), passkey.use, counter) if counter else _never_counted(pipe, uid, passkey)
         )
         pipe.execute()
         return bool(is_first.value) and bool(has_grown.value) and self._is_kept(uid)
@@ -230,7 +232,7 @@ class SecondFactors:
 
 def _never_counted(pipe: Pipe, uid: int, passkey: Passkey) -> Result[int]:
     """Of a passkey without a counter: that it never had one."""
-    last = pipe.zscore(keys.factor_uses(uid), use_of(f"{PASSKEY}{passkey.id}", ""))
+    last = pipe.zscore(keys.factor_uses(uid), passkey.use)
     return Result(lambda: int(last.value is None))
 
 

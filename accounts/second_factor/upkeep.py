@@ -1,19 +1,17 @@
 """Second factors in the personal download and in the file of a whole site, and what `doctor` and `cleanup` look for."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from accounts.second_factor.repository import Factors, Passkey, ask_factors, is_secret, stored_passkey
-from accounts.signing_in.factors import PASSKEY, TOTP, use_of
+from accounts.signing_in.factors import TOTP, use_of
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
-from retwis_site.maintenance.checks import Check, Finding, check_of, ids, rows
+from retwis_site.maintenance.checks import Check, Finding, Searcher, ids, rows
 from retwis_site.maintenance.lines import ID, NUMBER, TEXT, TIME, seconds, uids_in_order
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Store
 from retwis_site.store.ids import integer
-from retwis_site.store.replies import Reply
 
 # ---- The personal download: no secret, and no key.
 
@@ -56,22 +54,17 @@ def _write_totps(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _read_passkeys(store: Store) -> Iterator[Line]:
     for uid, factors in _factors(store):
-        key = keys.factor_uses(uid)
-        counters = answers(store, partial(_ask_counter, key=key), factors.passkeys)
-        for one in factors.passkeys:
-            counter = integer(counters[one] or 0)
+        uses = [one.use for one in factors.passkeys]
+        counters = store.zmscore(keys.factor_uses(uid), uses) if uses else []
+        for one, counter in zip(factors.passkeys, counters, strict=True):
             yield {
                 "user": uid,
                 "id": one.id,
                 "name": one.name,
                 "key": one.key,
-                "counter": counter,
+                "counter": integer(counter or 0),
                 "since": iso(one.since),
             }
-
-
-def _ask_counter(pipe: Pipe, passkey: Passkey, key: str) -> Reply[float | None]:
-    return pipe.zscore(key, _use(passkey))
 
 
 def _write_passkeys(writes: Writes, lines: Sequence[Line]) -> None:
@@ -79,11 +72,7 @@ def _write_passkeys(writes: Writes, lines: Sequence[Line]) -> None:
         passkey = Passkey(line["id"], line["name"], line["key"], seconds(line, "since"))
         writes.hset(keys.credentials(line["user"]), stored_passkey(passkey))
         if line["counter"]:
-            writes.zadd(keys.factor_uses(line["user"]), {_use(passkey): line["counter"]})
-
-
-def _use(passkey: Passkey) -> str:
-    return use_of(f"{PASSKEY}{passkey.id}", "")
+            writes.zadd(keys.factor_uses(line["user"]), {passkey.use: line["counter"]})
 
 
 TOTPS = SiteLines(
@@ -116,24 +105,25 @@ PASSKEYS = SiteLines(
 HOW = "one cannot be read; `manage.py user NAME --remove-second-factor` removes all"
 
 
-def inconsistencies(store: Store) -> list[Check]:
-    """Factors that cannot be read. No repair removes one: then the password alone would open the account."""
+class FactorChecks(Searcher):
+    """Searches second factors, and what they have served."""
 
-    def find(names: list[str]) -> Iterator[list[Finding]]:
-        found = answers(store, ask_factors, [uid for chunk in ids(store, names) for uid in chunk])
+    def inconsistencies(self) -> list[Check]:
+        return [Check("damaged second factors", (keys.credentials,), self._damaged)]
+
+    def orphans(self) -> list[Check]:
+        label = "uses of removed second factors"
+        return [self._check_of(label, keys.factor_uses, self._left, "{key}", read=rows)]
+
+    def _damaged(self, names: list[str]) -> Iterator[list[Finding]]:
+        """Factors that cannot be read. No repair removes one: then the password alone would open the account."""
+        found = answers(self._store, ask_factors, [uid for chunk in ids(self._store, names) for uid in chunk])
         yield [Finding(f"of user {uid}: {HOW}", None) for uid, factors in found.items() if factors.damaged]
 
-    return [Check("damaged second factors", (keys.credentials,), find)]
-
-
-def orphans(store: Store) -> list[Check]:
-    """What factors have served that were removed meanwhile."""
-
-    def look(found: Sequence[tuple[int, str, float]]) -> list[tuple[int, str, float]]:
-        """Looked at twice: an app that is being added has taken its first code a moment before."""
+    def _left(self, found: Sequence[tuple[int, str, float]]) -> list[tuple[int, str, float]]:
+        """What factors have served that were removed meanwhile. Looked at twice: an app that is being added has taken
+        its first code a moment before."""
         uids = dict.fromkeys(uid for uid, *_ in found)
-        stored = answers(store, lambda pipe, uid: pipe.hgetall(keys.credentials(uid)), uids)
+        stored = answers(self._store, lambda pipe, uid: pipe.hgetall(keys.credentials(uid)), uids)
         known = {uid: {use_of(*field) for field in fields.items()} for uid, fields in stored.items()}
         return [one for one in found if one[1] not in known[one[0]]]
-
-    return [check_of(store, "uses of removed second factors", keys.factor_uses, look, "{key}", read=rows)]

@@ -49,7 +49,7 @@ from accounts.signing_in.guards import (
     to_login,
     welcomed_back,
 )
-from accounts.signing_in.html import done, form_page, typed
+from accounts.signing_in.html import done, form_page, not_done, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Way, device_of
 from accounts.users.entities import Refused, SuspendedLogin, User, Verified
@@ -279,13 +279,13 @@ def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     RateLimits(connect()).count(CHANGES, str(me.uid))
     secret = _key_in(request)
     if secret is None:
-        return done_wrong(request, _("Too much time has passed. Begin again."), "add_totp")
+        return not_done(request, _("Too much time has passed. Begin again."), "add_totp")
     form = NewAppForm(typed(request))
     try:
         if form.is_valid() and not SecondFactors(connect()).add_totp(me.uid, secret, form.cleaned_data["code"]):
             form.add_error("code", _("Wrong code. Look at the app again: it shows another one every 30 seconds."))
     except Refused as refusal:
-        return done_wrong(request, str(refusal), "security")
+        return not_done(request, str(refusal), "security")
     if not form.is_valid():
         return _show_key(request, me, form, secret)
     return _added(request, me, "added an authenticator app", _("Your authenticator app is set up."))
@@ -371,9 +371,9 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
         passkey, counter = added(form.cleaned_data["passkey"], name, site_of(request), _to_add(request))
         SecondFactors(connect()).add_passkey(me.uid, passkey, counter)
     except WrongAnswer:
-        return done_wrong(request, _("The passkey could not be added. Try again."), "add_passkey")
+        return not_done(request, _("The passkey could not be added. Try again."), "add_passkey")
     except Refused as refusal:
-        return done_wrong(request, str(refusal), "security")
+        return not_done(request, str(refusal), "security")
     return _added(request, me, "added a passkey", _("Your passkey was added."))
 
 
@@ -426,11 +426,6 @@ def _added(request: RetwisRequest, me: User, event: str, said: str) -> HttpRespo
     response = redirect("security" if own_factors(request.viewer).codes_left else "recovery")
     note_confirmation(response, request.viewer.secret)
     return response
-
-
-def done_wrong(request: RetwisRequest, said: str, view: str) -> HttpResponse:
-    messages.error(request, said)
-    return redirect(view)
 
 
 # ---- Addresses

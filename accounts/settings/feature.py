@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits of the settings.
@@ -36,13 +36,9 @@ FEATURE = Feature(
         "settings": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
-            *(FormField(name, "hidden") for name in ("colour", "descriptions")),
-            *(
-                FormField(f"{what}_{kind}", "hidden")
-                for what in ("remove", "uploaded")
-                for kind in ("picture", "header")
-            ),
-            *(FormField(f"{part}_{number}", "hidden") for number in (1, 2, 3, 4) for part in ("label", "value")),
+            *hidden("colour", "descriptions"),
+            *hidden("remove_picture", "remove_header", "uploaded_picture", "uploaded_header"),
+            *hidden(*(f"{part}_{number}" for number in (1, 2, 3, 4) for part in ("label", "value"))),
         ),
     },
 )

@@ -10,7 +10,7 @@ from accounts.signing_in.passwords import ATTEMPTS, HASHING, LOGINS
 from accounts.signing_in.sessions.repository import SessionChecks, account_lines, finish_auth, remove_sessions
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store.rate_limits import Limit
 
 REGISTRATIONS = Limit(
@@ -29,18 +29,17 @@ FEATURE = Feature(
     slow_views={("POST", "login"): HASHING, ("POST", "register"): HASHING},
     jobs={"auth": finish_auth},
     limits=(LOGINS, ATTEMPTS, REGISTRATIONS),
-    inconsistencies=lambda store: SessionChecks(store).inconsistencies(),
-    orphans=lambda store: SessionChecks(store).orphans(),
+    searchers=(SessionChecks,),
     account_lines=account_lines,
     remove_account=remove_sessions,
     form_fields={
-        "login": (_USERNAME, FormField("password", "password", _("Password")), FormField("next", "hidden")),
+        "login": (_USERNAME, FormField("password", "password", _("Password")), *hidden("next")),
         "register": (
             _USERNAME,
             FormField("password1", "password", _("Password")),
             FormField("password2", "password", _("Repeat password")),
             FormField("why", "textarea", _("Why do you want to join?")),
-            FormField("code", "hidden"),
+            *hidden("code"),
         ),
     },
     frame_of_errors=frame_of_error,

@@ -289,10 +289,16 @@ def form_page(
     return pages.page(request, template, {**around, **context}, status)
 
 
-def done(request: HttpRequest, said: str, view: str, *arguments: object) -> HttpResponse:
-    """A redirect to a view, whose page begins with what is said."""
+def done(request: HttpRequest, said: str, to: str, *arguments: object) -> HttpResponse:
+    """A redirect to a view or an address, whose page begins with what is said."""
     messages.success(request, said)
-    return redirect(view, *arguments)
+    return redirect(to, *arguments)
+
+
+def not_done(request: HttpRequest, said: str, to: str, *arguments: object) -> HttpResponse:
+    """As `done`, of what went wrong."""
+    messages.error(request, said)
+    return redirect(to, *arguments)
 
 
 # ---- What other sites show beside a link to a page.

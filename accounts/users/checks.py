@@ -14,7 +14,7 @@ from django.contrib.auth.hashers import make_password
 from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
 from accounts.users.names import NameIndex, Stored, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
-from retwis_site.features import AccountSet, account_sets
+from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.maintenance.checks import (
     Built,
@@ -22,7 +22,6 @@ from retwis_site.maintenance.checks import (
     Chunks,
     Finding,
     Searcher,
-    check_of,
     confirmed,
     fields,
     ids,
@@ -58,25 +57,26 @@ def _ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
     return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
 
-def sets_of_unknown_users(store: Store) -> list[Check]:
-    """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
-    sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
-    return [
-        check_of(
-            store,
-            kind.of_unknown or f"{kind.word}: of unknown users",
-            kind,
-            looking(store, _ask_unknown),
-            "{key}: there is no such user",
-        )
-        for kind in sets
-    ]
+class UnknownUserChecks(Searcher):
+    """Searches the keys that each user has one of."""
 
+    def inconsistencies(self) -> list[Check]:
+        """Sorted sets of users that do not exist, such as `following:99`. The repair removes them."""
+        sets = [kind for kind in KINDS.values() if kind.of_users and kind.type == "zset"]
+        return [
+            self._check_of(
+                kind.of_unknown or f"{kind.word}: of unknown users",
+                kind,
+                looking(self._store, _ask_unknown),
+                "{key}: there is no such user",
+            )
+            for kind in sets
+        ]
 
-def left_by_users(store: Store) -> list[Check]:
-    """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
-    others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
-    return [check_of(store, kind.of_unknown, kind, looking(store, _ask_gone)) for kind in others]
+    def orphans(self) -> list[Check]:
+        """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
+        others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
+        return [self._check_of(kind.of_unknown, kind, looking(self._store, _ask_gone)) for kind in others]
 
 
 # ---- Account checks
@@ -266,10 +266,6 @@ class AccountChecks(Searcher):
 class AccountOrphans(Searcher):
     """Checks for `cleanup`."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._accounts = AccountChecks(store)
-
     def orphans(self) -> list[Check]:
         return [
             self._check_of(
@@ -296,7 +292,8 @@ class AccountOrphans(Searcher):
         filling it."""
         if not self._store.hlen(keys.users()):
             return []
-        return [uid for uid in self._accounts.without_name(uids) if not self._accounts.was_registered(uid)]
+        accounts = AccountChecks(self._store)
+        return [uid for uid in accounts.without_name(uids) if not accounts.was_registered(uid)]
 
 
 def _ask_extra_fields(pipe: Pipe, uid: int) -> Result[bool]:
@@ -332,10 +329,6 @@ class DeletedAccountChecks(Searcher):
     Home timelines that a page has just rebuilt are orphans, and so are fields that were written late to a hash.
     """
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._sets: list[AccountSet] = account_sets()
-
     def inconsistencies(self) -> list[Check]:
         return [Check("deleted accounts with data left", (keys.user,), self.left_data, after=True)]
 
@@ -358,9 +351,9 @@ class DeletedAccountChecks(Searcher):
         """The data left of those users that are deleted. Two round trips."""
         stored = answers(self._store, lambda pipe, uid: pipe.hmget(keys.user(uid), ["username", "deleted"]), uids)
         names = {uid: name or "" for uid, (name, deleted) in stored.items() if is_deleted(deleted)}
-        pipe = self._store.pipeline()
+        pipe, sets = self._store.pipeline(), account_sets()
         # The first members of each set; several, because a job may be at work on some of them.
-        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in self._sets]
+        asked = [(uid, each, pipe.zrange(each.key(uid), 0, MEMBERS_READ - 1)) for uid in names for each in sets]
         listed = [(uid, pipe.zscore(keys.users_by_time(), name)) for uid, name in names.items()]
         pipe.execute()
         for uid, each, some in asked:
@@ -375,6 +368,7 @@ class DeletedAccountChecks(Searcher):
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
         while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
             pass  # its turn has ended; here it gets the next one at once
+        job.done()
 
 
 # ---- Checks: entries of `users_by_name` that are missing, stale, or have a wrong score.

@@ -32,10 +32,7 @@ def finish_deletion(store: Store, claim: Claim) -> bool:
     """
     uid = job_id(claim.name, 1)
     deleted = store.hget(keys.user(uid), "deleted")
-    if is_deleted(deleted) and not claim.carry_out_for_a_turn(_remove(store, uid)):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return not is_deleted(deleted) or claim.carry_out_for_a_turn(_remove(store, uid))
 
 
 def _remove(store: Store, uid: int) -> Iterator[object]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from retwis_site.exceptions import Gone, NotFound
+from retwis_site.exceptions import Gone, NotDone, NotFound
 
 OPERATOR = 0  # instead of a uid: the operator, who runs a command, or the site itself
 
@@ -108,7 +108,7 @@ class AccountSuspended(AccountDeleted):
     message = _("This account is suspended.")
 
 
-class Refused(Exception):
+class Refused(NotDone):
     """What somebody wanted was not done. `message` says why, in a sentence for them."""
 
     message: Promise

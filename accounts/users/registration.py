@@ -139,6 +139,5 @@ class Registration:
 
 
 def finish_user(store: Store, claim: Claim) -> None:
-    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Up to six round trips."""
+    """The job `user:<uid>` or `user:<uid>:<nonce>`: finish a registration. Up to five round trips."""
     Registration(store).settle(job_id(claim.name, 1))
-    claim.outbox.done(claim.name)

@@ -8,9 +8,9 @@ from django.contrib.auth.hashers import get_hasher, is_password_usable, make_pas
 from accounts.users.entities import User
 from accounts.users.names import entries, queue_skeletons
 from accounts.users.repository import HASHES, ask_owner, hash_that_counts, new_secret
+from retwis_site.exceptions import NotDone
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance.lines import ID, NAME, PASSWORD, TEXT, TIME, TIME_OR_NULL, fields_of_users, seconds
-from retwis_site.maintenance.site_files import CannotExport
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys, snowflake
 from retwis_site.store.chunks import Writes
@@ -25,7 +25,7 @@ FIELDS_OF_DELETED = {"id": ID, "username": NAME, "deleted": TIME}
 
 
 def read_users(store: Store) -> Iterator[Line]:
-    """A line for each user that a name leads to, by id. Two round trips for each AT_ONCE users. Raises CannotExport for
+    """A line for each user that a name leads to, by id. Two round trips for each AT_ONCE users. Raises NotDone for
     a password in clear text."""
     for users in fields_of_users(store, READ):
         stored = {uid: dict(zip(READ, fields, strict=True)) for uid, fields in users}
@@ -44,7 +44,7 @@ def _line(uid: int, fields: Mapping[str, str | None], registered: float | None) 
     if deleted is not None:
         return line | {"deleted": iso(stored_time(keys.user(uid), deleted))}
     if password and not is_hash(password):  # everyone with the file could read it
-        raise CannotExport(f"The password of {name} is in clear text. Run `manage.py changepassword {name}`.")
+        raise NotDone(f"The password of {name} is in clear text. Run `manage.py changepassword {name}`.")
     line["password"] = hash_that_counts(password or None, fields["prepared_password"], fields["old_password"])
     line |= {field: fields[field] or "" for field in ABOUT}
     return line | {"registered": None if registered is None else iso(integer(registered))}

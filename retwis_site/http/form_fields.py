@@ -38,6 +38,11 @@ class FormField:
     label: str | Promise = ""
 
 
+def hidden(*names: str) -> tuple[FormField, ...]:
+    """Fields that error pages keep without showing them."""
+    return tuple(FormField(name, "hidden") for name in names)
+
+
 # ---- What several forms share.
 
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, parse_number
 
@@ -178,11 +179,9 @@ class Outbox:
     def due(self, limit: int) -> list[str]:
         """The names of the jobs that are due, oldest first, at most `limit` of each of the OUTBOX_SHARDS. One round
         trip."""
-        pipe = self._store.pipeline()
         now = str(int(time.time()))
-        asked = [pipe.zrangebyscore(key, "-inf", now, limit) for key in keys.outbox.all()]
-        pipe.execute()
-        return [job for jobs in asked for job in jobs.value]
+        found = answers(self._store, lambda pipe, key: pipe.zrangebyscore(key, "-inf", now, limit), keys.outbox.all())
+        return [job for jobs in found.values() for job in jobs]
 
     def under_way(self) -> set[str]:
         """The prefixes of all job names: `follow:1` and `follow:1:2` for `follow:1:2:<nonce>`. One round trip for
@@ -341,7 +340,10 @@ class Claim:
         return True
 
 
-JobHandler = Callable[[Store, Claim], object]  # finishes a job; False: not finished, the job must be claimed again
+PUT_OFF = object()
+# Finishes a job, which is removed then. False: it is not finished, and must be claimed again. PUT_OFF: the handler has
+# given it a later time in the outbox.
+JobHandler = Callable[[Store, Claim], object]
 BatchHandler = Callable[[Store, Sequence[str]], object]  # finishes jobs of one kind together, given their names
 
 

@@ -12,7 +12,7 @@ from threading import Event
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
 from retwis_site.features import features
 from retwis_site.inspector import changes
-from retwis_site.jobs.outbox import LEASE, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
+from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, JobHandler, Outbox, silence
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
@@ -41,12 +41,13 @@ class _Outcome(Enum):
 
 
 def handler_for(job: str) -> JobHandler | None:
-    """What finishes this job alone; None for a kind that no feature declares."""
+    """What finishes this job alone and removes it; None for a kind that no feature declares."""
     kind = _former_kinds().get(_kind(job), _kind(job))
     together = _batch_handler(kind)
     if together is not None:
         return partial(_finish_alone, together)
-    return next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
+    handler = next((feature.jobs[kind] for feature in features() if kind in feature.jobs), None)
+    return partial(_finish, handler) if handler is not None else None
 
 
 @cache
@@ -56,6 +57,13 @@ def _former_kinds() -> dict[str, str]:
 
 def _batch_handler(kind: str) -> BatchHandler | None:
     return next((feature.batches[kind] for feature in features() if kind in feature.batches), None)
+
+
+def _finish(handler: JobHandler, store: Store, claim: Claim) -> object:
+    outcome = handler(store, claim)
+    if outcome is not False and outcome is not PUT_OFF:
+        claim.outbox.done(claim.name)
+    return outcome
 
 
 def _finish_alone(together: BatchHandler, store: Store, claim: Claim) -> None:
@@ -269,10 +277,12 @@ class OutboxChecks(Searcher):
     def _carry_out(self, key: str, job: str) -> None:
         """Finish a job now, as a later worker would. A member that is not a valid job is removed."""
         handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT)
+        outcome: object = None
         with suppress(*MALFORMED):
-            while handler is not None and handler(self._store, claim) is False:
+            while handler is not None and (outcome := handler(self._store, claim)) is False:
                 pass  # the turn of a long job is over, but no other job waits here
-        self._store.zrem(key, job)
+        if outcome is not PUT_OFF or key != keys.outbox(job):
+            self._store.zrem(key, job)
         self._outbox.forget([job])
 
 

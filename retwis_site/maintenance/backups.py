@@ -23,7 +23,7 @@ import redis
 from django.conf import settings
 from redis.exceptions import NoPermissionError
 
-from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.maintenance.filling import Copy, connect_source
 from retwis_site.maintenance.site_files import create
 from retwis_site.store import keys
@@ -182,10 +182,6 @@ MANIFEST = "manifest.json"
 UNFINISHED = ".unfinished-"  # the beginning of the name of a folder that is not complete
 
 
-class BackupError(Exception):
-    """A backup cannot be made, read or restored. The message names the fix."""
-
-
 @dataclass(frozen=True)
 class DataFile:
     """The RDB file of a server."""
@@ -217,33 +213,33 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a complete backup. Raises BackupError."""
+    """The manifest of a complete backup. Raises NotDone."""
     try:
         content = json.loads((folder / MANIFEST).read_text(encoding="utf-8-sig"))
         if not isinstance(content, dict) or content.pop("format") != "retwis-backup":
             raise ValueError("not a backup of this site")
         if content.pop("version") != FORMAT:
-            raise BackupError(f"{folder} was made by another version of the site. Install that version.")
+            raise NotDone(f"{folder} was made by another version of the site. Install that version.")
         files = tuple(DataFile(**file) for file in content.pop("files"))
         if not files:
             raise ValueError("it names no file")
         return Manifest(**content, files=files)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise BackupError(f"{folder / MANIFEST} cannot be read: {error}. Take another backup.") from error
+        raise NotDone(f"{folder / MANIFEST} cannot be read: {error}. Take another backup.") from error
 
 
 def newest(folder: Path) -> Path:
-    """The folder itself if it is a backup, else the newest complete backup in it. Raises BackupError."""
+    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone."""
     if (folder / MANIFEST).exists():
         return folder
     names = [path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")]
     if not names:
-        raise BackupError(f"{folder} has no complete backup. Name a folder that `manage.py backup` has written to.")
+        raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py backup` has written to.")
     return max(names, key=lambda path: path.name)
 
 
 def complete(unfinished: Path, manifest: Manifest) -> Path:
-    """Give the folder of a backup its name, once everything is on the disk. The commit point. Raises BackupError."""
+    """Give the folder of a backup its name, once everything is on the disk. The commit point. Raises NotDone."""
     with create(unfinished / MANIFEST) as file:
         file.write(manifest.to_json().encode())
     _sync_folder(unfinished)
@@ -251,7 +247,7 @@ def complete(unfinished: Path, manifest: Manifest) -> Path:
     try:
         unfinished.rename(named)
     except OSError as error:
-        raise BackupError(f"{named} cannot be made: {error.strerror}. Take the backup once more.") from error
+        raise NotDone(f"{named} cannot be made: {error.strerror}. Take the backup once more.") from error
     _sync_folder(named.parent)
     return named
 
@@ -259,7 +255,7 @@ def complete(unfinished: Path, manifest: Manifest) -> Path:
 @contextlib.contextmanager
 def unfinished(place: Path) -> Iterator[Path]:
     """A new folder in `place`, removed after the block unless it is `complete`. Folders that killed backups have left
-    there are removed. Raises BackupError when the disk refuses."""
+    there are removed. Raises NotDone when the disk refuses."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.ExitStack() as stack:
@@ -272,7 +268,7 @@ def unfinished(place: Path) -> Iterator[Path]:
             finally:
                 shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
-        raise BackupError(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
+        raise NotDone(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
 
 
 def now() -> str:
@@ -280,7 +276,7 @@ def now() -> str:
 
 
 class Proof:
-    """Compares the files of a backup with its manifest. Iterate to run it, a chunk a step; raises BackupError."""
+    """Compares the files of a backup with its manifest. Iterate to run it, a chunk a step; raises NotDone."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._folder = folder
@@ -298,9 +294,9 @@ class Proof:
                         digest.update(chunk)
                         yield
             except OSError as error:
-                raise BackupError(f"{self._folder / file.name}: {error.strerror}. Use another backup.") from error
+                raise NotDone(f"{self._folder / file.name}: {error.strerror}. Use another backup.") from error
             if digest.hexdigest() != file.sha256:
-                raise BackupError(f"{self._folder / file.name} is not as it was written. Use another backup.")
+                raise NotDone(f"{self._folder / file.name} is not as it was written. Use another backup.")
 
 
 @contextlib.contextmanager

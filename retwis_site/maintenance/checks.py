@@ -49,9 +49,8 @@ class Check:
 
     label: str
     of: tuple[Kind, ...] = ()
-    find: Callable[[list[str]], Chunks] = lambda names: iter(
-        ()
-    )  # the findings in keys of one of these kinds, at most AT_ONCE
+    # The findings in keys of one of these kinds, at most AT_ONCE.
+    find: Callable[[list[str]], Chunks] = lambda names: iter(())
     at_end: Callable[[], Chunks] = lambda: iter(())  # what is found when all keys were seen
     after: bool = False
 
@@ -132,13 +131,15 @@ def entries(store: Store, names: list[str]) -> Iterator[list[tuple[str, str, flo
     return batches(_each_entry(store, names), AT_ONCE)
 
 
+def places(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """As `entries`, without the scores."""
+    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
+
+
 def _each_entry(store: Store, names: list[str]) -> Iterator[tuple[str, str, float]]:
     for some in batches(names, SETS_AT_ONCE):
-        pipe = store.pipeline()
-        first = [(name, pipe.zscan(name, 0, AT_ONCE)) for name in some]
-        pipe.execute()
-        for key, scan in first:
-            cursor, found = scan.value
+        first = answers(store, lambda pipe, name: pipe.zscan(name, 0, AT_ONCE), some)
+        for key, (cursor, found) in first.items():
             while found or cursor:
                 yield from ((key, member, score) for member, score in found)
                 cursor, found = store.zscan(key, cursor, AT_ONCE) if cursor else (0, [])
@@ -280,6 +281,14 @@ class Searcher:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._check_of = partial(check_of, store)
+
+    def inconsistencies(self) -> list[Check]:
+        """What contradicts something else."""
+        return []
+
+    def orphans(self) -> list[Check]:
+        """What is harmless; `cleanup` removes it."""
+        return []
 
 
 def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.timesince import timesince
 
 from retwis_site.exceptions import StoreRefused
-from retwis_site.features import features
+from retwis_site.features import features, searchers
 from retwis_site.jobs.worker import OutboxChecks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
 from retwis_site.maintenance.key_checks import KeyChecks
@@ -20,24 +20,12 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_time
-from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
 # ---- Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users.
 
 
 NAMES_TOLD = 5
-
-
-@dataclass(frozen=True)
-class _Account:
-    """What is asked about a user."""
-
-    updates: str  # the key
-    fields: Reply[list[str | None]]  # username, password, deleted
-    posts: Reply[int]
-    follows: Reply[int]
-    newest: Reply[list[str]]
 
 
 @dataclass
@@ -113,9 +101,9 @@ class Census:
 
     def _count_together(self, uids: Sequence[int]) -> None:
         pipe = self.store.pipeline()
-        accounts = [
-            _Account(
-                keys.updates(uid),
+        asked = [
+            (
+                uid,
                 pipe.hmget(keys.user(uid), ["username", "password", "deleted"]),
                 pipe.zcard(keys.updates(uid)),
                 pipe.zcard(keys.following(uid)),
@@ -124,16 +112,16 @@ class Census:
             for uid in uids
         ]
         pipe.execute()
-        newest = [pid for account in accounts for pid in stored_ids(account.updates, account.newest.value)]
+        newest = [pid for uid, *_, pids in asked for pid in stored_ids(keys.updates(uid), pids.value)]
         times = {pid: pipe.hget(keys.post(pid), "time") for pid in newest}
         pipe.execute()
         known = [stored_time(keys.post(pid), text.value) for pid, text in times.items()]
         self.newest_post = max([*known, self.newest_post or 0]) or None
-        for account in accounts:
-            username, password, deleted = account.fields.value
+        for _, fields, posts, follows, _ in asked:
+            username, password, deleted = fields.value
             self.users += username is not None and deleted is None
-            self.posts += account.posts.value
-            self.follows += account.follows.value
+            self.posts += posts.value
+            self.follows += follows.value
             self.clear_text += bool(password) and not is_hash(password or "")
 
     def _owners(self, chunk: list[tuple[str, str]]) -> list[int]:
@@ -189,7 +177,7 @@ EXAMPLES = 20  # findings of each check that are printed; the others are only co
 
 def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors, in the order of `Check.after`."""
-    of_features = [check for feature in features() for check in feature.inconsistencies(store)]
+    of_features = [check for one in searchers(store) for check in one.inconsistencies()]
     of_keys = KeyChecks(store)
     first = [of_keys.types(), of_keys.values(), *of_keys.counters_first()]
     return [*first, *OutboxChecks(store).inconsistencies(), *of_features, *of_keys.counters_last()]
@@ -203,7 +191,7 @@ def adoption(store: Store) -> list[Check]:
 
 def orphans(store: Store) -> list[Check]:
     """The checks for keys and entries that crashes leave behind. They are harmless, and `cleanup` removes them."""
-    of_features = [check for feature in features() for check in feature.orphans(store)]
+    of_features = [check for one in searchers(store) for check in one.orphans()]
     return [*of_features, *KeyChecks(store).orphans(), *OutboxChecks(store).orphans()]
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from django.conf import settings
 
-from retwis_site.exceptions import StoreError, StoreRefused
+from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, batches
+from retwis_site.store.chunks import Writes, answers, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.reading import Handle
@@ -30,7 +30,7 @@ AT_ONCE = 500  # keys that are read or removed in one round trip, and about the 
 PICTURES_AT_ONCE = 16  # of up to 640 KB
 
 
-class CannotFill(Exception):
+class CannotFill(NotDone):
     """The store was not filled, or not completely. The message names the fix."""
 
 
@@ -350,10 +350,7 @@ def _write(pipe: Pipe, key: Key, content: Any) -> None:
 
 def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
-    pipe = store.pipeline()
-    sizes = [_ask_size(pipe, key) for key in chunk]
-    pipe.execute()
-    return [size.value for size in sizes]
+    return [*answers(store, _ask_size, chunk).values()]
 
 
 def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:

@@ -24,6 +24,7 @@ from typing import IO, cast
 import zstandard
 from django.conf import settings
 
+from retwis_site.exceptions import NotDone
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
@@ -67,10 +68,6 @@ def end(counts: Mapping[str, int], largest: Mapping[str, int], sha256: str) -> L
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 
 
-class NoFile(Exception):
-    """A path that cannot become a file. The message names the fix."""
-
-
 @contextmanager
 def compressing(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """What is written in this block goes to `file`, compressed as the ending of `name` says."""
@@ -109,7 +106,7 @@ def create(path: Path) -> Iterator[IO[bytes]]:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
     part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError,
-    and NoFile for a path that cannot become a file."""
+    and NotDone for a path that cannot become a file."""
     path = _real(path)
     unfinished = path.with_name(f".{path.name}.{nonce()}")
     try:
@@ -121,15 +118,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _real(path: Path) -> Path:
-    """The path without symbolic links. Raises NoFile."""
+    """The path without symbolic links. Raises NotDone."""
     try:
         real = path.resolve()
     except RuntimeError as error:  # before Python 3.13, for a link that leads to itself
-        raise NoFile(f"{path} leads to itself. Name a file.") from error
+        raise NotDone(f"{path} leads to itself. Name a file.") from error
     if real.is_dir() or not path.name:
-        raise NoFile(f"{real} is a folder. Name a file in it, such as {real / 'site.jsonl.zst'}.")
+        raise NotDone(f"{real} is a folder. Name a file in it, such as {real / 'site.jsonl.zst'}.")
     if real.exists() and not real.is_file():
-        raise NoFile(f"{path} is no regular file. For a pipe or standard output, use `-`.")
+        raise NotDone(f"{path} is no regular file. For a pipe or standard output, use `-`.")
     return real
 
 
@@ -142,10 +139,6 @@ def spooled(pipe: IO[bytes]) -> IO[bytes]:
 
 
 # ---- Exporting
-
-
-class CannotExport(Exception):
-    """The store cannot be exported. The message names the fix."""
 
 
 class Export:
@@ -188,14 +181,14 @@ class Export:
 
 
 def refuse_what_is_no_site(store: Store) -> None:
-    """Raises CannotExport for a store without users, for one that must be adopted first, and for an unfinished copy."""
+    """Raises NotDone for a store without users, for one that must be adopted first, and for an unfinished copy."""
     state = examine(store)
     if state is State.UNFINISHED:
-        raise CannotExport("The store holds an unfinished copy or import. Run that again, and then this.")
+        raise NotDone("The store holds an unfinished copy or import. Run that again, and then this.")
     if state is State.EMPTY:
-        raise CannotExport("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
+        raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
     if state is State.FOREIGN:
-        raise CannotExport("The official Retwis has written this store. Run `manage.py adopt`, and then this.")
+        raise NotDone("The official Retwis has written this store. Run `manage.py adopt`, and then this.")
 
 
 # ---- Finds a value that stands twice among millions, in 8 bytes for each.
@@ -235,7 +228,7 @@ NOT_COMPLETE = "The file is damaged or not complete. Export it again."
 _MISSING = object()  # no field accepts it
 
 
-class BadFile(Exception):
+class BadFile(NotDone):
     """The file is damaged, or it is none of this site. The message names the line and the fix."""
 
     def __init__(self, number: int, what: str, fix: str = NOT_COMPLETE) -> None:

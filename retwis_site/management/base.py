@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import NotDone, StoreError
 from retwis_site.features import require_right_settings
 from retwis_site.maintenance.checks import Check
 from retwis_site.maintenance.examination import Examination, passes
@@ -37,14 +37,14 @@ def running_store(announce: Callable[[str], object]) -> Iterator[Store]:
     """The store for the time of a command. Without REDIS_URL the embedded server runs during this time.
 
     `announce` gets a line that says which store it is, before anything is sent. Raises CommandError for a store
-    failure: the command ends with one line that names the fix, and exit code 1.
+    failure and for what is NotDone: the command ends with one line that names the fix, and exit code 1.
     """
     try:
         require_right_settings()
         announce(f"Store: {topology.described()}")
         with _sigterm_exits(), nullcontext() if settings.REDIS_URL else embedded.running():
             yield connect()
-    except (StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
+    except (NotDone, StoreError, EmbeddedServerError, ImproperlyConfigured) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
@@ -59,15 +59,11 @@ class StoreCommand(BaseCommand):
     """A command that works on the store."""
 
     requires_system_checks: list[str] = []
-    refusals: tuple[type[Exception], ...] = ()  # what `run` may raise: its text is the error of the command
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity: int = options["verbosity"]
         with running_store(announcer(self, self.verbosity)) as store:
-            try:
-                self.run(store, **options)
-            except self.refusals as error:
-                raise CommandError(str(error)) from error
+            self.run(store, **options)
 
     @abstractmethod
     def run(self, store: Store, **options: Any) -> None:

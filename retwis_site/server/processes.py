@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 
+from retwis_site.exceptions import NotDone
+
 logger = logging.getLogger("retwis.serve")
 
 # Not fork: a process would inherit this one's threads, locks and signal handlers.
@@ -27,7 +29,7 @@ STOPS_WITHIN = 5.0  # seconds that a process gets for what it has begun; a start
 EVERY = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset[int]()
 
 
-class CannotStart(Exception):
+class CannotStart(NotDone):
     """A process ended with an error soon after its first start."""
 
 

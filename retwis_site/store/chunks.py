@@ -6,6 +6,8 @@ from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
+from retwis_site.store.ids import integer
 from retwis_site.store.reading import Handle
 from retwis_site.store.replies import Reply
 
@@ -68,15 +70,25 @@ def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
         high = f"{lowest:.17g}"
 
 
+def newest_below(store: Store, key: str, before: int | None, number: int) -> tuple[Scored, int | None]:
+    """The newest rows of a sorted set, or those below a score: `number` of them, and the others of the last score, so
+    that none is left out between two pages. Then the cursor of the next page; None on the last one. Two round trips at
+    most."""
+    high = "+inf" if before is None else f"({before}"
+    rows = store.zrevrangebyscore_withscores(key, high, "-inf", 0, number)
+    if len(rows) < number:
+        return rows, None
+    last = str(integer(rows[-1][1]))
+    return [*rows, *store.zrevrangebyscore_withscores(key, last, last, 0, AT_ONCE)], int(last)
+
+
 def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[tuple[int, str, float]]:
     """The rows (id, member, score) of many sorted sets, named by ids: set after set, each as `newest_first` reads it.
     One round trip for each SETS_AT_ONCE sets, and one more for each AT_ONCE members of a set that has as many."""
     for some in batches(keys_of.items(), SETS_AT_ONCE):
-        pipe = store.pipeline()
-        heads = [(number, key, pipe.zrevrange_withscores(key, 0, AT_ONCE - 1)) for number, key in some]
-        pipe.execute()
-        for number, key, head in heads:
-            chunks = iter([head.value]) if len(head.value) < AT_ONCE else newest_first(store, key)
+        heads = answers(store, lambda pipe, one: pipe.zrevrange_withscores(one[1], 0, AT_ONCE - 1), some)
+        for (number, key), head in heads.items():
+            chunks = iter([head]) if len(head) < AT_ONCE else newest_first(store, key)
             for rows in chunks:
                 yield from ((number, member, score) for member, score in rows)
 

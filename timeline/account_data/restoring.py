@@ -26,7 +26,7 @@ from retwis_site.features import Line
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
@@ -92,14 +92,13 @@ def named(pid: int, address: str) -> Named:
 def find(store: Store, pids: Collection[int]) -> dict[int, Target]:
     """The posts with these ids that somebody can read. Three round trips; none without ids."""
     posts = [post for post in Posts(store).read(pids)[0] if post.links.repost_of is None]
-    pipe = store.pipeline()
-    listed = {post.pid: pipe.zscore(keys.updates(post.uid), str(post.pid)) for post in posts}
-    pipe.execute()
-    people = Users(store).people({post.uid for post in posts})
+    authors = {post.pid: post.uid for post in posts}
+    listed = answers(store, lambda pipe, pid: pipe.zscore(keys.updates(authors[pid]), str(pid)), authors)
+    people = Users(store).people({*authors.values()})
     return {
         post.pid: Target(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
         for post in posts
-        if post.uid in people and listed[post.pid].value is not None
+        if post.uid in people and listed[post.pid] is not None
     }
 
 
@@ -133,10 +132,7 @@ class Conversation:
         pids = {self._own.get(one.pid, one.pid) for post in posts for one in (post.reply_to, post.quote) if one}
         self._found = find(self._store, pids)
         names = dict.fromkeys(name for post in posts for name in names_in(post.body))
-        pipe = self._store.pipeline()
-        owners = ask_owners(pipe, [*names]) if names else None
-        pipe.execute()
-        self._owners = owners.value if owners else {}
+        self._owners = answer(self._store, ask_owners, [*names]) if names else {}
 
     def links(self, pid: int, post: OldPost) -> Links:
         """The links of a post that gets this id. The posts before it were asked for already."""
@@ -456,10 +452,8 @@ def finish_post(store: Store, claim: Claim) -> None:
     uid = job_id(claim.name, 2)
     Restoring(store, uid).list_left(claim.name)
     drop_lists(store, uid)
-    claim.outbox.done(claim.name)
 
 
 def finish_lists(store: Store, claim: Claim) -> None:
     """The job `lists:<uid>:<nonce>`: drop the lists that lack imported posts."""
     drop_lists(store, job_id(claim.name, 1))
-    claim.outbox.done(claim.name)

@@ -9,6 +9,7 @@ from accounts.media.repository import PictureGone, Pictures
 from retwis_site.http.apps import Invalid, Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
@@ -53,15 +54,13 @@ def pictures_of(uid: int, digests: list[str]) -> list[Picture]:
         raise Invalid(f"There are too many attachments: at most {MOST_PICTURES}")
     if not all(map(is_digest, digests)):
         raise Invalid(str(PictureGone.message))
-    pipe = connect().pipeline()
-    said = {digest: pipe.get(keys.media_draft(uid, digest)) for digest in digests}
-    pipe.execute()
+    said = answers(connect(), lambda pipe, digest: pipe.get(keys.media_draft(uid, digest)), digests)
     found = Pictures(connect()).of_user(uid, digests)
     if len(found) < len(said):
         raise Invalid(str(PictureGone.message))
     pictures = []
     for digest, stored in said.items():
-        focus, _, alt = (stored.value or " ").partition(" ")
+        focus, _, alt = (stored or " ").partition(" ")
         picture = Picture(digest, alt=alt, focus=focus if is_focus(focus) else "")
         pictures.append(with_stored(picture, found[digest]))
     return pictures

@@ -128,24 +128,17 @@ mute_thread, unmute_thread = _buttons(MUTING_THREADS)
 # ---- The pages of the people who like a post, and of those who have reposted it.
 
 
-ACTED_BY = {name: Page("timeline/conversation/acted_by.html", here=name) for name in ("likes_of", "reposts_of")}
+ACTED_BY = {
+    relation: Page("timeline/conversation/acted_by.html", here=name)
+    for relation, name in ((LIKE, "likes_of"), (REPOST, "reposts_of"))
+}
 
 
 @require_safe
-def likes_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    return _acted_by_page(request, LIKE, username, pid, "likes_of")
-
-
-@require_safe
-def reposts_of(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    return _acted_by_page(request, REPOST, username, pid, "reposts_of")
-
-
-def _acted_by_page(request: RetwisRequest, of: Relation, username: str, pid: int, which: str) -> HttpResponse:
-    """`which`: `likes_of` or `reposts_of`."""
+def acted_by(request: RetwisRequest, username: str, pid: int, of: Relation) -> HttpResponse:
     found = ActedBy(connect(), of).page(request.viewer, username, pid, id_cursor(request.GET.get("before")))
     by = rendering(request)
-    return ACTED_BY[which].response(
+    return ACTED_BY[of].response(
         request,
         by,
         has_rows=bool(found.people),
@@ -442,8 +435,8 @@ urlpatterns = [
     path("@<username:username>/<id:pid>/unrepost/", unrepost, name="unrepost"),
     path("@<username:username>/<id:pid>/mute/", mute_thread, name="mute_thread"),
     path("@<username:username>/<id:pid>/unmute/", unmute_thread, name="unmute_thread"),
-    path("@<username:username>/<id:pid>/likes/", likes_of, name="likes_of"),
-    path("@<username:username>/<id:pid>/reposts/", reposts_of, name="reposts_of"),
+    path("@<username:username>/<id:pid>/likes/", acted_by, {"of": LIKE}, name="likes_of"),
+    path("@<username:username>/<id:pid>/reposts/", acted_by, {"of": REPOST}, name="reposts_of"),
     _saved_posts(LIKE),
     _saved_posts(BOOKMARK),
 ]

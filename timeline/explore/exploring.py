@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
@@ -98,14 +98,9 @@ def _read(store: Store, pids: Sequence[int]) -> list[Record]:
 
 def _acted_on(store: Store, people: Sequence[int]) -> Counter[int]:
     """How often these people have liked and reposted each post lately. One round trip."""
-    pipe = store.pipeline()
-    asked = [
-        (key(uid), pipe.zrevrange(key(uid), 0, LATEST_OF_EACH - 1))
-        for uid in people
-        for key in (keys.likes, keys.reposts)
-    ]
-    pipe.execute()
-    return Counter(pid for key, members in asked for pid in stored_ids(key, members.value))
+    lists = [key(uid) for uid in people for key in (keys.likes, keys.reposts)]
+    found = answers(store, lambda pipe, key: pipe.zrevrange(key, 0, LATEST_OF_EACH - 1), lists)
+    return Counter(pid for key, members in found.items() for pid in stored_ids(key, members))
 
 
 # ---- The posts of the day: those which most different people have liked or reposted, for their age.

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 
 FEATURE = Feature(
     urls="timeline.first_steps.views",
@@ -13,12 +13,8 @@ FEATURE = Feature(
         "first_steps": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
-            FormField("colour", "hidden"),
-            FormField("remove_picture", "hidden"),
-            FormField("uploaded_picture", "hidden"),
-            FormField("follow", "hidden"),
             FormField("body", "textarea", _("Your post")),
-            FormField("token", "hidden"),
+            *hidden("colour", "remove_picture", "uploaded_picture", "follow", "token"),
         )
     },
 )

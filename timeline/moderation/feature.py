@@ -3,11 +3,11 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import AccountSet, Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.moderation.queue import staff_menu
-from timeline.moderation.reports import ask_open, ask_picture_use, finish_report
+from timeline.moderation.reports import ask_picture_use, finish_report
 from timeline.moderation.upkeep import REPORTS as REPORT_LINES
 from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, remove_reports
 
@@ -24,13 +24,13 @@ REPORTS = Limit(
 
 
 _REASON = FormField("reason", "textarea", _("Reason"))
-_REPORT = (FormField("reason", "hidden"), FormField("note", "textarea", _("What should the moderators know?")))
+_REPORT = (*hidden("reason"), FormField("note", "textarea", _("What should the moderators know?")))
 
 FEATURE = Feature(
     urls="timeline.moderation.views",
     jobs={"report": finish_report},
     limits=(REPORTS,),
-    waiting={"moderation": ask_open},
+    waiting={"moderation": keys.reports},
     picture_uses={"report": ask_picture_use},
     staff_menu=staff_menu,
     form_fields={
@@ -40,12 +40,11 @@ FEATURE = Feature(
         "moderation_person": (
             _REASON,
             FormField("note", "textarea", _("Note")),
-            *(FormField(name, "hidden") for name in ("act", "action", "days", "digest", "block")),
+            *hidden("act", "action", "days", "digest", "block"),
         ),
-        "moderation_post": (_REASON, FormField("next", "hidden")),
+        "moderation_post": (_REASON, *hidden("next")),
     },
-    inconsistencies=lambda store: ReportChecks(store).inconsistencies(),
-    orphans=lambda store: ReportChecks(store).orphans(),
+    searchers=(ReportChecks,),
     account_lines=account_lines,
     site_lines=(REPORT_LINES,),
     account_sets=(AccountSet(keys.reports_by, at_work_by),),

@@ -20,7 +20,7 @@ from retwis_site.http.language import listed
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers
+from retwis_site.store.chunks import answer, answers, newest_below
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import integer, stored_ids
 from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
@@ -55,16 +55,11 @@ class Reported(NamedTuple):
         return self.newest.about.pid or 0
 
 
-class Queue(NamedTuple):
-    things: list[Reported]
-    older: int | None  # the cursor of the next page
-
-
-def queue(store: Store, before: int | None) -> Queue:
-    """The newest READ open reports below this id, grouped. Three round trips."""
+def queue(store: Store, before: int | None) -> tuple[list[Reported], int | None]:
+    """The newest READ open reports below this id, grouped, and the cursor of the next page. Three round trips."""
     reports = Reports(store).open(before, READ)
     names = names_of(store, {uid for report in reports for uid in (report.about.whom, report.who) if uid})
-    return Queue(_named(reports, names), reports[-1].rid if len(reports) == READ else None)
+    return _named(reports, names), reports[-1].rid if len(reports) == READ else None
 
 
 def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
@@ -273,19 +268,10 @@ class NewMember(NamedTuple):
     post: ShownPost | None  # the first one that stands and is no repost; None: nothing of the kind
 
 
-class NewMembers(NamedTuple):
-    people: list[NewMember]
-    older: int | None  # the cursor of the next page
-
-
-def new_members(store: Store, before: int | None) -> NewMembers:
-    """The newest users, or those before a moment in unix seconds: NEW_SHOWN of them, and the others of the last second,
-    so that none is left out between two pages. Five round trips at most."""
-    key = keys.users_by_time()
-    rows = store.zrevrangebyscore_withscores(key, "+inf" if before is None else f"({before}", "-inf", 0, NEW_SHOWN)
-    older = integer(rows[-1][1]) if len(rows) == NEW_SHOWN else None
-    if older is not None:
-        rows = [*rows, *store.zrevrangebyscore_withscores(key, str(older), str(older), 0, AT_ONCE)]
+def new_members(store: Store, before: int | None) -> tuple[list[NewMember], int | None]:
+    """The newest users, or those before a moment in unix seconds: NEW_SHOWN of them, as `newest_below`, and the cursor
+    of the next page. Five round trips at most."""
+    rows, older = newest_below(store, keys.users_by_time(), before, NEW_SHOWN)
     joined = {name: integer(score) for name, score in rows}
     uids = answer(store, ask_owners, list(joined)) if joined else {}
     known = {name: uids[name] for name in joined if uids.get(name)}
@@ -301,7 +287,7 @@ def new_members(store: Store, before: int | None) -> NewMembers:
         )
         for name, uid in known.items()
     ]
-    return NewMembers(people, older)
+    return people, older
 
 
 # ---- What staff finds behind "More" of a person or a post.

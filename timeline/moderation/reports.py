@@ -143,14 +143,13 @@ class Reports:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def make(self, who: int, new: NewReport) -> int | None:
         """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
         one stays. Nine round trips; one more for a person, two more with pictures. Raises AccountDeleted when one
         of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
-        job = self._outbox.add(job_of(rid))
+        job = Outbox(self._store).add(job_of(rid))
         new = new._replace(media=_kept(job.store, rid, new))
         job.store.hset(keys.report(rid), fields_of(who, new))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
@@ -301,12 +300,6 @@ def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]
     return Result(read)
 
 
-def ask_open(pipe: Pipe) -> Result[int]:
-    """The number of open reports. One command."""
-    number = pipe.zcard(keys.reports())
-    return Result(lambda: number.value)
-
-
 def close(store: Store, report: Report) -> None:
     """Take a decided report out of the queue, and give the claim on its thing back. One round trip, two with pictures;
     can run twice."""
@@ -396,7 +389,6 @@ class Deciding:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def decide(self, report: Report, decision: Decision, by: int) -> None:
         """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
@@ -405,7 +397,7 @@ class Deciding:
         if Action.DELETE in decision.actions and not any(pids_of(act)):
             raise NoPost
         require_may_act(self._store, by, report.about.whom, decision.action)
-        job = self._outbox.add(job_of(report.rid))
+        job = Outbox(self._store).add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
             raise DecidedAlready
@@ -511,17 +503,13 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     for report, uid in told:
         queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
     pipe.execute()
-    gone = [(report, uid, pipe.hget(keys.user(uid), "deleted")) for report, uid in told]
-    pipe.execute()
-    for report, uid, deleted in gone:
-        if deleted.value is not None:
+    deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), {uid for _, uid in told})
+    for report, uid in told:
+        if deleted[uid] is not None:
             queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
     pipe.execute()
 
 
 def finish_report(store: Store, claim: Claim) -> bool:
     """The job `report:<id>:<nonce>`. Returns False when its turn ended before all reports were closed."""
-    if not claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1))):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1)))

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import path, reverse
@@ -23,10 +22,10 @@ from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
-from accounts.signing_in.html import done, form_page, rendering, typed
+from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
+from accounts.users.entities import AccountDeleted, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
 from accounts.users.repository import Users
 from retwis_site.http.form_fields import TextField
@@ -37,7 +36,6 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.reading import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
-    Queue,
     about_person,
     in_words,
     label_of,
@@ -128,8 +126,7 @@ def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> Ht
 
 def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -> HttpResponse:
     if person.uid == me.uid:
-        messages.error(request, _("You cannot report yourself."))
-        return redirect("profile", person.username)
+        return not_done(request, _("You cannot report yourself."), "profile", person.username)
     form = ReportForm(typed(request), rules=request.viewer.site.numbered_rules)
     if form.is_valid():
         RateLimits(connect()).count(REPORTS, str(me.uid))
@@ -141,12 +138,7 @@ def _report(request: RetwisRequest, me: User, person: User, post: Post | None) -
         else:
             said = _("You have reported this already. A moderator will look at it.")
         return done(request, said, "reported", person.username)
-    address = (
-        reverse("report_post", args=[person.username, post.pid])
-        if post is not None
-        else reverse("report_person", args=[person.username])
-    )
-    context = {"form": form, "person": person, "post": post, "address": address}
+    context = {"form": form, "person": person, "post": post, "address": request.path}
     return form_page(request, "timeline/moderation/reporting/report.html", context)
 
 
@@ -308,8 +300,8 @@ def people(request: RetwisRequest, me: User) -> HttpResponse:
 @require_safe
 def new(request: RetwisRequest, me: User) -> HttpResponse:
     """The newest members, each with the first post; older ones with `before`. Six round trips."""
-    found = new_members(connect(), post_cursor(request.GET.get("before")))
-    return staff_page(request, "new.html", {"people": found.people, "older": found.older})
+    members, older = new_members(connect(), post_cursor(request.GET.get("before")))
+    return staff_page(request, "new.html", {"people": members, "older": older})
 
 
 @staff_required
@@ -317,12 +309,9 @@ def new(request: RetwisRequest, me: User) -> HttpResponse:
 def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     """What staff knows of a person, with their newest posts, or those below `before`. What staff does: `act` is
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
-    `remove_picture`, `remove_header`, or `note`. Raises AccountDeleted: nothing of it would stay."""
+    `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser; AccountDeleted: nothing of it would stay."""
     store, before = connect(), post_cursor(request.GET.get("before"))
-    try:
-        record = Records(store).find(username)
-    except NoSuchUser:
-        raise Http404 from None
+    record = Records(store).find(username)
     if record.deleted is not None:
         raise AccountDeleted(username)
     act, them = request.POST.get("act", ""), record.user
@@ -421,11 +410,9 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             if "picture" in request.POST:
                 reason, blocks = form.cleaned_data["reason"], "block" in request.POST
                 remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
-                messages.success(request, _("The picture was deleted."))
-                return redirect("moderation_post", username, pid)
+                return done(request, _("The picture was deleted."), "moderation_post", username, pid)
             _delete(store, author, [pid], form, me)
-            messages.success(request, _("The post was deleted."))
-            return redirect(page_of_form(request))
+            return done(request, _("The post was deleted."), page_of_form(request))
     context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
@@ -441,13 +428,13 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     trips at most."""
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
-    found = queue(store, before) if appealed is None else Queue([], None)
+    things, older = queue(store, before) if appealed is None else ([], None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
     names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
-        "things": found.things,
-        "older": found.older,
+        "things": things,
+        "older": older,
         "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
         "older_appeals": asked.older,
     }

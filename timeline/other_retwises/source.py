@@ -12,6 +12,7 @@ from typing import Any, TypeGuard, TypeVar
 
 import redis
 
+from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store
@@ -67,7 +68,7 @@ class SourcePost:
     reply: ReplyTo | None = None
 
 
-class CannotImport(Exception):
+class CannotImport(NotDone):
     """The import was refused. The message names the fix."""
 
 

@@ -38,7 +38,7 @@ from timeline.people.directory import (
     search_query,
 )
 from timeline.people.html import FOLLOW_PAGES, PEOPLE, follow_rows, listed
-from timeline.people.lists import By, ListedPerson, PeoplePage, Show, choice, id_cursor, name_cursor
+from timeline.people.lists import By, ListedPerson, Show, choice, id_cursor, name_cursor
 from timeline.relations.actions import FOR_DAYS
 from timeline.relations.feature import BLOCKS
 from timeline.relations.muted_words import LONGEST_MUTED, MOST_MUTED, How, MutedWord, MutedWords, Where, parse
@@ -48,21 +48,12 @@ from timeline.relations.relations import FOREVER, in_days
 
 
 @require_safe
-def followers(request: RetwisRequest, username: str) -> HttpResponse:
+def follows(request: RetwisRequest, username: str, side: str) -> HttpResponse:
+    """`side`: followers or following."""
     before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
-    found = FollowPages(connect()).followers_page(request.viewer, username, before, which)
-    return _follow_page(request, found, which, "followers")
-
-
-@require_safe
-def following(request: RetwisRequest, username: str) -> HttpResponse:
-    before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
-    found = FollowPages(connect()).following_page(request.viewer, username, before, which)
-    return _follow_page(request, found, which, "following")
-
-
-def _follow_page(request: RetwisRequest, found: PeoplePage, which: Show, side: str) -> HttpResponse:
-    by = rendering(request)
+    pages = FollowPages(connect())
+    read = {"followers": pages.followers_page, "following": pages.following_page}[side]
+    found, by = read(request.viewer, username, before, which), rendering(request)
     owner = found.person
     return FOLLOW_PAGES[side].response(
         request,
@@ -268,8 +259,8 @@ def _end(until: int, language: str) -> str:
 
 urlpatterns = [
     path("people/", people, name="people"),
-    path("@<username:username>/followers/", followers, name="followers"),
-    path("@<username:username>/following/", following, name="following"),
+    path("@<username:username>/followers/", follows, {"side": "followers"}, name="followers"),
+    path("@<username:username>/following/", follows, {"side": "following"}, name="following"),
     path("settings/blocks/", blocks, name="hidden_people"),
     path("settings/words/", muted_words, name="muted_words"),
 ]

@@ -19,6 +19,7 @@ from retwis_site.maintenance.checks import (
     in_new_pass,
     looking,
     members,
+    places,
 )
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
@@ -55,10 +56,6 @@ Written = tuple[int, int]  # pid, uid of the author
 class PostChecks(Searcher):
     """Searches the posts. A repair relies on the checks before it."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._posts = Posts(store)
-
     def inconsistencies(self) -> list[Check]:
         return [
             self._check_of(
@@ -83,7 +80,7 @@ class PostChecks(Searcher):
         if not _is_time(when):
             self._store.hset(keys.post(pid), {"time": "0"})
         if body is None:
-            self._posts.delete(uid, pid)  # without a body there is nothing to show
+            Posts(self._store).delete(uid, pid)  # without a body there is nothing to show
         else:
             self._store.zadd(keys.updates(uid), {str(pid): pid})
 
@@ -141,7 +138,8 @@ class PostChecks(Searcher):
     def _put_back(self, pid: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
-        Delivery(job.store).redeliver(job.name)
+        Delivery(job.store).redeliver(pid)
+        job.done()
 
 
 def at_work_on(pid: int) -> set[str]:
@@ -232,17 +230,13 @@ class PictureChecks(Searcher):
 class PostAdoption(Searcher):
     """Searches the posts of an official database."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._checks = PostChecks(store)
-
     def checks(self) -> list[Check]:
         return [Check("posts that no updates: lists", (keys.post,), self.unlisted)]
 
     def unlisted(self, names: list[str]) -> Chunks:
         """Posts with an author that are missing from the author's `updates:`."""
         for pids in ids(self._store, names):
-            lacking = [written for written in self._checks.unlisted(pids) if written[1]]
+            lacking = [written for written in PostChecks(self._store).unlisted(pids) if written[1]]
             if lacking:
                 what = f"post {lacking[0][0]}, and {len(lacking) - 1} more"
                 yield [Finding(what, partial(self._list, lacking), len(lacking))]
@@ -340,7 +334,6 @@ class ListingChecks(Searcher):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._settling = Settling(store)
         self._authors: dict[int, int] = {}  # of the posts that were looked at last
 
     def inconsistencies(self) -> list[Check]:
@@ -360,7 +353,7 @@ class ListingChecks(Searcher):
                 looking(self._store, _ask_left),
                 "{0} has {1:.40}",
                 lambda key, member: self._store.zrem(key, member),
-                read=_texts_listed,
+                read=places,
                 jobs=lambda *_: set(),
             ),
         ]
@@ -451,10 +444,6 @@ def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     return Result(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
-def _texts_listed(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
-    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
-
-
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:
     return ([(key, pid) for key, text, _ in chunk if (pid := parse_id(text))] for chunk in entries(store, names))
 
@@ -506,11 +495,9 @@ class PostOrphans(Searcher):
         return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
 
     def _recent(self, pids: Sequence[int]) -> set[int]:
-        pipe = self._store.pipeline()
-        times = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
         given_up_before = time.time() - OWNER_GIVES_UP - 1
-        pipe.execute()
-        return {pid for pid, when in times if stored_time(keys.post(pid), when.value) >= given_up_before}
+        times = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
+        return {pid for pid, when in times.items() if stored_time(keys.post(pid), when) >= given_up_before}
 
     def _findings(self, suspects: Sequence[int]) -> list[Finding]:
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the

@@ -55,7 +55,6 @@ class Delivery:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
         self._ids = post_ids(store)
         self._settling = Settling(store)
 
@@ -84,24 +83,21 @@ class Delivery:
         pid = job_id(claim.name, 1)
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
-            self.redeliver(claim.name)
+            self.redeliver(pid)
             return True
         uid = stored_id(keys.post(pid), author)
         look = self._list(uid, pid, {})[0] if uid is not None else None
         self._settle(pid, {}, look)
-        if uid is not None and look is not None:
-            tags = [*tags_in(look.seen[pid].text)]
-            if not claim.carry_out(chain(self.push_to_followers(uid, pid), self._push_by_tags(uid, pid, tags))):
-                return False
-        self._outbox.done(claim.name)
-        return True
+        if uid is None or look is None:
+            return True
+        tags = [*tags_in(look.seen[pid].text)]
+        return claim.carry_out(chain(self.push_to_followers(uid, pid), self._push_by_tags(uid, pid, tags)))
 
-    def redeliver(self, job: str) -> None:
+    def redeliver(self, pid: int) -> None:
         """The job `post:<pid>:<nonce>`: finish a delivery that its owner left.
 
         Homes are dropped and rebuilt by their next read. A push would put old ids at the head of a list.
         """
-        pid = job_id(job, 1)
         stored, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         author = stored_id(keys.post(pid), stored)
         look = self._list(author, pid, {})[0] if author is not None else None
@@ -113,7 +109,6 @@ class Delivery:
             self._store.unlink(keys.timeline(pid))
             self.drop_homes(author)
             self.drop_homes_of_tags(tags_in(look.seen[pid].text))
-        self._outbox.done(job)
 
     def drop_homes(self, uid: int) -> None:
         """Drop the homes of a user and of the user's followers: their next read finds all posts. Two round trips for
@@ -267,7 +262,6 @@ class Reposts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._ids = post_ids(store)
-        self._outbox = Outbox(store)
 
     def repost(self, me: int, pid: int, author: int) -> None:
         """Let `me` repost a post of `author`; a second repost changes nothing. A repost of a deleted post is taken
@@ -311,13 +305,12 @@ class Reposts:
         author, when = self._store.hmget(keys.post(pid), ["user_id", "time"])
         uid = stored_id(keys.post(pid), author)
         delivery = Delivery(self._store)
-        if uid is not None:  # else it was undone
-            if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
-                delivery.drop_homes(uid)
-            elif not claim.carry_out(delivery.push_to_followers(uid, pid)):
-                return False
-        self._outbox.done(claim.name)
-        return True
+        if uid is None:  # it was undone
+            return True
+        if claim.attempt > 1 or time.time() - stored_time(keys.post(pid), when) > PUSHED_WITHIN:
+            delivery.drop_homes(uid)
+            return True
+        return claim.carry_out(delivery.push_to_followers(uid, pid))
 
 
 def _own_posts(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:

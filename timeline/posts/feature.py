@@ -4,7 +4,8 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.delivery import Delivery, Reposts
@@ -37,7 +38,7 @@ POSTS = Limit(
 FEATURE = Feature(
     urls="timeline.posts.views",
     jobs={
-        "post": lambda store, claim: Delivery(store).redeliver(claim.name),
+        "post": lambda store, claim: Delivery(store).redeliver(job_id(claim.name, 1)),
         "repost": lambda store, claim: Reposts(store).finish(claim),
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
@@ -50,12 +51,7 @@ FEATURE = Feature(
     },
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
     limits=(POSTS,),
-    inconsistencies=lambda store: [
-        check
-        for checks in (PostChecks, PictureChecks, ListingChecks, CountChecks)
-        for check in checks(store).inconsistencies()
-    ],
-    orphans=lambda store: [*PostOrphans(store).orphans(), *ListingChecks(store).orphans()],
+    searchers=(PostOrphans, PostChecks, PictureChecks, ListingChecks, CountChecks),
     adoption=lambda store: PostAdoption(store).checks(),
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
@@ -66,12 +62,11 @@ FEATURE = Feature(
     form_fields={
         "edit": (
             FormField("body", "textarea", _("Your post")),
-            *(FormField(name, "hidden") for name in ("media", "alt")),
+            *hidden("media", "alt"),
         ),
         "publish": (
             FormField("body", "textarea", _("Your post")),
-            FormField("token", "hidden"),
-            *(FormField(name, "hidden") for name in ("as", "reply_to", "quote", "media", "alt", "sensitive")),
+            *hidden("token", "as", "reply_to", "quote", "media", "alt", "sensitive"),
         ),
     },
     cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),

@@ -19,7 +19,7 @@ from accounts.media.decoding import PictureRefused
 from accounts.media.repository import ANIMATED, Info, Pictures
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
-from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
@@ -165,7 +165,6 @@ def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
 def finish_pictures(store: Store, claim: Claim) -> None:
     """The job `pictures:<pid>:<nonce>`."""
     settle_pictures(store, job_id(claim.name, 1))
-    claim.outbox.done(claim.name)
 
 
 # ---- A picture that staff removes from a post.
@@ -180,16 +179,11 @@ def remove_by_staff(store: Store, pid: int, digest: str, by: int, reason: str, b
     if uid is None or digest not in media_from(key, media).digests:
         raise NoSuchPost(pid)
     act = Act(what="picture:deleted", by=by, whom=uid, post=pid, reason=reason)
-    begin_removal(store, f"staff_picture:{pid}", digest, act, blocks, _remove)
+    begin_removal(store, f"staff_picture:{pid}", digest, act, blocks, finish_removal)
 
 
-def finish_removal(store: Store, claim: Claim) -> None:
+def finish_removal(store: Store, job: Claim | Job) -> None:
     """The job `staff_picture:<pid>:<digest>:<blocked>:<line of the log>`."""
-    _remove(store, claim.name)
-    claim.outbox.done(claim.name)
-
-
-def _remove(store: Store, job: str) -> None:
-    pid = job_id(job, 1)
-    _job, _pid, removal = job.split(":", 2)
+    pid = job_id(job.name, 1)
+    _job, _pid, removal = job.name.split(":", 2)
     carry_out_removal(store, removal, partial(take_out, store, pid))

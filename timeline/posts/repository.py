@@ -418,10 +418,7 @@ def finish_deletion(store: Store, claim: Claim) -> bool:
     if author is not None and deleted is None:
         mark_deleted(store, [pid], deleted_by(claim.name))
     _unlist(store, uid, pid)
-    if not claim.carry_out_for_a_turn(remove_edges_to_posts(store, {pid: uid})):
-        return False
-    claim.outbox.done(claim.name)
-    return True
+    return claim.carry_out_for_a_turn(remove_edges_to_posts(store, {pid: uid}))
 
 
 # ---- A post that staff deletes, with its line in the log: the job has both, so a worker can do all of it again.
@@ -453,7 +450,6 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
         with suppress(NoSuchPost, PostDeleted):
             Posts(store).delete(act.whom, act.post, DeletedBy.STAFF)
         Log(store).write(act)
-    claim.outbox.done(claim.name)
 
 
 # ---- The posts of a person whom staff has hidden or suspended, or shows again.

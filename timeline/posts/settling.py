@@ -194,10 +194,8 @@ def written_by(author: int, pids: Iterable[int]) -> dict[int, PostState]:
 
 def authors_of(store: Store, pids: Collection[int]) -> dict[int, PostState]:
     """The same of any posts. One round trip; none without posts."""
-    pipe = store.pipeline()
-    asked = {pid: pipe.hget(keys.post(pid), "user_id") for pid in pids}
-    pipe.execute()
-    return {pid: PostState(author=stored_id(keys.post(pid), author.value) or 0) for pid, author in asked.items()}
+    authors = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
+    return {pid: PostState(author=stored_id(keys.post(pid), author) or 0) for pid, author in authors.items()}
 
 
 def _ask_seen(pipe: Pipe, pid: int, uid: int) -> Result[PostState]:
@@ -304,7 +302,6 @@ class Settling:
     def finish(self, claim: Claim) -> None:
         """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
         self.settle([job_id(claim.name, 1)])
-        claim.outbox.done(claim.name)
 
     def queue(self, pipe: Pipe, pid: int, now: PostState, before: PostState | None = None) -> None:
         """Write what follows from a post as it is now. `before`: what was written of it last."""
@@ -464,10 +461,7 @@ class PostNotices:
         notices = {pid: some for pid, post in causes.items() if (some := self._notices(post, authors))}
 
         def look(found: Iterable[int]) -> dict[int, Concerned]:
-            pipe = self._store.pipeline()
-            asked = {pid: _ask_concerned(pipe, causes[pid], notices[pid]) for pid in found}
-            pipe.execute()
-            return {pid: concerned.value for pid, concerned in asked.items()}
+            return answers(self._store, lambda pipe, pid: _ask_concerned(pipe, causes[pid], notices[pid]), found)
 
         def write(seen: Mapping[int, Concerned]) -> Mapping[int, Concerned]:
             pipe = self._store.pipeline()

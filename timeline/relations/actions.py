@@ -2,14 +2,14 @@
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.signing_in.guards import change, login_required, page_of_form
-from accounts.signing_in.html import done
+from accounts.signing_in.html import done, not_done
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from retwis_site.rendering.error_pages import error_page
@@ -96,13 +96,11 @@ def unfollow(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     if person.uid == me.uid:
-        messages.error(request, _("You cannot block yourself."))
-    else:
-        _count(BLOCKS, me)
-        BlockedPeople(connect()).block(me.uid, person.uid)
-        text = _("You block %(name)s. Neither of you sees the other while logged in.")
-        messages.success(request, text % {"name": person.username})
-    return redirect("profile", person.username)
+        return not_done(request, _("You cannot block yourself."), "profile", person.username)
+    _count(BLOCKS, me)
+    BlockedPeople(connect()).block(me.uid, person.uid)
+    text = _("You block %(name)s. Neither of you sees the other while logged in.")
+    return done(request, text % {"name": person.username}, "profile", person.username)
 
 
 @change
@@ -110,8 +108,7 @@ def block(request: RetwisRequest, me: User, username: str) -> HttpResponse:
 def unblock(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     person = request.viewer.find(username)
     BlockedPeople(connect()).unblock(me.uid, person.uid)
-    messages.success(request, _("You no longer block %(name)s.") % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, _("You no longer block %(name)s.") % {"name": person.username}, page_of_form(request))
 
 
 @change
@@ -122,8 +119,7 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     if not form.is_valid():
         return error_page(request, 422, _("Not muted"), _("Choose what to mute, and for how long."))
     if person.uid == me.uid:
-        messages.error(request, _("You cannot mute yourself."))
-        return HttpResponseRedirect(page_of_form(request))
+        return not_done(request, _("You cannot mute yourself."), page_of_form(request))
     _count(BLOCKS, me)
     if form.only_reposts:
         Mutes(connect()).mute_reposts(me.uid, person.uid, form.until)
@@ -131,8 +127,7 @@ def mute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     else:
         Mutes(connect()).mute(me.uid, person.uid, form.until)
         text = _("You no longer see posts by %(name)s. They are not told.")
-    messages.success(request, text % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, text % {"name": person.username}, page_of_form(request))
 
 
 @change
@@ -145,8 +140,7 @@ def unmute(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     else:
         Mutes(connect()).unmute(me.uid, person.uid)
         text = _("You see posts by %(name)s again.")
-    messages.success(request, text % {"name": person.username})
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, text % {"name": person.username}, page_of_form(request))
 
 
 def _count(limit: Limit, me: User) -> None:

@@ -131,11 +131,11 @@ class Edges:
         Edges(leased, self._relation)._finish(look, jobs)
 
     def finish(self, job: str) -> None:
-        """Carry out what follows the commit of a job, for a worker. Six round trips, and more as for `set`."""
+        """Carry out what follows the commit of a job, for a worker. Five round trips, and more as for `set`."""
         pipe = self._store.pipeline()
         look = EdgeLook(pipe, self._relation, [self._relation.edge(job)])
         pipe.execute()
-        self._finish(look, [job])
+        self._carry_out(look)
 
     def reconcile(self, edges: Collection[Edge]) -> None:
         """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
@@ -155,8 +155,11 @@ class Edges:
 
     def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
         """Make all that follows match, and remove the jobs."""
-        self._relation.afterwards(self._store, self._reconcile(look.seen))
+        self._carry_out(look)
         self._outbox.all_done(jobs)
+
+    def _carry_out(self, look: EdgeLook) -> None:
+        self._relation.afterwards(self._store, self._reconcile(look.seen))
 
     def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
         """Make mirrors, effects and counts match the truth. Returns which edges stand."""

@@ -5,8 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.maintenance.checks import Check, in_new_pass
-from retwis_site.store.client import Store
+from retwis_site.maintenance.checks import Check, Searcher, in_new_pass
 from retwis_site.store.rate_limits import Limit
 from timeline.relations import upkeep
 from timeline.relations.edges import handler
@@ -30,24 +29,19 @@ BLOCKS = Limit(
 # ---- What it declares
 
 
-def _inconsistencies(store: Store) -> list[Check]:
-    mirrored = [relation for relation in relations() if relation.mirror]
-    return [
-        *WordChecks(store).inconsistencies(),
-        *in_new_pass(
-            [check for relation in mirrored for check in upkeep.EdgeChecks(store, relation).inconsistencies()]
-        ),
-        *in_new_pass([*upkeep.RankingChecks(store).inconsistencies(), *upkeep.RepostChecks(store).inconsistencies()]),
-    ]
+class AllEdgeChecks(Searcher):
+    """The checks of all relations, also of a site's own features. Those of the ranking and of reposts rely on them."""
 
+    def inconsistencies(self) -> list[Check]:
+        store, mirrored = self._store, [relation for relation in relations() if relation.mirror]
+        edges = [check for relation in mirrored for check in upkeep.EdgeChecks(store, relation).inconsistencies()]
+        others = [*upkeep.RankingChecks(store).inconsistencies(), *upkeep.RepostChecks(store).inconsistencies()]
+        return [*in_new_pass(edges), *in_new_pass(others)]
 
-def _orphans(store: Store) -> list[Check]:
-    to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
-    return [
-        *(check for relation in to_posts for check in upkeep.EdgeChecks(store, relation).orphans()),
-        *upkeep.useless_entries(store),
-        *WordChecks(store).orphans(),
-    ]
+    def orphans(self) -> list[Check]:
+        to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]
+        edges = [check for relation in to_posts for check in upkeep.EdgeChecks(self._store, relation).orphans()]
+        return [*edges, *upkeep.useless_entries(self._store)]
 
 
 def feature_of(relation: Relation, **more: Any) -> Feature:
@@ -62,8 +56,7 @@ FEATURE = Feature(
     # Reposts are delivered, so `posts` has their jobs.
     jobs={relation.kind: handler(relation) for relation in RELATIONS if relation is not REPOST},
     limits=(FOLLOWS, BLOCKS),
-    inconsistencies=_inconsistencies,
-    orphans=_orphans,
+    searchers=(AllEdgeChecks, WordChecks),
     account_lines=upkeep.account_lines,
     site_lines=upkeep.ABOUT_PEOPLE,
     relations=RELATIONS,

@@ -123,7 +123,7 @@ Row = tuple[int, str, float]  # the user, the member, its score
 
 
 class WordChecks(Searcher):
-    """Searches the muted words. `sets_of_unknown_users` finds those of unknown users."""
+    """Searches the muted words. `UnknownUserChecks` find those of unknown users."""
 
     def inconsistencies(self) -> list[Check]:
         label = "members of muted_words: that are no words"

@@ -212,10 +212,6 @@ class Place(NamedTuple):
 class RankingChecks(Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._counts = Counts(store, RANKING)
-
     def inconsistencies(self) -> list[Check]:
         return [
             self._check_of(
@@ -242,13 +238,13 @@ class RankingChecks(Searcher):
 
     def _rank_all(self) -> None:
         for uids in ids_of(self._store, keys.followers.pattern):
-            self._counts.recount(uids)
+            Counts(self._store, RANKING).recount(uids)
 
     def _recount(self, uid: int, *_: object) -> None:
         if unknown(self._store, [uid]):
             self._store.zrem(keys.users_by_followers(), str(uid))
         else:
-            self._counts.recount([uid])  # the user may have followers by now
+            Counts(self._store, RANKING).recount([uid])  # the user may have followers by now
 
     def _at_work_on(self) -> set[int]:
         """The users that a job may be at work on: it is about a follow of them, or removes them."""
@@ -441,10 +437,8 @@ def _edges(store: Store, names: list[str]) -> Iterator[list[Repost]]:
 def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
     """The reposts among the posts that users list."""
     for chunk in members(store, names):
-        pipe = store.pipeline()
-        asked = [(who, own, pipe.hget(keys.post(own), "repost_of")) for who, own, _ in chunk]
-        pipe.execute()
-        named = [(who, stored_id(keys.post(own), original.value), own) for who, own, original in asked]
+        originals = answers(store, lambda pipe, row: pipe.hget(keys.post(row[1]), "repost_of"), chunk)
+        named = [(who, stored_id(keys.post(own), original), own) for (who, own, _), original in originals.items()]
         yield [Repost(who, original, own) for who, original, own in named if original is not None]
 
 

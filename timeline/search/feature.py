@@ -27,7 +27,6 @@ FEATURE = Feature(
     urls="timeline.search.views",
     batches={"index": finish_jobs},
     limits=(SEARCHES, VISITORS_SEARCHES),
-    inconsistencies=lambda store: IndexChecks(store).inconsistencies(),
+    searchers=(IndexChecks,),
     advice=advice,
-    orphans=lambda store: IndexChecks(store).orphans(),
 )

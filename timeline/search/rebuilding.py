@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from retwis_site.exceptions import NotDone
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
@@ -27,8 +28,11 @@ LEASE_OF = "reindex"  # one process at a time writes the index anew
 BITS_AT_ONCE = 2000  # terms; a range has some 20,000, more than a proxy passes on before its timeout
 
 
-class AlreadyReindexing(Exception):
+class AlreadyReindexing(NotDone):
     """Another process writes the index anew, or was killed less than LEASE seconds ago."""
+
+    def __str__(self) -> str:
+        return f"Another process writes the index. If it was killed, run `manage.py reindex` in {LEASE} seconds."
 
 
 class Rebuilding:

@@ -273,11 +273,7 @@ class Search:
 
     def _from_further(self, newest: Newest, asked: Result[Proposals] | None) -> Iterator[int]:
         """The posts of further ranges, which are `asked` for now unless they were before."""
-        if asked is None:
-            pipe = self._store.pipeline()
-            asked = self._ask_further(pipe, newest)
-            pipe.execute()
-        further = asked.value
+        further = asked.value if asked is not None else answer(self._store, self._ask_further, newest)
         yield from self._ids(further)
         if len(further.ranges) < len(newest.others):
             self._down_to = further.ranges[-1].first

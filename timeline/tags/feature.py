@@ -21,5 +21,5 @@ COMPLETIONS = Limit(
 FEATURE = Feature(
     urls="timeline.tags.views",
     limits=(COMPLETIONS,),
-    inconsistencies=lambda store: TagChecks(store).inconsistencies(),
+    searchers=(TagChecks,),
 )

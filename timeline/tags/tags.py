@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import merge
-from itertools import islice
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.checks import unknown
-from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
-from retwis_site.maintenance.checks import Check, Searcher, entries, looking, names_alone, names_in, rows
+from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
@@ -23,12 +20,12 @@ from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
-from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
+from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS, ask_has_at_home
 from timeline.relations.relation import Edge, ask_number
 from timeline.relations.relations import ask_follows_tag
-from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part, fill
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Part
 
 # ---- Pages of tags.
 
@@ -56,15 +53,6 @@ class TagPage:
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedTagsPage:
-    """The posts of the tags that the viewer follows."""
-
-    viewer: User
-    tags: list[ViewersTag]  # the follow of last first
-    page: Page
-
-
-@dataclass(frozen=True, slots=True)
 class UsedTag:
     """A tag that completes what is typed."""
 
@@ -79,18 +67,21 @@ class NoSuchTag(NotFound):
 # ---- Merges the newest posts of several tags into one list.
 
 
+NEWEST = Part()
+
+
 class Newest(NamedTuple):
-    """The highest ids of a list, the highest first, none twice."""
+    """The ids of a list of which a part may be, in the order in which they are looked at, none twice."""
 
     ids: list[int]
-    has_more: bool  # whether the list may have lower ones
+    has_more: bool  # whether the list may have others behind them
 
 
-def merged(lists: Sequence[Newest], number: int) -> Newest:
-    """The `number` highest ids of all lists together. Each list must have its own `number` highest, or all."""
-    every = list(dict.fromkeys(merge(*(each.ids for each in lists), reverse=True)))
-    ids = list(islice(every, number))
-    return Newest(ids, len(every) > len(ids) or any(each.has_more for each in lists))
+def merged(lists: Sequence[Newest], number: int, part: Part = NEWEST) -> Newest:
+    """The `number` ids of all lists together that are looked at first. Each list must have its own first `number`, or
+    all."""
+    every = sorted({pid for each in lists for pid in each.ids}, reverse=not part.upwards)
+    return Newest(every[:number], len(every) > number or any(each.has_more for each in lists))
 
 
 # ---- What a follow of a tag must know before.
@@ -160,10 +151,11 @@ class TagPages:
 
         One round trip while all posts are cached, else two; one more where posts of the page are hidden or deleted,
         and one while the author of a post is not cached."""
+        part = Part(before)
         spelling, posts, following, at_home, acted = viewer.ask(
             lambda pipe, me: trip(
                 pipe.hget(keys.tags(), tag),
-                _ask_posts(pipe, tag, before, READ),
+                _ask_newest(pipe, tag, part, READ),
                 NOT_CHOSEN if me is None else ask_follows_tag(pipe, me, tag),
                 NOT_CHOSEN if me is None else ask_has_at_home(pipe, me, tag),
                 ask_latest_acted(pipe, me),
@@ -171,7 +163,7 @@ class TagPages:
         )
         if spelling is None and not following:
             raise NoSuchTag(tag)
-        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, posts, acted))
+        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, part, posts, acted))
 
     def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of the posts with these folded tags; none for a tag that no post ever had. `about_authors`: as
@@ -179,19 +171,17 @@ class TagPages:
         asked, acted = viewer.ask(
             lambda pipe, me: trip(_ask_each(pipe, tags.any_of, part, READ), ask_latest_acted(pipe, me))
         )
-        found = merged_part(asked, part, READ)
-        candidates = tags.left_of(self._store, found.ids)
-        reader = PostReader(
-            self._store, viewer.user, acted=acted, fresh=viewer.just_changed, about_authors=about_authors
-        )
-        return part.page(part.fill(candidates, reader.read), found.has_more)
+        found = merged(asked, READ, part)
+        left = found._replace(ids=tags.left_of(self._store, found.ids))
+        return self._filled(viewer, part, left, acted, about_authors)
 
-    def of_followed(self, viewer: Viewer, before: int | None) -> FollowedTagsPage:
-        """The posts of the tags that the viewer follows, newest first. Raises NotSignedIn.
+    def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], Page]:
+        """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
+        NotSignedIn.
 
         Two round trips while all posts are cached, else three; one without tags; more as for `page`. It does not matter
         how many tags are followed."""
-        user, (folded, at_home, acted) = viewer.ask_as_user(
+        _, (folded, at_home, acted) = viewer.ask_as_user(
             lambda pipe, me: trip(
                 pipe.zrevrange(keys.tags_of(me), 0, MOST_FOLLOWED - 1),  # the follow of last first
                 pipe.ask(HOME_TAGS, me),
@@ -199,34 +189,37 @@ class TagPages:
             )
         )
         if not folded:
-            return FollowedTagsPage(user, [], Page([], None))
+            return [], Page([], None)
         pipe = self._store.pipeline()
-        spellings = pipe.hmget(keys.tags(), folded)
-        asked = [_ask_posts(pipe, tag, before, READ_OF_EACH) for tag in folded]
+        spellings, part = pipe.hmget(keys.tags(), folded), Part(before)
+        posts = _ask_each(pipe, folded, part, READ_OF_EACH)
         pipe.execute()
         tags = [
             ViewersTag(tag, spelling or tag, following=True, at_home=tag in at_home)
             for tag, spelling in zip(folded, spellings.value, strict=True)
         ]
-        found = merged([posts.value for posts in asked], READ_OF_EACH)
-        return FollowedTagsPage(user, tags, self._filled(viewer, found, acted))
+        found = merged(posts.value, READ_OF_EACH)
+        return tags, self._filled(viewer, part, found, acted)
 
-    def _filled(self, viewer: Viewer, found: Newest, acted: LatestActed) -> Page:
-        reader = PostReader(self._store, viewer.user, acted=acted, fresh=viewer.just_changed)
-        filled = fill(found.ids, POSTS_A_PAGE, reader.read)
-        return Page(filled.posts, filled.older or (filled.last if found.has_more else None))
-
-
-def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[list[int]]]:
-    """The ids of each tag that may be of a part, at most `number`, in the order in which they are looked at."""
-    asked = [(keys.tag(tag), part.ask_ids(pipe, keys.tag(tag), number)) for tag in tags]
-    return Result(lambda: [stored_ids(key, members.value) for key, members in asked])
+    def _filled(
+        self, viewer: Viewer, part: Part, found: Newest, acted: LatestActed, about: AskAboutAuthors = nothing_more
+    ) -> Page:
+        fresh = viewer.just_changed
+        reader = PostReader(self._store, viewer.user, acted=acted, fresh=fresh, about_authors=about)
+        return part.page(part.fill(found.ids, reader.read), found.has_more)
 
 
-def merged_part(lists: Sequence[Sequence[int]], part: Part, number: int) -> Newest:
-    """The ids of all lists, in the order in which a part is looked at. Each list has its own first `number`, or all."""
-    every = sorted({pid for pids in lists for pid in pids}, reverse=not part.upwards)
-    return Newest(every[:number], len(every) > number or any(len(pids) == number for pids in lists))
+def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[Newest]]:
+    """As `_ask_newest`, of several tags."""
+    asked = [_ask_newest(pipe, tag, part, number) for tag in tags]
+    return Result(lambda: [posts.value for posts in asked])
+
+
+def _ask_newest(pipe: Pipe, tag: str, part: Part, number: int) -> Result[Newest]:
+    """The posts with a tag of which a part may be, at most `number`. One command."""
+    key = keys.tag(tag)
+    members = part.ask_ids(pipe, key, number)
+    return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
 
 
 class CombinedTags(NamedTuple):
@@ -254,13 +247,6 @@ class CombinedTags(NamedTuple):
 def _rows(asked: Sequence[Reply[list[float | None]]], number: int) -> Sequence[Sequence[float | None]]:
     """By post, its score in each of the tags."""
     return [*zip(*(scores.value for scores in asked), strict=True)] if asked else [()] * number
-
-
-def _ask_posts(pipe: Pipe, tag: str, before: int | None, number: int) -> Result[Newest]:
-    """The highest ids of posts with a tag, below the cursor."""
-    key = keys.tag(tag)
-    members = pipe.zrevrangebyscore(key, "+inf" if before is None else f"({before}", "-inf", number)
-    return Result(lambda: Newest(stored_ids(key, members.value), len(members.value) == number))
 
 
 # ---- What completes a name or a tag while it is typed.
@@ -366,7 +352,7 @@ class TagChecks(Searcher):
                 looking(self._store, _ask_pushed_wrong),
                 "{0} has {1}",
                 self._mend_home,
-                read=_homes,
+                read=places,
                 jobs=lambda key, uid: keys.homes_of_tag.explained_by(_tag_of(key), uid),
             ),
         ]
@@ -397,10 +383,6 @@ def _tag_of(key: str) -> str:
 
 def _choices(store: Store, names: list[str]) -> Iterator[list[tuple[int, str]]]:
     return ([(uid, tag) for uid, tag, _ in chunk] for chunk in rows(store, names))
-
-
-def _homes(store: Store, names: list[str]) -> Iterator[list[tuple[str, str]]]:
-    return ([(key, member) for key, member, _ in chunk] for chunk in entries(store, names))
 
 
 def _ask_chosen_wrong(pipe: Pipe, choice: tuple[int, str]) -> Result[bool]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required
-from accounts.signing_in.html import Page, Rendering, done, image_to_share, rendering
+from accounts.signing_in.html import Page, Rendering, done, image_to_share, not_done, rendering
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
@@ -128,17 +128,12 @@ def tag(request: RetwisRequest, tag: str) -> HttpResponse:
 
 @require_safe
 def tags(request: RetwisRequest) -> HttpResponse:
-    """The posts of the tags that the viewer follows."""
+    """The posts of the tags that the viewer follows; a visitor follows none."""
     before = post_cursor(request.GET.get("before"))
     try:
-        found = TagPages(connect()).of_followed(request.viewer, before)
+        tags, page = TagPages(connect()).of_followed(request.viewer, before)
     except NotSignedIn:
-        return _tags_page(request, [], PostPage([], None))
-    return _tags_page(request, found.tags, found.page)
-
-
-def _tags_page(request: RetwisRequest, tags: Sequence[ViewersTag], page: PostPage) -> HttpResponse:
-    """The posts of the tags that the viewer follows; a visitor follows none."""
+        tags, page = [], PostPage([], None)
     by = rendering(request)
     rows = joined(
         FOLLOWED_TAG.fill(
@@ -163,12 +158,11 @@ def too_many_tags() -> str:
 def follow_tag(request: RetwisRequest, me: User, tag: str) -> HttpResponse:
     found = chosen_tag(connect(), me.uid, folded(tag))
     if not found.may_be_followed:
-        messages.error(request, too_many_tags())
-    else:
-        RateLimits(connect()).count(FOLLOWS, str(me.uid))
-        TagFollows(connect()).follow(me.uid, found.tag.folded)
-        messages.success(request, _("You now follow %(name)s.") % {"name": f"#{found.tag.spelling}"})
-    return redirect("tag", found.tag.folded)
+        return not_done(request, too_many_tags(), "tag", found.tag.folded)
+    RateLimits(connect()).count(FOLLOWS, str(me.uid))
+    TagFollows(connect()).follow(me.uid, found.tag.folded)
+    said = _("You now follow %(name)s.") % {"name": f"#{found.tag.spelling}"}
+    return done(request, said, "tag", found.tag.folded)
 
 
 @change

@@ -7,9 +7,10 @@ from functools import partial
 from django.conf import settings
 
 from retwis_site.jobs.outbox import Outbox
-from retwis_site.maintenance.checks import Check, Chunks, Finding, check_of, confirmed
+from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, TimelineList
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id, parse_number, stored_ids
 from retwis_site.store.snowflake import SMALLEST
@@ -23,7 +24,7 @@ from timeline.timelines.home import source_keys
 # ---- Timelines that count as complete but lack a post. They are caches, but only incomplete lists are rebuilt.
 
 
-class TimelineChecks:
+class TimelineChecks(Searcher):
     """Finds inconsistencies of timelines.
 
     A check reads the sources, then the outbox, then the list. A post is lost when the list lacks it and no job in the
@@ -31,13 +32,12 @@ class TimelineChecks:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._posts = Posts(store)
+        super().__init__(store)
         self._everyone = EveryoneList(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
-            check_of(self._store, "home timelines that lack a post", keys.home, self._lacking),
+            self._check_of("home timelines that lack a post", keys.home, self._lacking),
             *(self._recent() if settings.POST_IDS != "incr" else ()),
             Check("global timelines that lack a post", at_end=self.everyone),
         ]
@@ -66,10 +66,10 @@ class TimelineChecks:
 
         def see(names: list[str]) -> Chunks:
             nonlocal newest
-            pipe = self._store.pipeline()
-            asked = [(key, pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT)) for key in names]
-            pipe.execute()
-            pids = {pid for key, members in asked for pid in stored_ids(key, members.value)}
+            found = answers(
+                self._store, lambda pipe, key: pipe.zrevrangebyscore(key, "+inf", str(SMALLEST), RECENT), names
+            )
+            pids = {pid for key, members in found.items() for pid in stored_ids(key, members)}
             newest = heapq.nlargest(RECENT, pids.union(newest))
             yield []
 
@@ -83,7 +83,7 @@ class TimelineChecks:
 
     def _not_recent(self, pids: Sequence[int]) -> list[int]:
         recent, lowest = self._everyone.recent()
-        records, _ = self._posts.read([pid for pid in pids if pid >= lowest and pid not in recent])
+        records, _ = Posts(self._store).read([pid for pid in pids if pid >= lowest and pid not in recent])
         return [record.pid for record in records if record.links.repost_of is None]  # `recent` has no reposts
 
     def everyone(self) -> Chunks:
@@ -113,7 +113,7 @@ class TimelineChecks:
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
         """The posts that exist and are not deleted. One round trip."""
-        records, _ = self._posts.read(pids)
+        records, _ = Posts(self._store).read(pids)
         return [record.pid for record in records]
 
 
@@ -123,12 +123,11 @@ class TimelineChecks:
 MOST_CACHED = 100_000  # ids of existing posts
 
 
-class TimelineOrphans:
+class TimelineOrphans(Searcher):
     """Finds orphans in the lists."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._posts = Posts(store)
+        super().__init__(store)
         self._existing: set[int] = set()  # ids of posts that are in a list, and exist
 
     def orphans(self) -> list[Check]:
@@ -150,7 +149,7 @@ class TimelineOrphans:
                 yield [Finding(f"{key}: {len(dead)} of {len(entries)}", remove)]
 
     def _dead(self, pids: set[int]) -> set[int]:
-        _, dead = self._posts.read(pids)
+        _, dead = Posts(self._store).read(pids)
         return set(dead)
 
     def other_shards(self) -> Chunks:

@@ -10,6 +10,7 @@ from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.local_cache import Memory
@@ -36,7 +37,6 @@ class EveryoneList:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._posts = Posts(store)
         self._ids = post_ids(store)
         self._shards = len(keys.timeline.all())
         self.lists = [TimelineList(store, key, expires_after=None, shards=self._shards) for key in keys.timeline.all()]
@@ -60,10 +60,7 @@ class EveryoneList:
 
     def below(self, before: int) -> ListContent:
         """The content that a page below the cursor needs. One round trip."""
-        pipe = self._store.pipeline()
-        heads = self.ask_page(pipe, before)
-        pipe.execute()
-        return self.page(heads.value, before)
+        return self.page(answer(self._store, self.ask_page, before), before)
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
@@ -98,10 +95,8 @@ class EveryoneList:
     def recent(self) -> tuple[set[int], int]:
         """The ids in `recent`, and the complete-down-to id (0: to the beginning). One round trip; none where POST_IDS
         is `incr`."""
-        pipe = self._store.pipeline()
-        asked = [(key, pipe.zrevrange(key, 0, -1)) for key in self._ids.recents()]
-        pipe.execute()
-        recent = [(stored_ids(key, members.value), len(members.value)) for key, members in asked]
+        found = answers(self._store, lambda pipe, key: pipe.zrevrange(key, 0, -1), self._ids.recents())
+        recent = [(stored_ids(key, members), len(members)) for key, members in found.items()]
         # A set of RECENT ids may have lost lower ones.
         lowest = max((pids[-1] for pids, size in recent if pids and size >= RECENT), default=0)
         return {pid for pids, _ in recent for pid in pids}, lowest
@@ -130,15 +125,10 @@ class EveryoneList:
 
     def _existing(self, pids: Sequence[int]) -> list[int]:
         """The posts that are not deleted and that their author's `updates:` has, without reposts. Two round trips."""
-        records, _ = self._posts.read(pids)
-        pipe = self._store.pipeline()
-        scores = [
-            (record.pid, pipe.zscore(keys.updates(record.uid), str(record.pid)))
-            for record in records
-            if record.links.repost_of is None
-        ]
-        pipe.execute()
-        return [pid for pid, score in scores if score.value is not None]
+        records, _ = Posts(self._store).read(pids)
+        authors = {record.pid: record.uid for record in records if record.links.repost_of is None}
+        scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(authors[pid]), str(pid)), authors)
+        return [pid for pid, score in scores.items() if score is not None]
 
 
 # ---- Everyone

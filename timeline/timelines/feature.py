@@ -10,8 +10,7 @@ from timeline.timelines.profile import account_lines
 
 FEATURE = Feature(
     urls="timeline.timelines.views",
-    inconsistencies=lambda store: TimelineChecks(store).inconsistencies(),
-    orphans=lambda store: TimelineOrphans(store).orphans(),
+    searchers=(TimelineChecks, TimelineOrphans),
     account_lines=account_lines,
     site_lines=(lines_of(keys.user.fields["pinned"]),),
     cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),

@@ -1,14 +1,13 @@
 """The pages with timelines."""
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.signing_in.guards import change, login_required, page_of_form
-from accounts.signing_in.html import news_number, rendering, shown_number
+from accounts.signing_in.html import done, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import NotSignedIn, User
 from retwis_site.rendering.fragments import NOTHING, active_language, joined
@@ -110,8 +109,7 @@ def replies(request: RetwisRequest, username: str) -> HttpResponse:
 def pin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     _require_own(request, me, username)
     Pins(connect()).pin(me.uid, pid)
-    messages.success(request, _("Pinned to your profile."))
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, _("Pinned to your profile."), page_of_form(request))
 
 
 @change
@@ -119,8 +117,7 @@ def pin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespon
 def unpin(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     _require_own(request, me, username)
     Pins(connect()).unpin(me.uid, pid)
-    messages.success(request, _("No longer pinned."))
-    return HttpResponseRedirect(page_of_form(request))
+    return done(request, _("No longer pinned."), page_of_form(request))
 
 
 def _require_own(request: RetwisRequest, me: User, username: str) -> None:

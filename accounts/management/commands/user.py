@@ -22,7 +22,7 @@ from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import NameTaken, Refused, Role, State
+from accounts.users.entities import NameTaken, Role, State
 from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
@@ -35,7 +35,6 @@ from retwis_site.store.rate_limits import RateLimits
 class UserCommand(StoreCommand):
     """A verb about one user, whom its first argument names."""
 
-    refusals = (Refused,)
     username_help = ""
 
     def add_arguments(self, parser: CommandParser) -> None:

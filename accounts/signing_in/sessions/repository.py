@@ -223,11 +223,10 @@ def stored_of(viewer: Viewer) -> tuple[User, dict[str, str]]:
 
 
 def finish_auth(store: Store, claim: Claim) -> None:
-    """The job `auth:<uid>:<old secret>:<nonce>`: carry out what follows the commit. Up to six round trips."""
+    """The job `auth:<uid>:<old secret>:<nonce>`: carry out what follows the commit. Up to five round trips."""
     uid = job_id(claim.name, 1)
     old = claim.name.split(":", 2)[2].rpartition(":")[0]
     Sessions(store).settle(uid, old, store.hgetall(keys.user(uid)))
-    claim.outbox.done(claim.name)
 
 
 # ---- Checks: sessions and `auths` that do not fit together. The user's hash is the truth.
@@ -238,10 +237,6 @@ Owned = tuple[int, str]  # a uid, and the secret of a session
 
 class SessionChecks(Searcher):
     """Checks of sessions. They rely on AccountChecks, which come first."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
-        self._sessions = Sessions(store)
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -292,7 +287,7 @@ class SessionChecks(Searcher):
         return [uid for uid, stored in self._users(uids).items() if too_many_in(stored)]
 
     def _end_surplus(self, uid: int) -> None:
-        self._sessions.remove(uid, too_many_in(self._store.hgetall(keys.user(uid))))
+        Sessions(self._store).remove(uid, too_many_in(self._store.hgetall(keys.user(uid))))
 
     # ---- orphans
 
@@ -312,7 +307,7 @@ class SessionChecks(Searcher):
         return [uid for uid, stored in self._users(uids).items() if "deleted" not in stored and ended_in(stored)]
 
     def _remove_ended(self, uid: int) -> None:
-        self._sessions.remove(uid, ended_in(self._store.hgetall(keys.user(uid))))
+        Sessions(self._store).remove(uid, ended_in(self._store.hgetall(keys.user(uid))))
 
     def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
         return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)

@@ -13,9 +13,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
+from retwis_site.exceptions import NotDone
 from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
-from retwis_site.maintenance.filling import CannotFill, Copy, connect_source, is_used
+from retwis_site.maintenance.filling import Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, add_source, number, urls_of
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
@@ -27,8 +28,6 @@ EMBEDDED = "embedded"
 
 class CopyingCommand(StoreCommand):
     """A command that fills the site's store with the site of another store."""
-
-    refusals = (backups.BackupError, CannotFill)
 
     def copy_site(self, copy: Copy) -> None:
         """Run the copy from its beginning to its commit. Raises CannotFill; CommandError when keys are missing."""
@@ -47,7 +46,6 @@ class CopyingCommand(StoreCommand):
 
 
 class Backup(StoreCommand):
-    refusals = (backups.BackupError, CannotFill)
     help = (
         "Write a backup of the whole store into a new folder in DIR, while the site runs. The folder holds everyone's "
         "sessions and password hashes: only you can read it. `restore` brings it back: docs/backup.md."
@@ -77,9 +75,7 @@ class Backup(StoreCommand):
     def _download(self, store: Store, folder: Path) -> backups.Manifest:
         about = backups.describe(store)
         if not about.users:
-            raise backups.BackupError(
-                "No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's."
-            )
+            raise NotDone("No user is registered in this store. Set REDIS_URL and REDIS_KEY_PREFIX to the site's.")
         download = backups.Download(store, folder)
         self.complete("Reading the snapshot", download)
         return replace(about, files=download.files)
@@ -155,28 +151,28 @@ def _refuse_used() -> None:
             if settings.REDIS_URL
             else f"Stop the site, and move {embedded.folder()} away."
         )
-        raise backups.BackupError(f"The store has users, and `restore` fills only an empty one. {fix}")
+        raise NotDone(f"The store has users, and `restore` fills only an empty one. {fix}")
 
 
 def _refuse_other_settings(manifest: backups.Manifest) -> None:
     if manifest.key_prefix != keys.PREFIX:
-        raise backups.BackupError(
+        raise NotDone(
             f"The backup was made with REDIS_KEY_PREFIX={manifest.key_prefix!r}, and now it is {keys.PREFIX!r}. Set "
             "it as it was."
         )
     if manifest.post_ids == "snowflake" and settings.POST_IDS != "snowflake":
-        raise backups.BackupError("The backup was made with POST_IDS=snowflake, which cannot be changed back. Set it.")
+        raise NotDone("The backup was made with POST_IDS=snowflake, which cannot be changed back. Set it.")
 
 
 def _refuse_unsuitable(source: Store, files: Sequence[Path], database: int) -> None:
     holders = [server for server in source.servers() if server.hlen(keys.users())]
     if not holders:
-        raise backups.BackupError(
+        raise NotDone(
             f"{files[0]} has no users in database {database} with REDIS_KEY_PREFIX={keys.PREFIX!r}. Set the prefix "
             "and, for an RDB file, --database as they were, or take another file."
         )
     if any(server.get(keys.schema()) is not None and examine(server) is State.NEWER for server in source.servers()):
-        raise backups.BackupError("A newer version of the site made this backup. Install that version.")
+        raise NotDone("A newer version of the site made this backup. Install that version.")
 
 
 class CopySite(CopyingCommand):

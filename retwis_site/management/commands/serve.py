@@ -19,7 +19,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.management.base import StoreCommand, number
-from retwis_site.server.processes import CannotStart, Processes, end_with_parent
+from retwis_site.server.processes import Processes, end_with_parent
 from retwis_site.server.worker import work
 from retwis_site.store import embedded, schema
 from retwis_site.store.client import Store
@@ -102,8 +102,6 @@ def _serve(host: str, port: int, workers: int) -> None:
             processes.start(f"web worker {number}", work, host, port, number, workers)
         processes.start("deliver", _deliver)
         processes.keep()
-    except CannotStart as error:
-        raise CommandError(str(error)) from error
     finally:
         processes.end()
 

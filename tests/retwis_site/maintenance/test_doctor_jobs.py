@@ -4,7 +4,10 @@ import time
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
+from accounts.users.entities import State
 from retwis_site.jobs.worker import ATTEMPTS, drain
+from retwis_site.rendering.dates import A_DAY
 from tests.support.maintenance.doctor_report import OVERDUE, complaints, doctor
 from tests.support.maintenance.healthy_site import home_pids
 from tests.support.people import LONG_AGO, SECRET
@@ -21,6 +24,17 @@ def test_an_overdue_job_is_an_error_and_is_carried_out(site, store, bob, capsys)
     assert doctor(capsys) == (0, {}, {})
     assert home_pids(store, bob) == [5, 4, 3, 1]
     assert site.zcard("outbox") == 0
+
+
+def test_an_overdue_job_that_must_wait_longer_stays_until_then(site, store, capsys):
+    """No account is deleted while an appeal is open."""
+    Sanctions(store).impose(2, State.SUSPENDED, "spam")
+    Sanctions(store).appeal(2, "It was not me.")
+    job = f"removal:2:{site.hget('user:2', 'state_act')}"
+    site.hset("user:2", "state_since", int(time.time()) - 31 * A_DAY)
+    site.zadd("outbox", {job: LONG_AGO})
+    doctor(capsys, "--fix")
+    assert site.zscore("outbox", job) == pytest.approx(time.time() + A_DAY, abs=60)
 
 
 @pytest.mark.parametrize("seconds_ago", [30, -30])

@@ -14,7 +14,6 @@ PIPE = "-"
 
 
 class Command(StoreCommand):
-    refusals = (site_files.CannotExport, site_files.NoFile)
     help = (
         "Write the whole site into a file, while the site is in use: people with their password hashes, follows, posts "
         "and likes, as JSON lines. `import` reads it. docs/export.md describes it."

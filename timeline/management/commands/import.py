@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.filling import CannotFill, Filling, refuse_people
-from retwis_site.maintenance.site_files import BadFile, Chunks, Verification, decompressed, spooled
+from retwis_site.maintenance.filling import Filling, refuse_people
+from retwis_site.maintenance.site_files import Chunks, Verification, decompressed, spooled
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
@@ -18,7 +18,6 @@ PIPE = "-"
 
 
 class Command(StoreCommand):
-    refusals = (BadFile, CannotFill)
     help = (
         "Read a whole site, which `export` has written, into an empty store. Nothing is written before all of the file "
         "is verified. After a crash, run the command again: it starts from the beginning."

@@ -17,7 +17,6 @@ from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, i
 from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line
-from retwis_site.maintenance.site_files import BadFile
 from retwis_site.management.base import StoreCommand
 from retwis_site.rendering.dates import unix
 from retwis_site.store import keys
@@ -30,7 +29,6 @@ from timeline.relations.relations import Follows
 
 
 class Command(StoreCommand):
-    refusals = (BadFile,)
     help = (
         "Bring back a personal download: the posts, the profile, pictures, follows, likes and more. The account "
         "is made; its password is read from a prompt, or as one line from standard input. The site may be in use. To "

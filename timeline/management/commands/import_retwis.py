@@ -4,20 +4,19 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from retwis_site.maintenance.filling import CannotFill, Filling
+from retwis_site.maintenance.filling import Filling
 from retwis_site.management.base import StoreCommand, add_source, urls_of
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
 from timeline.other_retwises.conversion import Conversion, Import, Nowhere
 from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
-from timeline.other_retwises.source import CannotImport, connect_to
+from timeline.other_retwises.source import connect_to
 from timeline.other_retwises.values import encode_all, encode_none
 
 AUTO = "auto"
 
 
 class Command(StoreCommand):
-    refusals = (CannotImport, CannotFill)
     help = (
         "Import people, follows, posts, replies, likes and passwords from the database of another Retwis into the "
         "empty store at REDIS_URL. The other database is only read. After a crash, run the command again: it starts "

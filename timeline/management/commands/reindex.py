@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from retwis_site.jobs.outbox import LEASE
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
-from timeline.search.rebuilding import AlreadyReindexing, Rebuilding, forget_progress
+from timeline.search.rebuilding import Rebuilding, forget_progress
 
 
 class Command(StoreCommand):
@@ -27,13 +26,8 @@ class Command(StoreCommand):
 
 def write_index(command: StoreCommand, store: Store) -> int:
     """Write the index of all posts, with a progress bar; continue a run that was killed. Returns how many posts there
-    are. Raises CommandError when another process does so."""
+    are. Raises AlreadyReindexing."""
     rebuilding = Rebuilding(store)
-    try:
-        rebuilding.begin()
-        command.complete("Writing the index", rebuilding)
-    except AlreadyReindexing:
-        raise CommandError(
-            f"Another process writes the index. If it was killed, run `manage.py reindex` in {LEASE} seconds."
-        ) from None
+    rebuilding.begin()
+    command.complete("Writing the index", rebuilding)
     return rebuilding.posts
