@@ -37,7 +37,7 @@ class Window(NamedTuple):
     limit: int
 
 
-# ---- Cursors of lists of people, likes and bookmarks. They are numbers: Mastodon's own app for iOS, for one, looks for
+# ---- Cursors of lists of people and of saved posts. They are numbers: Mastodon's own app for iOS, for one, looks for
 # digits alone in the header `Link`.
 
 
