@@ -2,6 +2,7 @@
 the time in which the site does not answer."""
 
 import contextlib
+import http.client
 import re
 import socket
 import socketserver
@@ -131,6 +132,39 @@ def test_what_the_site_answers_itself_stays_as_it_is(machine):
     with a_site_that_answers(machine, ITS_OWN, at_once):
         answer = machine.browser().ask("/")
     assert (answer.status, answer.page) == (503, "its own 503")
+
+
+def test_one_address_may_ask_so_often_and_of_ipv6_its_network():
+    """A customer of a provider picks addresses within a /64 network."""
+    machine = Machine()
+    machine.write_nginx()
+    site = machine.path("site.conf")
+    believed = "server_tokens off; set_real_ip_from 127.0.0.1; real_ip_header X-Tested-Address;"
+    site.write_text(site.read_text().replace("server_tokens off;", believed))
+
+    def refused(addresses):
+        """How many of these requests are refused, each from another address."""
+        context = ssl.create_default_context(cafile=machine.path("ca.pem"))
+        with (
+            socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
+            context.wrap_socket(plain, server_hostname=HOST) as connection,
+        ):
+            statuses = []
+            for address in addresses:
+                head = f"GET / HTTP/1.1\r\nHost: {HOST}\r\nX-Tested-Address: {address}\r\n\r\n"
+                connection.sendall(head.encode())
+                response = http.client.HTTPResponse(connection)
+                response.begin()
+                response.read()
+                statuses.append(response.status)
+        return statuses.count(429)
+
+    with machine.running(machine.nginx(), "nginx"):
+        wait_until(lambda: socket.create_connection(("127.0.0.1", machine.https), 1).close() is None, "nginx")
+        assert refused(f"2001:db8:a0a:d0d:{number:x}:a0a::1" for number in range(1, 400)) > 0
+        assert refused(f"2001:db8:a0a:{number:x}::1" for number in range(1, 400)) == 0
+        assert refused(["192.0.2.7"] * 400) > 0
+        assert refused(f"198.51.{number // 200}.{number % 200}" for number in range(400)) == 0
 
 
 def test_without_its_static_files_it_is_still_a_502():
