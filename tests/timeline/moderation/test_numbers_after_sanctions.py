@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.repository import Users
 from retwis_site.jobs.worker import drain
@@ -193,6 +194,21 @@ def test_the_replies_to_a_reply_of_a_suspended_person_keep_their_place(site, sto
     assert site.hget(f"post:{first}", "replies") is None
     lift(store)
     assert site.hget(f"post:{first}", "replies") == "2"
+
+
+def test_the_notice_of_a_follower_goes_with_the_account_also_when_the_numbers_follow_a_sanction_first(
+    site, store, carol
+):
+    Follows(store).follow(CAROL, BOB)
+    AccountDeletion(store).delete(carol.user, carol.secret)
+    gone = noted(site)
+    site.zrem("outbox", *gone)
+    impose(store, State.FROZEN)
+    assert site.zrange("following:3", 0, -1) == []
+    assert site.zrange("notices:2", 0, -1) == []
+    site.zadd("outbox", dict.fromkeys(gone, 1))
+    drain(store, "worker")
+    assert site.keys("notices:*") == []
 
 
 def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_trips):
