@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from accounts.community.acts import remove_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
-from accounts.community.sanctions import AppealPage, Sanctions, open_appeals
+from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
@@ -256,6 +256,13 @@ class SanctionChanged(Refused):
     message = gettext_lazy("The sanction on this person has changed. Look at it again.")
 
 
+def _require_shown(request: RetwisRequest, present: Imposed | None) -> None:
+    """Raises SanctionChanged where the form has shown another sanction than the present one: nobody replaces or lifts
+    one unseen."""
+    if request.POST.get("imposed") not in (None, present.act_id if present is not None else ""):
+        raise SanctionChanged
+
+
 class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
@@ -321,8 +328,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
         try:
-            if request.POST.get("imposed") not in (None, imposed.act_id if imposed is not None else ""):
-                raise SanctionChanged
+            _require_shown(request, imposed)
             is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
@@ -445,7 +451,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
-    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and eight."""
+    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and nine."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
@@ -453,9 +459,10 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     about = about_person(store, found.about.whom)
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
     chosen = request.POST.getlist("also") if request.method == "POST" else None
-    form = DecisionForm(typed(request))
+    form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
         try:
+            _require_shown(request, present)
             also = [one.pid for one in others if str(one.pid) in (chosen or ())]
             Deciding(store).decide(found, form.decision(also), me.uid)
         except Refused as refused:
@@ -464,7 +471,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
             return done(request, _("Decided."), "moderation")
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
-    context = {"form": form, "report": found, "label": label, "decision": decision}
+    context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
     context |= {**about, "reporter": name, "now": posts[0].body if posts else None}

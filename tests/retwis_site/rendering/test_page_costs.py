@@ -101,7 +101,7 @@ COSTS_OF_STAFF = {
     ("/moderation/", "a moderator"): ((7, 15), (9, 17)),
     ("/moderation/?before=9", "a moderator"): ((4, 12), (6, 14)),
     ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 11), (6, 13)),
-    ("/moderation/reports/7/", "a moderator"): ((9, 16), (11, 18)),
+    ("/moderation/reports/7/", "a moderator"): ((10, 17), (12, 19)),
     ("/moderation/people/", "a moderator"): ((1, 8), (3, 10)),
     ("/moderation/people/?q=bo", "a moderator"): ((4, 15), (6, 17)),
     ("/moderation/people/bob/", "a moderator"): ((14, 39), (16, 41)),

@@ -227,6 +227,21 @@ def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site,
     assert Sanctions(store).of(BOB) is None
 
 
+def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(browser, site, carol, store, raw):
+    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Threats")
+    form = {"action": "frozen", "days": "1", "reason": "Ads"}
+    refused = staff.post(address, {**form, "imposed": shown})
+    assert refused.status_code == 422
+    page = refused.content.decode()
+    assert "The sanction on this person has changed." in page
+    assert raw.zcard("reports") == 1
+    [shown] = re.findall(r'name="imposed" value="(\w*)"', page)
+    staff.post(address, {**form, "imposed": shown})
+    assert Sanctions(store).of(BOB).state is State.FROZEN
+
+
 def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
     staff = browser(carol)
     answer = staff.post("/moderation/people/bob/", {"act": "link", "reason": "Met in person"})
