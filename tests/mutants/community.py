@@ -56,13 +56,15 @@ MUTANTS = [
         f"appeal: {JOINS}",
         "accounts/community/sanctions.py",
         """        self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
-        answer, act_id = self._store.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
+        self.keep_if_open(appeal)  # read after the write
 """,
         """        pipe = self._store.pipeline()
         pipe.zadd(keys.appeals(), {appeal.member: appeal.at})
-        asked = pipe.hmget(keys.user(appeal.uid), [answer_of(appeal.act_id), "state_act"])
+        asked = pipe.hgetall(keys.user(appeal.uid))
         pipe.execute()
-        answer, act_id = asked.value
+        present = case_in(appeal.uid, asked.value)
+        if present is None or not present.is_asked or present.imposed.act_id != appeal.act_id:
+            self._store.zrem(keys.appeals(), appeal.member)
 """,
         (MIDDLE, *SANCTIONS),
     ),

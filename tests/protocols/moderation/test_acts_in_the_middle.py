@@ -94,6 +94,7 @@ def test_an_act_in_the_middle_of_another_agrees_with_it(store, raw, acts):
             before, act, between = ACTS[acts](store)
             for earlier in before:
                 earlier()
+            drain(store, "worker")  # else the recount of an earlier act would repair what these two leave
             with before_part(step, attempt(between, Refused, PostDeleted)) as happened:
                 attempt(act, Refused, PostDeleted)()
             if not happened:
