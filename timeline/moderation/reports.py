@@ -506,15 +506,18 @@ def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips.
 
-    A notice of a deleted account goes again: a worker may have removed the others before."""
+    A notice of a deleted account, or about one, goes again: a worker may have removed the others before."""
     pipe = store.pipeline()
     for report, uid in told:
         queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
     pipe.execute()
-    gone = [(report, uid, pipe.hget(keys.user(uid), "deleted")) for report, uid in told]
+    ends = [
+        (report, uid, [pipe.hget(keys.user(one), "deleted") for one in (uid, report.about.whom)])
+        for report, uid in told
+    ]
     pipe.execute()
-    for report, uid, deleted in gone:
-        if deleted.value is not None:
+    for report, uid, deleted in ends:
+        if any(one.value is not None for one in deleted):
             queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
     pipe.execute()
 
