@@ -150,7 +150,7 @@ def _said(store: Store, relation: Relation, me: int, moments: Moments, address_o
 
 def recount_relations(store: Store, uid: int) -> Iterator[None]:
     """Make numbers count the edges from a person and to them, or leave them out, as they stand now; and let the notices
-    that they have caused go, or come back. In chunks, of at most twelve round trips."""
+    that they have caused go, or come back. In chunks, of at most twelve round trips; more where edges end meanwhile."""
     for relation in relations():
         if relation.count is None or relation.mirror is None:
             continue
@@ -162,11 +162,16 @@ def recount_relations(store: Store, uid: int) -> Iterator[None]:
             Edges(store, relation).mend(edges)
             yield
         if relation.target.is_person:
-            # Nothing but the numbers follows from the other side.
-            alone = replace(relation, effects=())
+            # Nothing but the numbers follows from the other side, unless an edge ends here: a follower has just left.
+            alone = replace(relation, effects=(), afterwards=partial(_end, relation))
             for rows in newest_first(store, relation.mirror(uid)):
                 Edges(store, alone).mend([Edge(who, str(uid), uid) for member, _ in rows if (who := parse_id(member))])
                 yield
+
+
+def _end(relation: Relation, store: Store, stand: Mapping[Edge, bool]) -> None:
+    """Let all follow from the edges that do not stand. Round trips as for `Edges.mend`; none where all stand."""
+    Edges(store, relation).mend([edge for edge, stands in stand.items() if not stands])
 
 
 # ---- The edges of a deleted account and of deleted posts, removed by a worker a chunk at a time.
