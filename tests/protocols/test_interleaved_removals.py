@@ -305,5 +305,7 @@ def assert_nothing_is_left(raw, where):
     assert raw.hget("staff", "3") is None, where
     assert raw.zrange("appeals", 0, -1) == [], where
     assert raw.keys("report:*") == [] or not any(raw.hget(key, "who") == "3" for key in raw.keys("report:*")), where
+    told = {notice for key in raw.keys("notices:*") for notice in raw.zrange(key, 0, -1)}
+    assert [one for one in told if one.startswith("report:")] == [], where
     for stored in [raw.hgetall(key) for key in raw.keys("post:*")]:
         assert stored.get("user_id") != "3" or ("deleted" in stored and stored["body"] == ""), where

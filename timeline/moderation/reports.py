@@ -498,14 +498,15 @@ def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips.
 
-    A notice of a deleted account goes again: a worker may have removed the others before."""
+    A notice of a deleted account, or about one, goes again: a worker may have removed the others before."""
     pipe = store.pipeline()
     for report, uid in told:
         queue_add(pipe, uid, Notice(Kind.REPORT, report.rid, uid), when)
     pipe.execute()
-    deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), {uid for _, uid in told})
+    people = {one for report, uid in told for one in (uid, report.about.whom)}
+    deleted = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
     for report, uid in told:
-        if deleted[uid] is not None:
+        if deleted[uid] is not None or deleted[report.about.whom] is not None:
             queue_remove(pipe, uid, Notice(Kind.REPORT, report.rid, uid))
     pipe.execute()
 

@@ -17,6 +17,7 @@ from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_f
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
+from timeline.notices import Inbox, Kind, Notice
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
 
@@ -103,7 +104,8 @@ REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",)
 
 # ---- What of reports goes with a deleted account.
 #
-# The reports about the person go altogether, with the texts of their posts: nobody is left to be judged. The reports
+# The reports about the person go altogether, with the texts of their posts and the notices of what was decided: nobody
+# is left to be judged. The reports
 # that the person has made stay for the staff, without the name and without the note.
 
 
@@ -113,6 +115,8 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
     for members in emptied(store, key):
         for report in Reports(store).some(stored_ids(key, members)).values():
             Pictures(store).release(uid, report.about.media.digests)
+            if report.who is not None:
+                Inbox(store, report.who).remove([Notice(Kind.REPORT, report.rid, report.who)])
             forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
         remove_members(store, key, members)
         yield

@@ -33,13 +33,11 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
 from retwis_site.store.replies import Result
-from timeline.notices import Kind, Notice, queue_remove
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import (
     RANKING,
     Counts,
     Edge,
-    Effect,
     Relation,
     Scores,
     ask_number,
@@ -159,20 +157,9 @@ def _said(store: Store, relation: Relation, me: int, moments: Moments, address_o
 # ---- The edges of a person whom staff has hidden or suspended, or shows again: numbers and notices follow.
 
 
-def _nothing(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
-    return None
-
-
-def _take_notice_back(pipe: Pipe, edge: Edge, score: float) -> None:
-    queue_remove(pipe, edge.owner, Notice(Kind.FOLLOW, edge.owner, edge.who))
-
-
-TAKES_NOTICE_BACK = Effect(_nothing, withdraw=_take_notice_back)
-
-
 def recount_relations(store: Store, uid: int) -> Iterator[None]:
     """Make numbers count the edges from a person and to them, or leave them out, as they stand now; and let the notices
-    that they have caused go, or come back. In chunks, of at most twelve round trips."""
+    that they have caused go, or come back. In chunks, of at most twelve round trips; more where edges end meanwhile."""
     for relation in relations():
         if relation.count is None or relation.mirror is None:
             continue
@@ -184,11 +171,16 @@ def recount_relations(store: Store, uid: int) -> Iterator[None]:
             Edges(store, relation).mend(edges)
             yield
         if relation.target.is_person:
-            # Nothing but the numbers follows from the other side, but for the notice of a follow that must not stand.
-            alone = replace(relation, effects=(TAKES_NOTICE_BACK,) if relation is FOLLOW else ())
+            # Nothing but the numbers follows from the other side, unless an edge ends here: a follower has just left.
+            alone = replace(relation, effects=(), afterwards=partial(_end, relation))
             for rows in newest_first(store, relation.mirror(uid)):
                 Edges(store, alone).mend([Edge(who, str(uid), uid) for member, _ in rows if (who := parse_id(member))])
                 yield
+
+
+def _end(relation: Relation, store: Store, stand: Mapping[Edge, bool]) -> None:
+    """Let all follow from the edges that do not stand. Round trips as for `Edges.mend`; none where all stand."""
+    Edges(store, relation).mend([edge for edge, stands in stand.items() if not stands])
 
 
 # ---- The edges of a deleted account and of deleted posts, removed by a worker a chunk at a time.

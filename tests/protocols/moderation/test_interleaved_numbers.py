@@ -72,8 +72,8 @@ def remove_post(store):
     return attempt(lambda: delete(store, BOB, BOBS_POST), PostDeleted)
 
 
-def leave(store):
-    return lambda: AccountDeletion(store).delete(User(CAROL, "carol"), "secret3")
+def leave(store, who=CAROL, name="carol"):
+    return lambda: AccountDeletion(store).delete(User(who, name), f"secret{who}")
 
 
 def block(store):
@@ -153,6 +153,19 @@ def test_an_act_in_the_middle_of_the_worker_s_part_is_counted_right(store, raw, 
         if not happened:
             break
         assert_numbers_agree(store, raw, step)
+
+
+def test_a_follower_who_leaves_in_the_middle_of_the_worker_s_part_leaves_no_notice(store, raw):
+    for step in itertools.count():
+        make_moderated_site(raw)
+        raw.zadd("notices:3", {f"follow:{CAROL}:{ALICE}": 1})  # alice follows carol since before
+        impose(store)()
+        with before_part(step, leave(store, ALICE, "alice")) as happened:
+            drain(store, "a worker")
+        if not happened:
+            break
+        assert_numbers_agree(store, raw, step)
+        assert raw.zrange("notices:3", 0, -1) == [], step
 
 
 @pytest.mark.parametrize("begin", [everything_of_carol, suspended])
