@@ -42,7 +42,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, stored_time
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 
 UNUSED_LIVES = 24 * 3600  # seconds of an app that gets no token
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"  # instead of an address: a page shows the code, to be typed into the app

@@ -39,7 +39,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 
 # ---- Forms of the recovery of an account.
 

@@ -21,8 +21,7 @@ from accounts.users.entities import Refused, User
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import note_bad, parse_number
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Reply, Result, trip
 
 DRIFT = 1  # steps of 30 seconds by which the clock of a phone may differ
 DIGITS = 6

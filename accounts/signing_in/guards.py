@@ -42,7 +42,7 @@ from retwis_site.http.language import CODES, keep_language
 from retwis_site.identity import FOR_STAFF
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.store.client import connect
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 
 P = ParamSpec("P")
 UserView = Callable[Concatenate[RetwisRequest, User, P], HttpResponseBase]

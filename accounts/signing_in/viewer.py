@@ -34,8 +34,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_id
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import Reading, begun, rest, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reading, Result, begun, rest, trip
 
 # ---- What a page asks of the store: a reader gets the pipe, the uid of the viewer (None: a visitor), and in a page
 # about a user that user's uid. Its first round trip also checks these uids. When one was wrong, the reader is not gone

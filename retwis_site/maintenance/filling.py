@@ -19,8 +19,7 @@ from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, answers, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
-from retwis_site.store.reading import Handle
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 from retwis_site.store.schema import UNFINISHED
 from retwis_site.store.snowflake import SMALLEST
 

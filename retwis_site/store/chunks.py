@@ -8,8 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer
-from retwis_site.store.reading import Handle
-from retwis_site.store.replies import Reply
+from retwis_site.store.replies import Handle, Reply
 
 AT_ONCE = 500  # members
 SETS_AT_ONCE = 50  # sorted sets of which one round trip reads AT_ONCE members each

@@ -1,12 +1,23 @@
-"""Handles of queued commands. `followers = pipe.zcard(key)`; after `pipe.execute()` the number is `followers.value`.
+"""What a page asks the store, and how it reads the replies: handles, questions and readers.
 
-A page queues up to 60 commands, so a handle is one small object.
+`followers = pipe.zcard(key)` queues a command and returns its handle; after `pipe.execute()` the number is
+`followers.value`. A page queues up to 60 commands, so a handle is one small object.
+
+A reader is a generator: what it asks stands in the order in which it is asked. Each `yield` is a round trip.
+
+    def profile(pipe: Pipe, uid: int) -> Reading[Profile]:
+        name, counts = yield from trip(pipe.hget(keys.user(uid), "name"), ask_follow_counts(pipe, uid))
+        [best] = yield from trip(ask_best(pipe, name))
+        return Profile(name, counts, best)
+
+A reader queues commands in a pipe that it was given, and yields at least once. Whoever runs it sends the pipe:
+`Viewer.ask` with the check of the viewer in the first round trip. A StoreError is raised there, not in the reader.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from retwis_site.store import kinds
 from retwis_site.store.connection.transport import AS_SENT, Queued
@@ -18,6 +29,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class NoReplyYet(Exception):
@@ -113,6 +132,65 @@ class Batch:
             handle.value = reply
         for handle, part, read in self.parts:
             handle.value = read(replies[part])
+
+
+# ---- Readers
+
+
+Reading = Generator[None, None, T]
+
+
+class Handle(Protocol[T_co]):
+    """What has a value after the round trip: a `Reply` or a `Result`."""
+
+    @property
+    def value(self) -> T_co: ...
+
+
+@overload
+def trip() -> Reading[tuple[()]]: ...
+@overload
+def trip(a: Handle[A], /) -> Reading[tuple[A]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], /) -> Reading[tuple[A, B]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], /) -> Reading[tuple[A, B, C]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], /) -> Reading[tuple[A, B, C, D]]: ...
+@overload
+def trip(a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], /) -> Reading[tuple[A, B, C, D, E]]: ...
+@overload
+def trip(
+    a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], /
+) -> Reading[tuple[A, B, C, D, E, F]]: ...
+@overload
+def trip(
+    a: Handle[A], b: Handle[B], c: Handle[C], d: Handle[D], e: Handle[E], f: Handle[F], g: Handle[G], /
+) -> Reading[tuple[A, B, C, D, E, F, G]]: ...
+def trip(*handles: Handle[object]) -> Reading[tuple[object, ...]]:
+    """One round trip. The result has the value of each handle."""
+    yield
+    return tuple([handle.value for handle in handles])
+
+
+def begun(reading: Reading[T]) -> Reading[T]:
+    """Queue what a reader asks first, so that it shares the next round trip of another. After that, `yield from` it."""
+    next(reading)
+    return reading
+
+
+def rest(pipe: "Pipe", reading: Reading[T]) -> T:
+    """What a reader returns whose first round trip is over. It makes those that follow."""
+    try:
+        while True:
+            next(reading)
+            pipe.execute()
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+# ---- What a `Store` and a `Pipe` have in common.
 
 
 if TYPE_CHECKING:

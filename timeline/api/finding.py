@@ -16,7 +16,7 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 from timeline.api.calls import Call, Endpoint, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed

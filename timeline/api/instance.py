@@ -22,7 +22,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 from retwis_site.version import of_site
 from timeline.api.calls import Call, Endpoint
 from timeline.posts.entities import LONGEST_ALT, LONGEST_POST, MOST_PICTURES

@@ -22,7 +22,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import Reading, begun, trip
+from retwis_site.store.replies import Reading, begun, trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of
 from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts

@@ -13,8 +13,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import Handle, Reading, rest, trip
-from retwis_site.store.replies import Question, Reply, Result, together
+from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
 from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates

@@ -15,8 +15,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Result, trip
 from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Account, date_time
 from timeline.api.reading import accounts_of

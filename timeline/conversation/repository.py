@@ -11,8 +11,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
-from retwis_site.store.reading import Handle, Reading, begun, rest, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Reading, Result, begun, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable

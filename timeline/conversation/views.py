@@ -21,8 +21,7 @@ from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Reply, Result, trip
 from timeline.conversation.feature import ACTIONS
 from timeline.conversation.repository import (
     BOOKMARKING,

@@ -14,7 +14,7 @@ from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post

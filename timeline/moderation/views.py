@@ -33,7 +33,7 @@ from retwis_site.rendering.dates import A_DAY, day, moment
 from retwis_site.rendering.fragments import active_language
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
-from retwis_site.store.reading import trip
+from retwis_site.store.replies import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
     about_person,

@@ -13,7 +13,7 @@ from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_number
-from retwis_site.store.reading import begun, rest, trip
+from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
 from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.people.lists import Cursor

@@ -7,8 +7,7 @@ from functools import cached_property, partial
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
-from retwis_site.store.reading import Handle
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 from timeline.other_retwises.source import (
     AT_ONCE,
     Account,

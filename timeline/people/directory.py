@@ -18,8 +18,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import Reading, begun, trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Reading, Reply, Result, begun, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,

@@ -14,8 +14,7 @@ from retwis_site.store.client import Pipe
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import Handle, Reading, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Reading, Result, trip
 from timeline.relations.relation import ask_number
 from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_followed, ask_hidden
 

@@ -17,8 +17,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, stored_time
-from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import Question, Reply, Result
+from retwis_site.store.replies import Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, leave_homes

@@ -17,8 +17,7 @@ from accounts.users.repository import ask_owners
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Result, trip
 from timeline.posts.entities import Post
 from timeline.posts.reading.acted import ask_acted, ask_latest_acted
 from timeline.posts.reading.moments import Bounds, moment

@@ -13,8 +13,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Reply, Result, trip
 from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page

@@ -14,8 +14,7 @@ from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import begun, rest, trip
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Result, begun, rest, trip
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids

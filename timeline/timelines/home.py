@@ -23,8 +23,7 @@ from retwis_site.store.cached_list import (
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Question, Reply, Result, together
+from retwis_site.store.replies import Question, Reply, Result, together, trip
 from timeline.posts.entities import Page, Post
 from timeline.posts.reading.acted import LATEST_ACTED, LatestActed
 from timeline.posts.reading.post_reader import (

@@ -17,8 +17,7 @@ from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
-from retwis_site.store.reading import Handle, Reading, begun, rest, trip
-from retwis_site.store.replies import Question, Reply, Result, scored
+from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.acted import LatestActed, ask_hidden, ask_latest_acted

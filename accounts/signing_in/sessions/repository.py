@@ -40,8 +40,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id
-from retwis_site.store.reading import trip
-from retwis_site.store.replies import Reply, Result
+from retwis_site.store.replies import Reply, Result, trip
 
 WRITTEN = ("auth", "generation", "password")  # fields that a job of the kind `auth` may have written
 

@@ -1,6 +1,6 @@
 """Readers as generators: each yields for a round trip."""
 
-from retwis_site.store.reading import begun, rest, trip
+from retwis_site.store.replies import begun, rest, trip
 
 
 def read_twice(pipe):

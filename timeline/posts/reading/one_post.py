@@ -6,7 +6,7 @@ from accounts.users.repository import ask_user
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.ids import stored_id
-from retwis_site.store.reading import Reading, trip
+from retwis_site.store.replies import Reading, trip
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted, Unavailable
 from timeline.posts.reading.records import (
     FIELDS,

@@ -18,8 +18,7 @@ from accounts.users.repository import ask_people
 from accounts.users.repository import keep as keep_people
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.reading import Reading, rest
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Reading, Result, rest
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
 from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
 from timeline.posts.reading.cached_posts import (

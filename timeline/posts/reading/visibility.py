@@ -17,8 +17,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import Reading, trip
-from retwis_site.store.replies import AboutUser, Result, scored
+from retwis_site.store.replies import AboutUser, Reading, Result, scored, trip
 from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in

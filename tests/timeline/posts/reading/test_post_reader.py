@@ -6,7 +6,7 @@ from accounts.users.entities import User, Visitor
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.reading import rest
+from retwis_site.store.replies import rest
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
