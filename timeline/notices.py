@@ -175,8 +175,8 @@ class Inbox:
         pipe.execute()
 
     def clear(self) -> None:
-        """Remove all that there are now. The mark stays: it stands where `noticed` says. Two round trips; one when there
-        is nothing."""
+        """Remove all that there are now. The mark stays: it stands where `noticed` says. Two round trips; one when
+        there is nothing."""
         pipe = self._store.pipeline()
         rows = ask_rows(pipe, self._owner)
         pipe.execute()
