@@ -164,7 +164,7 @@ class Inbox:
         pipe.zadd(keys.notices(self._owner), {MARK: when})
         pipe.execute()
         if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
-            self.clear()
+            self._store.unlink(keys.notices(self._owner))
             Users(self._store).take_back(self._owner, ["noticed"])
 
     def remove(self, notices: Iterable[Notice]) -> None:
@@ -175,8 +175,12 @@ class Inbox:
         pipe.execute()
 
     def clear(self) -> None:
-        """Remove all, and the mark: all that come later are new. One round trip."""
-        self._store.unlink(keys.notices(self._owner))
+        """Remove all that there are now. The mark stays: it stands where `noticed` says. Two round trips; one when
+        there is nothing."""
+        pipe = self._store.pipeline()
+        rows = ask_rows(pipe, self._owner)
+        pipe.execute()
+        self.remove(notice for notice, _ in rows.value)
 
     def remove_those_by(self, others: Iterable[int]) -> None:
         """Remove all that these people have caused, as after a block. Two round trips; one when there is nothing."""

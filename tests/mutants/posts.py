@@ -9,6 +9,10 @@ KILLED = f"{CONVERSATIONS}::test_a_killed_change_has_no_effect_or_its_full_effec
 DELETED = (
     "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
+EDIT_KILLED = (
+    "tests/protocols/posts/test_interleaved_notices.py::"
+    "test_nobody_has_a_notice_of_a_post_whose_edit_was_killed_at_any_moment_and_that_is_then_deleted"
+)
 INDEXING = "tests/protocols/test_interleaved_indexing.py"
 PICTURES = "tests/protocols/posts/test_changes_of_pictures.py"
 REINDEX = (
@@ -46,6 +50,21 @@ MUTANTS = [
             settling, pipe = Settling(job.store), job.store.pipeline()
 """,
         (KILLED,),
+    ),
+    Mutant(
+        "edit: the hash has the new mentions before the notices of the old ones go",
+        "timeline/posts/repository.py",
+        """            PostNotices(job.store).remove_mentions(cause, told)
+            settling, pipe = Settling(job.store), job.store.pipeline()
+            settling.queue(pipe, pid, now, before)
+            pipe.execute()
+""",
+        """            settling, pipe = Settling(job.store), job.store.pipeline()
+            settling.queue(pipe, pid, now, before)
+            pipe.execute()
+            PostNotices(job.store).remove_mentions(cause, told)
+""",
+        (EDIT_KILLED,),
     ),
     Mutant(
         f"deletion of a post: {JOB_FIRST}",

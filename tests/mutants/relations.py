@@ -13,6 +13,16 @@ EDGES = "timeline/relations/edges.py"
 
 MUTANTS = [
     Mutant(
+        "numbers after a sanction: an edge that ends leaves its notice",
+        "timeline/relations/upkeep.py",
+        "replace(relation, effects=(), afterwards=partial(_end, relation))",
+        "replace(relation, effects=())",
+        (
+            "tests/protocols/moderation/test_interleaved_numbers.py::"
+            "test_a_follower_who_leaves_in_the_middle_of_the_worker_s_part_leaves_no_notice",
+        ),
+    ),
+    Mutant(
         f"relation: {JOINS}",
         EDGES,
         "        reconcile(seen, look, self._write)\n",

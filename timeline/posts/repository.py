@@ -280,15 +280,15 @@ class Posts:
         job = Outbox(self._store).add(f"edit:{pid}:{uid}:{nonce()}")
         now = _add_text(job.store, pid, before, since, body, mentioned(self._store, body))
         with suppress(LeaseEnded):
-            notices, settling, pipe = PostNotices(job.store), Settling(job.store), job.store.pipeline()
             cause, told = cause_of(pid, uid, now.links, now.texts[-1].since), before.links.mentions or ()
-            notices.remove_mentions(cause, told)
+            PostNotices(job.store).remove_mentions(cause, told)
+            settling, pipe = Settling(job.store), job.store.pipeline()
             settling.queue(pipe, pid, now, before)
             pipe.execute()
             look = PostLook(pipe, {pid: now})
             pipe.execute()
             settling.agree({pid: now}, look)
-            notices.write_mentions(cause, told)
+            PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
                 _edit_done(job.store, pid, job.name)

@@ -45,6 +45,13 @@ def test_a_notice_without_cause_is_an_orphan(raw, capsys, notice):
     assert {"like:1:1", "follow:2:1", "mention:2:1", MARK} == set(raw.zrange("notices:2", 0, -1))
 
 
+def test_nothing_is_found_after_all_were_removed_and_another_one_has_come(store, raw, capsys):
+    Inbox(store, 2).clear()
+    assert raw.zrange("notices:2", 0, -1) == [MARK]
+    raw.zadd("notices:2", {"like:1:1": LONG_AGO + 1})
+    assert found(capsys) == {}
+
+
 def test_a_missing_notice_is_no_error(raw, capsys):
     raw.zrem("notices:2", "like:1:1")
     assert found(capsys) == {}
