@@ -36,7 +36,7 @@ from retwis_site.store.replies import Reply, Result
 UPLOADS = FairQueue(at_once=2, waiting=20)
 A_TEXT = 32 * 1024  # bytes of a form: one without pictures is smaller
 # In a form: that a file was chosen. A browser sends `filename=""` for none, and clients may write it in other ways.
-_names_file = re.compile(rb'filename(?!=""(?:;|\r\n))', re.IGNORECASE).search
+_names_file = re.compile(rb';[^;="]*filename(?!=""(?:;|\r\n))', re.IGNORECASE).search
 
 
 class Owner(Protocol):

@@ -177,10 +177,7 @@ class Inbox:
     def clear(self) -> None:
         """Remove all that there are now. The mark stays: it stands where `noticed` says. Two round trips; one when
         there is nothing."""
-        pipe = self._store.pipeline()
-        rows = ask_rows(pipe, self._owner)
-        pipe.execute()
-        self.remove(notice for notice, _ in rows.value)
+        self.remove([notice for notice, _ in answer(self._store, ask_rows, self._owner)])
 
     def remove_those_by(self, others: Iterable[int]) -> None:
         """Remove all that these people have caused, as after a block. Two round trips; one when there is nothing."""

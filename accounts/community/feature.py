@@ -20,6 +20,17 @@ from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField, hidden
 from retwis_site.store import keys
 
+_OF_SITE = (
+    FormField("name", "text", _("Site name")),
+    FormField("tagline", "text", _("Tagline")),
+    FormField("announcement", "text", _("Announcement")),
+    FormField("about", "textarea", _("About this site")),
+    FormField("rules", "textarea", _("Rules")),
+    FormField("privacy", "textarea", _("Privacy")),
+    FormField("contact", "text", _("Contact")),
+    *hidden("colour", "registration", "second_factor", "invites"),
+)
+
 FEATURE = Feature(
     urls="accounts.community.views",
     limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
@@ -44,16 +55,7 @@ FEATURE = Feature(
     remove_account=remove_community,
     form_fields={
         "appeal": (FormField("text", "textarea", _("Your appeal")), *hidden("token")),
-        "edit_site": (
-            FormField("name", "text", _("Site name")),
-            FormField("tagline", "text", _("Tagline")),
-            FormField("announcement", "text", _("Announcement")),
-            FormField("about", "textarea", _("About this site")),
-            FormField("rules", "textarea", _("Rules")),
-            FormField("privacy", "textarea", _("Privacy")),
-            FormField("contact", "text", _("Contact")),
-            *hidden("colour", "registration", "second_factor", "invites"),
-        ),
+        "edit_site": (*_OF_SITE, *hidden(*(f"initial-{one.name}" for one in _OF_SITE))),
         "dismiss": hidden("announcement"),
         "invites": hidden("revoke"),
         "joining": hidden("username", "at", "answer", "reason"),

@@ -135,9 +135,13 @@ class Log:
         if len(lines) <= PAGE or not acts:
             return LogPage(acts, None)
         last = acts[-1].at
-        key = keys.log(year_of(last))
-        of_last = [(key, line) for line in self._store.zrevrangebyscore(key, str(last), str(last), AT_ONCE)]
-        return LogPage([*(act for act in acts if act.at > last), *_read(of_last)], last)
+        pipe, key = self._store.pipeline(), keys.log(year_of(last))
+        of_last = pipe.zrevrangebyscore(key, str(last), str(last), AT_ONCE)
+        below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
+        pipe.execute()
+        shown = [*(act for act in acts if act.at > last), *_read([(key, line) for line in of_last.value])]
+        is_last = not below.value and lines[-1][0] == key  # else an earlier year has acts
+        return LogPage(shown, None if is_last else last)
 
     def about(self, uid: int) -> list[Act]:
         """The newest ABOUT_ONE acts about one person. One round trip."""

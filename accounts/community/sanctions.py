@@ -248,7 +248,7 @@ class Sanctions:
             Sanctions(job.store).queue_appeal(job.name, appeal)
 
     def queue_appeal(self, job: str, appeal: Appeal) -> None:
-        """What follows the commit of an appeal: its place among the open ones. Three round trips."""
+        """What follows the commit of an appeal: its place among the open ones. Four round trips at most."""
         self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
         self.keep_if_open(appeal)  # read after the write
         self._outbox.done(job)
@@ -384,7 +384,7 @@ def _require_in_time(standing: SanctionCase | None) -> None:
 
 
 def finish_appeal(store: Store, claim: Claim) -> None:
-    """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
+    """The job `appeal:<uid>:<id of the act>:<nonce>`. Five round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is not None and appeal.act_id == claim.name.split(":")[2]:

@@ -116,8 +116,9 @@ class Facts:
 
 
 JUST_NOW = 5  # seconds
-# By uid, the fields of the user as this worker has just left them: of many saves at once the others need no look.
-_looked_at: Memory[int, tuple[str | None, str | None]] = Memory(size=1000, seconds=JUST_NOW)
+# By uid and the address of the profile: the fields of the user as this worker has just left them, and the unix second
+# in which it began to look. Of many saves at once the others need no look.
+_looked_at: Memory[tuple[int, str], tuple[list[str | None], int]] = Memory(size=1000, seconds=JUST_NOW)
 
 
 def check_links(store: Store, claim: Claim) -> bool:
@@ -126,17 +127,20 @@ def check_links(store: Store, claim: Claim) -> bool:
     changed, and a request for each link, five seconds for all at most. One round trip when this worker has just
     looked."""
     uid, profile = job_id(claim.name, 1), unquote(claim.name.split(":")[2])
-    text, verified = store.hmget(keys.user(uid), FIELDS)
-    if _looked_at.get(uid) == (text, verified):
+    pipe, now = store.pipeline(), int(time.time())
+    fields, saved = pipe.hmget(keys.user(uid), FIELDS), pipe.zscore(keys.outbox(claim.name), claim.name)
+    pipe.execute()
+    text, verified = fields.value
+    looked_at, began = _looked_at.get((uid, profile)) or ([], 0)
+    if looked_at == fields.value and (saved.value or 0) <= began:
         return True
-    links = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}
-    since, now = _verified_of(uid, verified), int(time.time())
+    links, since = {fact.value for fact in facts_of(uid, text, None) if fact.is_link}, _verified_of(uid, verified)
     found = linking_back(links, profile) if settings.LINK_CHECKS else set()
     right = {link: since.get(link, now) for link in sorted(found)}
     if right != since:
         verified = json.dumps(right)
         Users(store).write(uid, {"verified_links": verified})
-    _looked_at.put(uid, (text, verified))
+    _looked_at.put((uid, profile), ([text, verified], now))
     return store.hget(keys.user(uid), "facts") == text
 
 

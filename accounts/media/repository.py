@@ -228,10 +228,15 @@ class Pictures:
     def mark(self, mark: Mark, digests: Collection[str]) -> dict[str, Info]:
         """Say that something is about to show these pictures of its user: call it before the commit of that. What never
         comes to its commit loses them after an hour. Returns what is known of each. Two round trips; none without
-        pictures. Raises PictureGone."""
-        self.keep(mark, digests)
+        pictures. Raises PictureGone, also for a picture that staff has blocked since it was uploaded."""
+        if not digests:
+            return {}
+        pipe = self._store.pipeline()
+        _queue_marks(pipe, mark, digests)
+        blocked = pipe.hmget(keys.blocked_media(), [*digests])
+        pipe.execute()
         found = self.of_user(mark.uid, digests)
-        if len(found) < len(set(digests)):
+        if len(found) < len(set(digests)) or any(look is not None for look in blocked.value):
             self.unmark(mark, digests)
             raise PictureGone
         return found
@@ -239,8 +244,7 @@ class Pictures:
     def keep(self, mark: Mark, digests: Iterable[str]) -> None:
         """Let pictures stay which something else shows now, such as for a report. One round trip; none without any."""
         pipe = self._store.pipeline()
-        for digest in digests:
-            pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
+        _queue_marks(pipe, mark, digests)
         pipe.execute()
 
     def keep_for_a_day(self, uid: int, digests: Collection[str]) -> None:
@@ -274,19 +278,18 @@ class Pictures:
 
     def block(self, digest: str) -> None:
         """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.
-        Three round trips."""
-        pipe = self._store.pipeline()
-        look, marks = pipe.hget(keys.media_info(digest), "look"), pipe.zrange(keys.media_users(digest), 0, -1)
-        pipe.execute()
-        self._store.hset(keys.blocked_media(), {digest: look.value or "0"})
-        for mark in marks.value:
-            if mark.startswith(f"{UPLOAD}:"):
-                pipe.zadd(keys.media_users(digest), {mark: 0})  # a day has passed for it
-        pipe.execute()
+        Two round trips."""
+        look = self._store.hget(keys.media_info(digest), "look")
+        self._store.hset(keys.blocked_media(), {digest: look or "0"})
 
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""
         return self._store.get_bytes(keys.media(name))
+
+
+def _queue_marks(pipe: Pipe, mark: Mark, digests: Iterable[str]) -> None:
+    for digest in digests:
+        pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
 
 
 def infos(store: Store, digests: Sequence[str]) -> Mapping[str, Info | None]:

@@ -58,21 +58,19 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
         invitation = joining.check_open(mode, code)
     except Refused as refusal:
         return error_page(request, 403, _("You cannot join now"), str(refusal))
+    form.is_valid()
+    if "username" in getattr(form, "cleaned_data", {}):
+        _add_error_of_name(form, joining)  # beside the other errors; such a form counts for no limit, and costs no hash
     if form.is_valid():
-        limits = RateLimits(connect())
-        counted = limits.count(REGISTRATIONS, client_address(request))
+        RateLimits(connect()).count(REGISTRATIONS, client_address(request))
         given = form.cleaned_data
         try:
-            joining.check_name(given["username"])  # a refusal is not counted, so it costs no hash
             password = make_password(given["password1"])
             login = joining.join(mode, given["username"], password, given.get("why", ""), code)
         except Refused as refusal:
-            limits.take_back(counted)
             form.add_error("username", str(refusal))
         else:
             return _joined(request, login)
-    elif "username" in getattr(form, "cleaned_data", {}):
-        _add_error_of_name(form, joining)  # what only the store knows stands beside the other errors
     context = {"form": form, "said": said_at_login(request), "code": code, "invitation": invitation}
     return form_page(request, "accounts/signing_in/register.html", context)
 

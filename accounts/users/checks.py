@@ -366,9 +366,10 @@ class DeletedAccountChecks(Searcher):
     def _remove(self, uid: int) -> None:
         """Add the job of the deletion again, and carry it out as a worker would."""
         job = Outbox(self._store).add(f"gone:{uid}:{nonce()}")
-        while not finish_deletion(self._store, Claim(self._store, job.name, attempt=1)):
+        claim = Claim(self._store, job.name, attempt=1)
+        while not finish_deletion(self._store, claim):
             pass  # its turn has ended; here it gets the next one at once
-        job.done()
+        claim.outbox.done(job.name)  # not `job.done()`: the lease of its owner has ended long ago
 
 
 # ---- Checks: entries of `users_by_name` that are missing, stale, or have a wrong score.

@@ -349,7 +349,8 @@ def _write(pipe: Pipe, key: Key, content: Any) -> None:
 
 def _sizes(store: Store, chunk: list[Key]) -> list[int]:
     """The number of fields or members of each key; 1 for a string, 0 for a missing key. One round trip."""
-    return [*answers(store, _ask_size, chunk).values()]
+    sizes = answers(store, _ask_size, chunk)
+    return [sizes[key] for key in chunk]  # SCAN may name a key twice
 
 
 def _ask_size(pipe: Pipe, key: Key) -> Handle[int]:

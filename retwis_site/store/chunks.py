@@ -77,8 +77,11 @@ def newest_below(store: Store, key: str, before: int | None, number: int) -> tup
     rows = store.zrevrangebyscore_withscores(key, high, "-inf", 0, number)
     if len(rows) < number:
         return rows, None
-    last = str(integer(rows[-1][1]))
-    return [*rows, *store.zrevrangebyscore_withscores(key, last, last, 0, AT_ONCE)], int(last)
+    last, pipe = integer(rows[-1][1]), store.pipeline()
+    of_last = pipe.zrevrangebyscore_withscores(key, str(last), str(last), 0, AT_ONCE)
+    below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
+    pipe.execute()
+    return [*(row for row in rows if row[1] > last), *of_last.value], last if below.value else None
 
 
 def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[tuple[int, str, float]]:

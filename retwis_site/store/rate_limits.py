@@ -59,45 +59,36 @@ def _is_within(network: IPv4Network | IPv6Network, other: IPv4Network | IPv6Netw
     return isinstance(other, IPv6Network) and network.subnet_of(other)
 
 
-@dataclass(frozen=True)
-class CountedTime:
-    """A counted action, which can be taken back."""
-
-    key: str
-    member: str
-
-
 class RateLimits:
     """Counts actions. With THROTTLE=0 it counts nothing."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def count(self, limit: Limit, who: str) -> CountedTime:
+    def count(self, limit: Limit, who: str) -> None:
         """Count an action of `who`. One round trip; two when the limit is exceeded. Raises TooOften; then the
         action does not count.
 
-        Call it before the action, so that simultaneous actions cannot all pass. A failed action can be taken back.
+        Call it before the action, so that simultaneous actions cannot all pass.
         """
-        return answer(self._store, self.ask_count, limit, who)
+        answer(self._store, self.ask_count, limit, who)
 
-    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Result[CountedTime]:
+    def ask_count(self, pipe: Pipe, limit: Limit, who: str) -> Result[None]:
         """As `count`, in the round trip of other reads: its value must be read before they are used, and raises
         TooOften."""
-        counted = CountedTime(keys.throttle(limit.name, who), nonce())
         if not settings.THROTTLE or is_trusted(who):
-            return Result(lambda: counted)
-        now = int(time.time())
-        pipe.zremrangebyscore(counted.key, "-inf", str(now - limit.seconds))
-        pipe.zadd(counted.key, {counted.member: now})
-        pipe.expire(counted.key, limit.seconds)
-        times = pipe.zcard(counted.key)
-        first = pipe.zrange_withscores(counted.key, 0, 0)
+            return Result(lambda: None)
+        key, member, now = keys.throttle(limit.name, who), nonce(), int(time.time())
+        pipe.zremrangebyscore(key, "-inf", str(now - limit.seconds))
+        pipe.zadd(key, {member: now})
+        pipe.expire(key, limit.seconds)
+        times = pipe.zcard(key)
+        first = pipe.zrange_withscores(key, 0, 0)
 
-        def read() -> CountedTime:
+        def read() -> None:
             if times.value <= limit.allowed:
-                return counted
-            self.take_back(counted)
+                return
+            self._store.zrem(key, member)
             [(_, oldest)] = first.value
             raise TooOften(
                 f"{limit.allowed} {limit.what}",
@@ -106,11 +97,6 @@ class RateLimits:
             )
 
         return Result(read)
-
-    def take_back(self, counted: CountedTime) -> None:
-        """Do not count an action that failed. One round trip."""
-        if settings.THROTTLE:
-            self._store.zrem(counted.key, counted.member)
 
     def forget(self, limit: Limit, who: str) -> None:
         """Forget all counted actions of `who`. One round trip."""

@@ -125,13 +125,11 @@ def register_person(call: Call) -> dict[str, Any]:
         form.add_error(None, forms.ValidationError(_("You must agree to the rules of the site."), code="agreement"))
     if form.errors:
         raise _invalid(form)
-    limits = RateLimits(connect())
-    counted = limits.count(REGISTRATIONS, client_address(call.request))
     try:
-        joining.check_name(typed["username"])  # a refusal is not counted, so it costs no hash
+        joining.check_name(typed["username"])  # such a refusal counts for no limit, and costs no hash
+        RateLimits(connect()).count(REGISTRATIONS, client_address(call.request))
         login = joining.join(site.registration, typed["username"], make_password(password), why, code)
     except Refused as refused:
-        limits.take_back(counted)
         error = "ERR_TAKEN" if isinstance(refused, NameTaken) else "ERR_RESERVED"
         raise Invalid(
             f"Username: {refused}", {"username": [{"error": error, "description": str(refused)}]}

@@ -42,7 +42,7 @@ class Window(NamedTuple):
 
 
 OF_A_MEMBER = 10**16  # larger than any id
-LONGEST_CURSOR = 31  # digits
+LONGEST_CURSOR = 32  # digits
 
 
 def number_of(cursor: Cursor) -> str:

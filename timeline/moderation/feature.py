@@ -40,7 +40,7 @@ FEATURE = Feature(
         "moderation_person": (
             _REASON,
             FormField("note", "textarea", _("Note")),
-            *hidden("act", "action", "days", "digest", "block"),
+            *hidden("act", "action", "days", "digest", "block", "imposed"),
         ),
         "moderation_post": (_REASON, *hidden("next")),
     },

@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import redis
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
@@ -12,6 +13,7 @@ from accounts.community.acts import SiteWords
 from accounts.community.log import Log
 from retwis_site import identity
 from retwis_site.store.local_cache import Memory
+from tests.support.stores.seam import broken_store
 
 
 @pytest.fixture
@@ -118,6 +120,9 @@ def test_an_admin_does_not_undo_what_another_one_has_changed_meanwhile(admin, st
     SiteWords(store).change({"announcement": "We move tonight.", "rules": "", "invites": "0"})
     refused = admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "x" * 41}).content.decode()
     assert f'name="initial-name" value="{shown["initial-name"]}"' in refused
+    with broken_store(redis.ConnectionError()):
+        failed = admin.post("/moderation/site/", {**shown, **form, "tagline": "Crows"}).content.decode()
+    assert all(f'name="{name}"' in failed for name in (*shown, *form))
     admin.post("/moderation/site/", {**shown, **form, "tagline": "", "name": "Ravens"})
     site = identity.stored_site(store)
     assert (site.name, site.tagline, site.announcement, site.rules, site.invites) == (

@@ -1,16 +1,19 @@
 """After a deletion: the user's requests that are under way, `doctor` and `cleanup`."""
 
 import io
+import time
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
 
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users import checks
 from accounts.users import deletion as removal
 from accounts.users.checks import AccountChecks
-from retwis_site.jobs import outbox
-from retwis_site.jobs.outbox import Claim, Outbox
+from retwis_site.jobs import lease, outbox
+from retwis_site.jobs.outbox import LEASE, Claim, Outbox
 from retwis_site.jobs.worker import drain
 from tests.support.delivering import drain_due
 from tests.support.maintenance.doctor_report import NAMES, SECRETS
@@ -132,6 +135,22 @@ def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys):
     assert doctor_findings(capsys, "--fix")[0] == {DATA_LEFT: 1}
     assert doctor_findings(capsys) == ({}, {})
     assert site.hgetall("user:1").keys() == {"username", "deleted"}
+
+
+def test_doctor_repeats_a_deletion_that_takes_longer_than_the_lease_of_a_request(
+    store, site, alice, capsys, monkeypatch
+):
+    delete_account(store, alice)
+    site.delete("outbox")
+
+    def finish_late(store, claim):
+        monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + LEASE))
+        return removal.finish_deletion(store, claim)
+
+    monkeypatch.setattr(checks, "finish_deletion", finish_late)
+    assert doctor_findings(capsys, "--fix")[0] == {DATA_LEFT: 1}
+    assert doctor_findings(capsys) == ({}, {})
+    assert noted(site) == []
 
 
 def test_doctor_finds_nothing_while_a_worker_removes_the_account(store, crowd, alice, capsys):

@@ -57,14 +57,19 @@ def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw,
 
 def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store, bob, carol, raw, post):
     red = decoded_picture().digest
+    again = NewPost("Again", media=Media((Picture(red),)))
+    Pictures(store).add(carol.user.uid, decoded_picture())
+    shown = Posts(store).publish(carol.user.uid, again, "t2").pid
     for login in (bob, carol):
         Pictures(store).add(login.user.uid, decoded_picture())  # for another post
     remove_by_staff(store, post, red, 1, "", blocks=True)
     drain(store, "worker")
-    with pytest.raises(PictureGone):
-        Posts(store).publish(bob.user.uid, NewPost("Again", media=Media((Picture(red),))), "t2")
-    assert [key for key in raw.keys("media*") if red in key] == []
-    assert raw.zrange("media_of:3", 0, -1) == []
+    for login in (bob, carol):
+        with pytest.raises(PictureGone):
+            Posts(store).publish(login.user.uid, again, "t3")
+    Posts(store).edit(carol.user.uid, shown, "What shows it can be edited")
+    assert raw.hkeys("blocked_media") == [red]
+    assert f"post:{carol.user.uid}:{shown}" in raw.zrange(f"media_users:{red}", 0, -1)
 
 
 def test_plain_pictures_are_not_alike():

@@ -225,8 +225,8 @@ class PostReader:
         return set().union(*(rule.hidden() for rule in self.rules_of_viewer))
 
     def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
-        """Whose page the viewer has opened: that of a person, or those of posts."""
-        if self.acted.hidden is MUTES_ASIDE:
+        """Whose page the viewer has opened: that of a person, or of one post."""
+        if self.acted.hidden is MUTES_ASIDE and len(pids) == 1:
             return {made[pid].author.uid for pid in pids if pid in made}
         return {self.page_of}
 
