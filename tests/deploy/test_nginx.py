@@ -164,7 +164,8 @@ def test_one_address_may_ask_so_often_and_of_ipv6_its_network():
         assert refused(f"2001:db8:a0a:d0d:{number:x}:a0a::1" for number in range(1, 400)) > 0
         assert refused(f"2001:db8:a0a:{number:x}::1" for number in range(1, 400)) == 0
         assert refused(["192.0.2.7"] * 400) > 0
-        assert refused(f"198.51.{number // 200}.{number % 200}" for number in range(400)) == 0
+        for form in ("", "::ffff:"):  # as one socket for both families writes them
+            assert refused(f"{form}198.51.{number // 200}.{number % 200}" for number in range(400)) == 0
 
 
 def test_without_its_static_files_it_is_still_a_502():

@@ -210,6 +210,16 @@ def test_many_refusals_keep_nobody_from_applying(store, raw, monkeypatch):
         Applications(store).apply("erik3", "argon2$hash", "why")
 
 
+def test_an_application_that_finds_no_room_counts_for_the_limit_since_it_costs_a_hash(browser, raw, monkeypatch):
+    monkeypatch.setattr("accounts.joining.applications.MOST_WAITING", 0)
+    mode(raw, "approval")
+    assert browser().post("/register/", FORM | {"why": "birds"}).status_code == 422
+    [key] = raw.keys("throttle:*")
+    assert raw.zcard(key) == 1
+    assert browser().post("/register/", FORM | {"why": "birds", "username": "admin"}).status_code == 422
+    assert raw.zcard(key) == 1
+
+
 def test_members_and_visitors_see_no_page_of_staff(browser, alice):
     for client in (browser(), browser(alice)):
         assert client.get("/moderation/joining/").status_code == 404

@@ -62,7 +62,7 @@ def test_a_small_picture_waits_however_its_name_is_written(member, raw, disposit
 @pytest.mark.parametrize("disposition", ['; filename=""', '; filename=""; x=y', ""])
 def test_a_post_without_a_picture_waits_for_nobody(member, raw, disposition):
     with full():
-        answer = member.generic("POST", "/post/", form(disposition, ("body", "hello")), FORM)
+        answer = member.generic("POST", "/post/", form(disposition, ("body", "Which filename?")), FORM)
     assert (answer.status_code, raw.zcard("updates:1")) == (302, 1)
 
 

@@ -5,6 +5,7 @@ import pytest
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
 from retwis_site.store.local_cache import Memory
+from tests.support.apps import App
 from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
@@ -89,6 +90,15 @@ def test_what_the_page_of_a_hidden_persons_post_leads_to_shows_the_post(browser,
     assert "post 1" in html(browser(alice), address)
     BlockedPeople(store).block(BOB, ALICE)
     assert "post 1" not in html(browser(alice), address)
+
+
+def test_posts_that_are_asked_for_together_show_no_more_of_a_hidden_person(store, raw, alice, bob, carol):
+    write_posts(raw, BOB, [1, 2])
+    quote = Posts(store).publish(carol.user.uid, NewPost("Look", quote=2), "t1").pid
+    Sanctions(store).impose(BOB, State.HIDDEN, "x")
+    together = App().json("GET", f"/api/v1/statuses?id[]=1&id[]={quote}")
+    assert together[-1] == App().json("GET", f"/api/v1/statuses/{quote}")
+    assert "post 2" not in str(together)
 
 
 def test_a_repost_has_no_history(browser, raw, alice, bob):
