@@ -496,8 +496,8 @@ def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
 
 
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
-    """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips;
-    three where an account is deleted.
+    """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips; three where an
+    account is deleted.
 
     A notice of a deleted account, or about one, goes again: a worker may have removed the others before."""
     pipe = store.pipeline()

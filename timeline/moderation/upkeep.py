@@ -105,8 +105,7 @@ REPORTS = SiteLines("report", lambda line: FIELDS, _read, _write, unique=("id",)
 # ---- What of reports goes with a deleted account.
 #
 # The reports about the person go altogether, with the texts of their posts and the notices of what was decided: nobody
-# is left to be judged. The reports
-# that the person has made stay for the staff, without the name and without the note.
+# is left to be judged. The reports that the person has made stay for the staff, without the name and without the note.
 
 
 def remove_reports(store: Store, uid: int) -> Iterator[None]:
