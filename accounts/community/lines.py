@@ -20,6 +20,7 @@ from accounts.community.sanctions import (
 )
 from accounts.joining.applications import Application, read_application, stored_application
 from accounts.joining.invitations import Invitations
+from accounts.users.checks import ask_gone
 from accounts.users.entities import OPERATOR, UNSEEN, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.identity import FIELDS, forget
@@ -187,10 +188,8 @@ def _read_log(store: Store) -> Iterator[Line]:
 def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
     """All acts, also about people who are deleted or not in the file. One round trip."""
     acts = [Act(**{field: line[field] for field in ACT}) for line in lines]
-    stored = answers(
-        writes.store, lambda pipe, uid: pipe.hmget(keys.user(uid), ("username", "deleted")), {act.whom for act in acts}
-    )
-    people = {uid for uid, (name, deleted) in stored.items() if name is not None and deleted is None}
+    gone = answers(writes.store, ask_gone, {act.whom for act in acts})
+    people = {uid for uid, is_gone in gone.items() if not is_gone}
     for act in acts:
         queue_act(writes, act, people)
 

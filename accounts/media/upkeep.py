@@ -98,8 +98,8 @@ def _said(info: Info) -> Line:
 
 
 def with_file(store: Store, digests: Iterable[str]) -> set[str]:
-    """Those of these pictures whose file the store has: one that was uploaded during an export may have none in it. One
-    round trip; none without any."""
+    """The pictures among these whose file is in the store. The line of a picture that was uploaded during an export may
+    stand in a file without it. One round trip; none without pictures."""
     types = answers(store, lambda pipe, digest: pipe.type(keys.media(digest)), {*digests})
     return {digest for digest, found in types.items() if found == keys.media.type}
 

@@ -51,8 +51,8 @@ def _ask_unknown(pipe: Pipe, uid: int) -> Result[bool]:
     return Result(lambda: not known.value)
 
 
-def _ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
-    """Whether there is no such user, or a deleted one."""
+def ask_gone(pipe: Pipe, uid: int) -> Result[bool]:
+    """Whether there is no such user, or a deleted one. One command."""
     stored = pipe.hmget(keys.user(uid), ["username", "deleted"])
     return Result(lambda: stored.value[0] is None or is_deleted(stored.value[1]))
 
@@ -76,7 +76,7 @@ class UnknownUserChecks(Searcher):
     def orphans(self) -> list[Check]:
         """Other keys of users that do not exist or are deleted: a page may rebuild a home during the deletion."""
         others = [kind for kind in KINDS.values() if kind.of_users and kind.type != "zset" and kind.of_unknown]
-        return [self._check_of(kind.of_unknown, kind, looking(self._store, _ask_gone)) for kind in others]
+        return [self._check_of(kind.of_unknown, kind, looking(self._store, ask_gone)) for kind in others]
 
 
 # ---- Account checks

@@ -48,7 +48,6 @@ _DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)
 _JOINERS = "\u200c\u200d"  # invisible, but Persian words and some emoji need them
 _MARKS = regex.compile(r"\p{M}+")
 
-
 # Characters of a name or a bio with its marks apart from their letters. A longer line is too long for each field, and
 # stays as it is: marks in the wrong order take as many steps as their number squared.
 LONGEST_LINE = 1000

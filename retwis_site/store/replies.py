@@ -10,8 +10,8 @@ A reader is a generator: what it asks stands in the order in which it is asked. 
         [best] = yield from trip(ask_best(pipe, name))
         return Profile(name, counts, best)
 
-A reader queues commands in a pipe that it was given, and yields at least once. Whoever runs it sends the pipe:
-`Viewer.ask` with the check of the viewer in the first round trip. A StoreError is raised there, not in the reader.
+A reader queues commands in the pipe that it gets, and yields at least once. Its caller sends the pipe: `Viewer.ask`
+sends the check of the viewer in the first round trip, too. A StoreError is raised in the caller, not in the reader.
 """
 
 from collections.abc import Callable, Generator, Sequence

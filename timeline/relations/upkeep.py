@@ -34,16 +34,7 @@ from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, st
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
 from retwis_site.store.replies import Result
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
-from timeline.relations.relation import (
-    RANKING,
-    Counts,
-    Edge,
-    Relation,
-    Scores,
-    ask_number,
-    ask_person,
-    ask_post_exists,
-)
+from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
 from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, relations
 
 # ---- The file of a whole site

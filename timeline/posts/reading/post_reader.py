@@ -39,13 +39,7 @@ from timeline.posts.reading.records import (
     most_likely_named,
     tombstone,
 )
-from timeline.posts.reading.visibility import (
-    MUTES_ASIDE,
-    Rule,
-    hidden_among,
-    rules_of,
-    unseen_by,
-)
+from timeline.posts.reading.visibility import MUTES_ASIDE, Rule, hidden_among, rules_of, unseen_by
 
 # ---- What a card names beside the post itself.
 
