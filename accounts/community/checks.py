@@ -306,7 +306,7 @@ class JoiningChecks(Searcher):
         act = read_act(keys.applications(), line)
         _, name, at = field.split(":") if field.count(":") == 2 else ("", "", "")
         if act is not None and at.isdecimal():
-            Answers(self._store).finish(f"application:{name}:{at}:{act.id}", name, int(at), act.id)
+            Answers(self._store).finish(name, int(at), act.id)
         self._store.hdel(keys.applications(), field)
 
     def _uncounted(self, stored: Sequence[Field]) -> list[Field]:

@@ -8,7 +8,6 @@ The mark stays until all that follows is done. A process that dies leaves a job,
 """
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,7 +15,6 @@ from accounts.community.log import Act, Log
 from accounts.community.sanctions import recount_job
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
 from accounts.users.repository import NO_SANCTION, Users, role_of
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -71,16 +69,15 @@ class Roles:
             job.done()
             raise refusal
         job.store.hset(keys.staff(), {str(uid): role, **act.evidence()})
-        with suppress(LeaseEnded):
-            Roles(job.store).finish(job.name, uid, act.id)
+        with job.ending():
+            Roles(job.store).finish(uid, act.id)
 
-    def finish(self, job: str, uid: int, act_id: str) -> None:
+    def finish(self, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
-        Eight round trips at most; two more each time that another change comes between."""
+        Seven round trips at most; two more each time that another change comes between."""
         self.follow(uid)
         Log(self._store).copy(keys.staff(), act_id)
         self._store.hdel(keys.staff(), f"{MARK}{act_id}")
-        self._outbox.done(job)
 
     def follow(self, uid: int) -> None:
         """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Three
@@ -124,5 +121,5 @@ def _refusal(stored: Mapping[str, str], uid: int, role: Role, mark: str) -> Refu
 
 
 def finish_role(store: Store, claim: Claim) -> None:
-    """The job `role:<uid>:<id of the act>`. Eight round trips."""
-    Roles(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+    """The job `role:<uid>:<id of the act>`. Seven round trips."""
+    Roles(store).finish(job_id(claim.name, 1), claim.name.split(":")[2])

@@ -20,7 +20,7 @@ from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below
@@ -201,17 +201,18 @@ class Sanctions:
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
         with suppress(LeaseEnded):
             job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # the recount removes one that stays
-            if not Sanctions(job.store).finish(job.name, act.whom, act.id):
+            is_imposed = Sanctions(job.store).finish(act.whom, act.id)
+            job.replace(recount_job(act.whom))
+            if not is_imposed:
                 raise SanctionsAdmin
 
-    def finish(self, job: str, uid: int, act_id: str) -> bool:
+    def finish(self, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Seven round trips at most. The numbers are left to a worker."""
+        an admin meanwhile: then nothing is imposed. Six round trips at most. The numbers are left to a worker."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
         Log(self._store).copy(keys.user(uid), act_id)
-        Job(job, self._store).replace(recount_job(uid))
         return not is_admin
 
     def _is_admin(self, uid: int) -> bool:
@@ -244,14 +245,13 @@ class Sanctions:
         job = self._outbox.add(_appeal_job(appeal))
         if not Users(job.store).write(uid, {"appeal": appeal.stored()}):
             raise NoSuchUser(str(uid))
-        with suppress(LeaseEnded):
-            Sanctions(job.store).queue_appeal(job.name, appeal)
+        with job.ending():
+            Sanctions(job.store).queue_appeal(appeal)
 
-    def queue_appeal(self, job: str, appeal: Appeal) -> None:
-        """What follows the commit of an appeal: its place among the open ones. Four round trips at most."""
+    def queue_appeal(self, appeal: Appeal) -> None:
+        """What follows the commit of an appeal: its place among the open ones. Three round trips at most."""
         self._store.zadd(keys.appeals(), {appeal.member: appeal.at})
         self.keep_if_open(appeal)  # read after the write
-        self._outbox.done(job)
 
     def keep_if_open(self, appeal: Appeal) -> None:
         """Take an appeal out of the queue that is decided, or whose sanction has ended. Two round trips at most."""
@@ -264,7 +264,8 @@ class Sanctions:
         appeal = read_appeal(uid, self._store.hget(keys.user(uid), "appeal"))
         if appeal is not None:
             job = self._outbox.add(_appeal_job(appeal))
-            Sanctions(job.store).queue_appeal(job.name, appeal)
+            Sanctions(job.store).queue_appeal(appeal)
+            job.done()
 
     def standing(self, uid: int) -> SanctionCase | None:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
@@ -290,12 +291,16 @@ class Sanctions:
         job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")
         won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
         with suppress(LeaseEnded):
-            Sanctions(job.store).finish_answer(job.name, uid, act_id)
+            if Sanctions(job.store).finish_answer(uid, act_id):
+                job.replace(recount_job(uid))
+            else:
+                job.done()
         if not won:
             raise Decided
 
-    def finish_answer(self, job: str, uid: int, act_id: str) -> None:
-        """What follows the commit of a decision; also after one that never reached it. Seven round trips at most."""
+    def finish_answer(self, uid: int, act_id: str) -> bool:
+        """What follows the commit of a decision; also after one that never reached it. Returns whether it grants the
+        appeal: then numbers must follow. Six round trips at most."""
         pipe = self._store.pipeline()
         answer = pipe.hget(keys.user(uid), answer_of(act_id))
         present = pipe.hget(keys.user(uid), "state_act")
@@ -307,10 +312,7 @@ class Sanctions:
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
-        if act is not None and act.what == GRANTED:
-            Job(job, self._store).replace(recount_job(uid))
-        else:
-            self._outbox.done(job)
+        return act is not None and act.what == GRANTED
 
 
 def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
@@ -384,26 +386,36 @@ def _require_in_time(standing: SanctionCase | None) -> None:
 
 
 def finish_appeal(store: Store, claim: Claim) -> None:
-    """The job `appeal:<uid>:<id of the act>:<nonce>`. Five round trips at most."""
+    """The job `appeal:<uid>:<id of the act>:<nonce>`. Four round trips at most."""
     uid = job_id(claim.name, 1)
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is not None and appeal.act_id == claim.name.split(":")[2]:
-        Sanctions(store).queue_appeal(claim.name, appeal)
+        Sanctions(store).queue_appeal(appeal)
 
 
 def finish_answer(store: Store, claim: Claim) -> None:
     """The job `answer:<uid>:<id of the act>:<nonce>`."""
-    Sanctions(store).finish_answer(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+    uid = job_id(claim.name, 1)
+    if Sanctions(store).finish_answer(uid, claim.name.split(":")[2]):
+        _recount_later(store, uid)
 
 
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
-    Sanctions(store).finish(claim.name, job_id(claim.name, 1), claim.name.split(":")[2])
+    uid = job_id(claim.name, 1)
+    Sanctions(store).finish(uid, claim.name.split(":")[2])
+    _recount_later(store, uid)
 
 
 def finish_end(store: Store, claim: Claim) -> None:
     """The job `sanction_end:<uid>:<until>`. One round trip."""
-    Job(claim.name, store).replace(recount_job(job_id(claim.name, 1)))
+    _recount_later(store, job_id(claim.name, 1))
+
+
+def _recount_later(store: Store, uid: int) -> None:
+    pipe = store.pipeline()
+    queue_recount(pipe, uid)
+    pipe.execute()
 
 
 def finish_recount(store: Store, claim: Claim) -> bool:

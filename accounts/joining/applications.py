@@ -9,7 +9,6 @@ one command counts them.
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from django.contrib.auth.hashers import check_password
@@ -17,7 +16,6 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.users.entities import NameTaken, Refused
 from accounts.users.repository import Users
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -91,9 +89,8 @@ class Applications:
         if not added.value:
             job.done()
             raise NameTaken(username)
-        with suppress(LeaseEnded):
+        with job.ending():
             Applications(job.store).list_waiting(asked)
-            job.done()
 
     def list_waiting(self, asked: Application) -> None:
         """Write that an application waits. Two round trips. An answer that comes between takes it out again."""

@@ -7,7 +7,6 @@ with the same first letters are neighbours. A name may also contain colons.
 
 import unicodedata
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -15,7 +14,6 @@ import regex
 
 from accounts.users.entities import User
 from accounts.users.repository import Users, forget
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.http.form_fields import is_visible
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
@@ -185,14 +183,13 @@ class NameIndex:
         replaced = pipe.hget(keys.user(me.uid), "name")
         pipe.hset(keys.user(me.uid), {"name": name, **fields})
         pipe.execute()
-        with suppress(LeaseEnded):
-            NameIndex(job.store).finish_edit(job.name, me.uid, {me.name, replaced.value or ""})
+        with job.ending():
+            NameIndex(job.store).finish_edit(me.uid, {me.name, replaced.value or ""})
 
-    def finish_edit(self, job: str, uid: int, old: Collection[str]) -> None:
-        """What follows the commit; `old`: the names before it. Four round trips; two more as above."""
+    def finish_edit(self, uid: int, old: Collection[str]) -> None:
+        """What follows the commit; `old`: the names before it. Three round trips; two more as above."""
         if not self.refile(uid, old):  # the account was deleted meanwhile
             Users(self._store).take_back(uid, ("name", "bio", "facts"))
-        self._outbox.done(job)
 
     # ---- the entries
 
@@ -232,10 +229,10 @@ class NameIndex:
 
 
 def finish_name(store: Store, claim: Claim) -> None:
-    """The job `name:<uid>:<former name, quoted>:<nonce>`. Four round trips; two more each time that another change
+    """The job `name:<uid>:<former name, quoted>:<nonce>`. Three round trips; two more each time that another change
     comes between."""
     _, _, name, _ = claim.name.split(":")
-    NameIndex(store).finish_edit(claim.name, job_id(claim.name, 1), {unquote(name)})
+    NameIndex(store).finish_edit(job_id(claim.name, 1), {unquote(name)})
 
 
 def is_there(stored: Stored) -> bool:

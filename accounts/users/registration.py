@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
@@ -11,7 +10,6 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import Users, new_secret
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, schema, snowflake
 from retwis_site.store.client import Pipe, Store
@@ -57,9 +55,8 @@ class Registration:
         if not leased._commit(begun.uid, begun.username):
             begun.job.done()
             raise NameTaken(begun.username)
-        with suppress(LeaseEnded):
+        with begun.job.ending():
             leased._list(begun.uid, begun.username, secret)
-            begun.job.done()
         return Login(User(begun.uid, begun.username), secret)
 
     def give_up(self, begun: Begun) -> None:

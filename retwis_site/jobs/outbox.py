@@ -9,12 +9,12 @@ LeaseEnded is an error like any of the store: nothing was changed. After it the 
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeVar
 
-from retwis_site.exceptions import StoreReadOnly, StoreRefused
+from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -92,6 +92,14 @@ class Job:
 
     name: str = field(repr=False)  # the job of a logout has a secret in its name
     store: Store
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """For what follows the commit: then the job is removed, in one round trip. When its lease ends before, this
+        block ends, and a worker does the rest."""
+        with suppress(LeaseEnded):
+            yield
+            self.done()
 
     def done(self) -> None:
         """Remove it. One round trip."""

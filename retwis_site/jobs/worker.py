@@ -60,7 +60,6 @@ def _batch_handler(kind: str) -> BatchHandler | None:
 
 
 def _finish(handler: JobHandler, store: Store, claim: Claim) -> object:
-    """Some handlers do what the job's owner does, with its removal: a second one changes nothing."""
     outcome = handler(store, claim)
     if outcome is not False and outcome is not PUT_OFF:
         claim.outbox.done(claim.name)

@@ -39,7 +39,7 @@ MUTANTS = [
     Mutant(
         f"password: {JOB_FIRST}",
         "accounts/signing_in/sessions/repository.py",
-        "            Sessions(job.store).settle(uid, old, stored.value)\n            job.done()\n",
+        "            Sessions(job.store).settle(uid, old, stored.value)\n",
         "            job.done()\n            Sessions(job.store).settle(uid, old, stored.value)\n",
         ("tests/protocols/test_crashes.py::test_the_end_of_all_sessions",),
     ),

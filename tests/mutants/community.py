@@ -34,8 +34,8 @@ MUTANTS = [
     Mutant(
         "sanction: no worker makes numbers follow",
         "accounts/community/sanctions.py",
-        "        Job(job, self._store).replace(recount_job(uid))\n        return not is_admin\n",
-        "        self._outbox.done(job)\n        return not is_admin\n",
+        "            job.replace(recount_job(act.whom))\n",
+        "            job.done()\n",
         (NUMBERS,),
     ),
     Mutant(
@@ -71,8 +71,8 @@ MUTANTS = [
     Mutant(
         f"answer to an appeal: {JOB_FIRST}",
         "accounts/community/sanctions.py",
-        "        act = read_act(keys.user(uid), answer.value) if",
-        "        self._outbox.done(job)\n        act = read_act(keys.user(uid), answer.value) if",
+        "            if Sanctions(job.store).finish_answer(uid, act_id):\n",
+        "            job.done()\n            if Sanctions(job.store).finish_answer(uid, act_id):\n",
         (KILLED,),
     ),
     Mutant(
@@ -197,7 +197,7 @@ MUTANTS = [
     Mutant(
         f"deletion by staff: {JOB_FIRST}",
         "timeline/posts/repository.py",
-        "        Log(job.store).write(act)\n        job.done()\n",
+        "        Log(job.store).write(act)\n",
         "        job.done()\n        Log(job.store).write(act)\n",
         (KILLED,),
     ),

@@ -46,7 +46,7 @@ MUTANTS = [
         f"edit: {JOB_FIRST}",
         "timeline/posts/repository.py",
         "            settling, pipe = Settling(job.store), job.store.pipeline()\n",
-        """            _edit_done(job.store, pid, job.name)
+        """            job.done()
             settling, pipe = Settling(job.store), job.store.pipeline()
 """,
         (KILLED,),

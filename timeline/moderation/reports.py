@@ -156,11 +156,11 @@ class Reports:
             job.store.unlink(keys.report(rid))
             job.done()
             return None
-        with suppress(LeaseEnded):
+        has_accounts = True
+        with job.ending():
             has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
-            job.done()
-            if not has_accounts:
-                raise AccountDeleted
+        if not has_accounts:
+            raise AccountDeleted
         return rid
 
     def open_by(self, who: int, thing: str) -> int | None:

@@ -7,7 +7,6 @@ once none undoes the other.
 
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from accounts.community.acts import begin_removal, carry_out_removal
 from accounts.community.log import Act
 from accounts.media.decoding import PictureRefused
 from accounts.media.repository import ANIMATED, Info, Pictures
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.store import keys
@@ -156,9 +154,8 @@ def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
         return False
     job = Outbox(store).add(f"pictures:{pid}:{nonce()}")
     job.store.hset(key, {f"{ALT}{digest}": alt for digest, alt in changed.items()})
-    with suppress(LeaseEnded):
+    with job.ending():
         settle_pictures(job.store, pid)
-        job.done()
     return True
 
 

@@ -291,7 +291,9 @@ class Posts:
             PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
-                _edit_done(job.store, pid, job.name)
+                leave_to_the_index(pipe, pid)
+                Outbox(job.store).queue_done(pipe, job.name)
+                pipe.execute()
             else:
                 job.hand_over()
         return True
@@ -381,14 +383,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
         Delivery(store).drop_homes_of_tags(tags_in(now.text))
     else:
         Settling(store).agree({}, look)
-    _edit_done(store, pid, claim.name)
-
-
-def _edit_done(store: Store, pid: int, job: str) -> None:
-    """Remove the job of an edit. The new text goes into the index: that job comes first, and stands in the same key."""
-    pipe = store.pipeline()
     leave_to_the_index(pipe, pid)
-    Outbox(store).queue_done(pipe, job)
     pipe.execute()
 
 
@@ -437,9 +432,8 @@ def delete_by_staff(store: Store, pid: int, by: int, reason: str) -> int:
     except (NoSuchPost, PostDeleted):
         job.done()  # it is not there, or its author was faster
         raise
-    with suppress(LeaseEnded):
+    with job.ending():
         Log(job.store).write(act)
-        job.done()
     return author
 
 

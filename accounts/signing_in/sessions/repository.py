@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from accounts.signing_in.factors import ask_has_factor
@@ -31,7 +30,6 @@ from accounts.users.repository import (
     overruled_hashes,
     state_now,
 )
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher
@@ -83,9 +81,8 @@ class Sessions:
         deleted = pipe.hget(keys.user(uid), "deleted")
         pipe.execute()
         superfluous = ("old_password",) if deleted.value is None else ("old_password", "password")
-        with suppress(LeaseEnded):
+        with job.ending():
             Users(job.store).take_back(uid, superfluous)
-            job.done()
 
     def add_prepared_password(self, uid: int, encoded: str, prepared: str) -> None:
         """Let the hash of a verified password in its prepared form count instead of `encoded`, which is of the form
@@ -148,9 +145,8 @@ class Sessions:
         pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
-        with suppress(LeaseEnded):
+        with job.ending():
             Sessions(job.store).settle(uid, old, stored.value)
-            job.done()
 
     def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove an old
