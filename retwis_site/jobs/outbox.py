@@ -104,13 +104,12 @@ class Job:
         pipe.execute()
 
     def replace(self, rest: str) -> None:
-        """Remove it and add the rest of it for a worker, due at once. The new name must be about the same id.
-
-        One round trip. Both commands are for one key, so they stay in order on every topology."""
+        """Add the rest of it for a worker, due at once, and remove it. Two round trips: a server without memory refuses
+        to add, and removes all the same."""
         pipe = self.store.pipeline()
         Outbox(self.store).queue_due(pipe, rest)
-        Outbox(self.store).queue_done(pipe, self.name)
         pipe.execute()
+        self.done()
 
 
 def job_id(name: str, place: int) -> int:
