@@ -162,8 +162,8 @@ class Sanctions:
         return imposed(uid, self._store.hmget(keys.user(uid), STORED))
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
-        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Ten round trips.
-        Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Fourteen round
+        trips at most. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
         act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
         stored = self._store.hgetall(keys.user(uid))
         if not stored.get("username") or "deleted" in stored:
@@ -185,7 +185,7 @@ class Sanctions:
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
-        """End what is imposed. Eight round trips. Raises NoSuchUser, NothingImposed, TooLate."""
+        """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
         present = self.standing(uid)
         if present is None:
             raise NothingImposed
@@ -206,7 +206,7 @@ class Sanctions:
 
     def finish(self, job: str, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Seven round trips at most. The numbers are left to a worker."""
+        an admin meanwhile: then nothing is imposed. Eight round trips at most. The numbers are left to a worker."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
@@ -295,7 +295,7 @@ class Sanctions:
             raise Decided
 
     def finish_answer(self, job: str, uid: int, act_id: str) -> None:
-        """What follows the commit of a decision; also after one that never reached it. Seven round trips at most."""
+        """What follows the commit of a decision; also after one that never reached it. Eight round trips at most."""
         pipe = self._store.pipeline()
         answer = pipe.hget(keys.user(uid), answer_of(act_id))
         present = pipe.hget(keys.user(uid), "state_act")
@@ -402,7 +402,7 @@ def finish_sanction(store: Store, claim: Claim) -> None:
 
 
 def finish_end(store: Store, claim: Claim) -> None:
-    """The job `sanction_end:<uid>:<until>`. One round trip."""
+    """The job `sanction_end:<uid>:<until>`. Two round trips."""
     Job(claim.name, store).replace(recount_job(job_id(claim.name, 1)))
 
 
