@@ -57,6 +57,13 @@ class StoreReadOnly(StoreRefused):
     """The store answers reads but refuses writes: it is a replica, is out of memory, or its disk fails."""
 
 
+class IdInUse(StoreRefused):
+    """A counter has given out an id a second time: it was lost, or a server without its last numbers took over."""
+
+    def __init__(self, counter: str, number: int) -> None:
+        super().__init__(f"{counter} has given out {number}, which is in use. Repair it with: manage.py doctor --fix")
+
+
 class LeaseEnded(StoreError):
     """This process was too slow for its job, so a worker may have it by now. The command was not sent."""
 

@@ -9,7 +9,6 @@ is neither lifted nor appealed against.
 import json
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 from accounts.community.log import Act, Log, read_act
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
@@ -162,8 +160,8 @@ class Sanctions:
         return imposed(uid, self._store.hmget(keys.user(uid), STORED))
 
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
-        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Ten round trips.
-        Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
+        """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Fourteen round
+        trips at most. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
         act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
         stored = self._store.hgetall(keys.user(uid))
         if not stored.get("username") or "deleted" in stored:
@@ -185,7 +183,7 @@ class Sanctions:
         self._commit(act, fields)
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
-        """End what is imposed. Eight round trips. Raises NoSuchUser, NothingImposed, TooLate."""
+        """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
         present = self.standing(uid)
         if present is None:
             raise NothingImposed
@@ -199,24 +197,31 @@ class Sanctions:
             job.done()
             raise NoSuchUser(str(act.whom))
         Memory.clear_all()  # posts and people are cached in many places, and a sanction is rare
-        with suppress(LeaseEnded):
+        is_imposed = True
+        with job.ending():
             job.store.zrem(keys.appeals(), f"{act.whom}:{before}")  # the recount removes one that stays
             is_imposed = Sanctions(job.store).finish(act.whom, act.id)
-            job.replace(recount_job(act.whom))
-            if not is_imposed:
-                raise SanctionsAdmin
+        if not is_imposed:
+            raise SanctionsAdmin
 
     def finish(self, uid: int, act_id: str) -> bool:
         """What follows the commit; also after a change that never reached it. Returns False when the person has become
-        an admin meanwhile: then nothing is imposed. Six round trips at most. The numbers are left to a worker."""
+        an admin meanwhile: then nothing is imposed. Seven round trips at most. The numbers are left to a worker."""
         is_admin = self._is_admin(uid)  # read after the write; a new role reads the sanction after its own write
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
         Log(self._store).copy(keys.user(uid), act_id)
+        self.recount_later(uid)
         return not is_admin
 
     def _is_admin(self, uid: int) -> bool:
         return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
+
+    def recount_later(self, uid: int) -> None:
+        """Let a worker make all numbers count a person or leave them out. One round trip."""
+        pipe = self._store.pipeline()
+        queue_recount(pipe, uid)
+        pipe.execute()
 
     def follow_end(self, uid: int, until: int) -> None:
         """Let a worker make numbers follow when a sanction ends by itself. One round trip."""
@@ -290,17 +295,13 @@ class Sanctions:
         act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id
         job = self._outbox.add(f"answer:{uid}:{act_id}:{act.id}")
         won = job.store.hsetnx(keys.user(uid), answer_of(act_id), act.line())
-        with suppress(LeaseEnded):
-            if Sanctions(job.store).finish_answer(uid, act_id):
-                job.replace(recount_job(uid))
-            else:
-                job.done()
+        with job.ending():
+            Sanctions(job.store).finish_answer(uid, act_id)
         if not won:
             raise Decided
 
-    def finish_answer(self, uid: int, act_id: str) -> bool:
-        """What follows the commit of a decision; also after one that never reached it. Returns whether it grants the
-        appeal: then numbers must follow. Six round trips at most."""
+    def finish_answer(self, uid: int, act_id: str) -> None:
+        """What follows the commit of a decision; also after one that never reached it. Seven round trips at most."""
         pipe = self._store.pipeline()
         answer = pipe.hget(keys.user(uid), answer_of(act_id))
         present = pipe.hget(keys.user(uid), "state_act")
@@ -312,7 +313,8 @@ class Sanctions:
                 Memory.clear_all()
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
-        return act is not None and act.what == GRANTED
+            if act.what == GRANTED:
+                self.recount_later(uid)
 
 
 def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
@@ -395,27 +397,17 @@ def finish_appeal(store: Store, claim: Claim) -> None:
 
 def finish_answer(store: Store, claim: Claim) -> None:
     """The job `answer:<uid>:<id of the act>:<nonce>`."""
-    uid = job_id(claim.name, 1)
-    if Sanctions(store).finish_answer(uid, claim.name.split(":")[2]):
-        _recount_later(store, uid)
+    Sanctions(store).finish_answer(job_id(claim.name, 1), claim.name.split(":")[2])
 
 
 def finish_sanction(store: Store, claim: Claim) -> None:
     """The job `sanction:<uid>:<id of the act>`."""
-    uid = job_id(claim.name, 1)
-    Sanctions(store).finish(uid, claim.name.split(":")[2])
-    _recount_later(store, uid)
+    Sanctions(store).finish(job_id(claim.name, 1), claim.name.split(":")[2])
 
 
 def finish_end(store: Store, claim: Claim) -> None:
     """The job `sanction_end:<uid>:<until>`. One round trip."""
-    _recount_later(store, job_id(claim.name, 1))
-
-
-def _recount_later(store: Store, uid: int) -> None:
-    pipe = store.pipeline()
-    queue_recount(pipe, uid)
-    pipe.execute()
+    Sanctions(store).recount_later(job_id(claim.name, 1))
 
 
 def finish_recount(store: Store, claim: Claim) -> bool:

@@ -10,6 +10,7 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Login, NameTaken, User
 from accounts.users.names import entries, queue_entries, queue_skeletons
 from accounts.users.repository import Users, new_secret
+from retwis_site.exceptions import IdInUse
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, schema, snowflake
 from retwis_site.store.client import Pipe, Store
@@ -32,11 +33,11 @@ class Registration:
         self._outbox = Outbox(store)
 
     def register(self, username: str, password: str) -> Login:
-        """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken."""
+        """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken, IdInUse."""
         return self.complete(self.begin(username), password, {})
 
     def begin(self, username: str) -> Begun:
-        """A uid for a new user. Three round trips. Raises NameTaken.
+        """A uid for a new user. Three round trips. Raises NameTaken, IdInUse.
 
         Nothing comes of it before `complete`, so what must come before the commit can name the uid."""
         owner, is_empty = Users(self._store).find_in_any_store(username)
@@ -65,31 +66,31 @@ class Registration:
         begun.job.done()
 
     def _new_uid(self, username: str, mark: Callable[[Pipe], object]) -> tuple[int, Job]:
-        """A new uid, and the job that makes a user of it. Two round trips. `mark` is done before there is a user.
+        """A new uid, and the job that makes a user of it. Two round trips; one when uids are made from the time. `mark`
+        is done before there is a user.
 
-        A uid made from the time is claimed with HSETNX. Its job comes first, since it says what the claim is for. When
-        another process has made the same uid, the next one is tried: three round trips more. Raises WrongClock.
+        The uid is claimed with HSETNX, so no registration is written over an account. When another process has made the
+        same uid from the time, the next one is tried: two round trips more. The job of the other's uid only finishes
+        that registration. Raises WrongClock, IdInUse.
         """
-        if settings.POST_IDS == "incr":
-            pipe = self._store.pipeline()
-            uid = pipe.incr(keys.next_user_id())
-            mark(pipe)
-            pipe.execute()
-            return uid.value, self._outbox.add(f"user:{uid.value}")
         jobs: list[Job] = []
 
         def claim(uid: int) -> bool:
-            jobs.append(self._outbox.add(f"user:{uid}:{nonce()}"))
-            pipe = jobs[-1].store.pipeline()
+            job, pipe = self._outbox.queue_add(f"user:{uid}:{nonce()}")
             is_mine = pipe.hsetnx(keys.user(uid), "username", username)
             mark(pipe)
             pipe.execute()
-            if is_mine.value:
-                return True
-            jobs[-1].done()
-            return False
+            if not is_mine.value:
+                job.done()
+            jobs.append(job)
+            return bool(is_mine.value)
 
-        return snowflake.claimed(claim), jobs[-1]
+        if settings.POST_IDS != "incr":
+            return snowflake.claimed(claim), jobs[-1]
+        uid = self._store.incr(keys.next_user_id())
+        if not claim(uid):
+            raise IdInUse(keys.next_user_id(), uid)
+        return uid, jobs[-1]
 
     def settle(self, uid: int) -> bool:
         """Bring a registration to its end in place of a process that died, from the fields of the hash. Returns whether

@@ -112,13 +112,12 @@ class Job:
         pipe.execute()
 
     def replace(self, rest: str) -> None:
-        """Remove it and add the rest of it for a worker, due at once. The new name must be about the same id.
-
-        One round trip. Both commands are for one key, so they stay in order on every topology."""
+        """Add the rest of it for a worker, due at once, and remove it. Two round trips: a server without memory refuses
+        to add, and removes all the same."""
         pipe = self.store.pipeline()
         Outbox(self.store).queue_due(pipe, rest)
-        Outbox(self.store).queue_done(pipe, self.name)
         pipe.execute()
+        self.done()
 
 
 def job_id(name: str, place: int) -> int:
@@ -146,6 +145,13 @@ class Outbox:
         leased = owned(self._store)
         leased.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         return Job(name, leased)
+
+    def queue_add(self, name: str) -> tuple[Job, Pipe]:
+        """Like `add`; the returned pipe adds it, beside what else is queued there. No round trip."""
+        leased = owned(self._store)
+        pipe = leased.pipeline()
+        pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
+        return Job(name, leased), pipe
 
     def add_for_later(self, name: str, seconds: int) -> Store:
         """Add a job that a worker carries out after so many seconds: what then is no longer needed, it removes. An

@@ -18,7 +18,7 @@ are then divided by their number.
 
 import secrets
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -291,13 +291,8 @@ class TimelineList:
         return place.value > 0
 
     def remove_dead(self, pids: Sequence[int]) -> None:
-        """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
-        if not pids:
-            return
-        pipe = self._store.pipeline()
-        self.queue_remove_dead(pipe, pids)
-        with suppress(StoreReadOnly):
-            pipe.execute()
+        """Remove dead ids of this list, as `remove_dead`."""
+        remove_dead(self._store, {self: pids})
 
     def queue_remove_dead(self, pipe: Pipe, pids: Sequence[int]) -> None:
         """Remove one occurrence of each dead id. Padding goes in first, so the list never gets shorter."""
@@ -305,3 +300,24 @@ class TimelineList:
             pipe.rpushx(self._key, [PADDING] * len(pids))
         for pid in pids:
             pipe.lrem_first(self._key, str(pid))
+
+    def queue_drop(self, pipe: Pipe) -> None:
+        """Remove the list: the next read rebuilds it."""
+        pipe.unlink(self._key)
+
+
+def remove_dead(store: Store, dead: Mapping[TimelineList, Sequence[int]]) -> None:
+    """Remove dead ids of lists. One round trip, none without ids. A read-only store keeps them: readers skip them.
+
+    A server without memory refuses the padding, and removes the ids all the same: so these lists are dropped, in one
+    round trip more."""
+    pipe = store.pipeline()
+    for timeline, pids in dead.items():
+        timeline.queue_remove_dead(pipe, pids)
+    with suppress(StoreReadOnly):
+        try:
+            pipe.execute()
+        except StoreReadOnly:
+            for timeline in dead:
+                timeline.queue_drop(pipe)
+            pipe.execute()

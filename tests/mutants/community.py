@@ -34,8 +34,8 @@ MUTANTS = [
     Mutant(
         "sanction: no worker makes numbers follow",
         "accounts/community/sanctions.py",
-        "            job.replace(recount_job(act.whom))\n",
-        "            job.done()\n",
+        "        self.recount_later(uid)\n        return not is_admin\n",
+        "        return not is_admin\n",
         (NUMBERS,),
     ),
     Mutant(
@@ -71,8 +71,8 @@ MUTANTS = [
     Mutant(
         f"answer to an appeal: {JOB_FIRST}",
         "accounts/community/sanctions.py",
-        "            if Sanctions(job.store).finish_answer(uid, act_id):\n",
-        "            job.done()\n            if Sanctions(job.store).finish_answer(uid, act_id):\n",
+        "            Sanctions(job.store).finish_answer(uid, act_id)\n",
+        "            job.done()\n            Sanctions(job.store).finish_answer(uid, act_id)\n",
         (KILLED,),
     ),
     Mutant(

@@ -457,7 +457,7 @@ class Deciding:
             yield from batches(alike, AT_ONCE)
 
     def _impose(self, act: Act, state: State) -> None:
-        """Impose a sanction once: the person's hash and the log know whether it was imposed. Thirteen round trips
+        """Impose a sanction once: the person's hash and the log know whether it was imposed. Sixteen round trips
         at most."""
         present = Sanctions(self._store).of(act.whom)
         if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:

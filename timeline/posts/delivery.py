@@ -11,7 +11,7 @@ from math import inf
 from django.conf import settings
 
 from accounts.users.deletion import is_deleted
-from retwis_site.exceptions import StoreError
+from retwis_site.exceptions import IdInUse, StoreError
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
@@ -266,14 +266,22 @@ class Reposts:
     def repost(self, me: int, pid: int, author: int) -> None:
         """Let `me` repost a post of `author`; a second repost changes nothing. A repost of a deleted post is taken
         back. Up to DELIVER_INLINE_LIMIT followers get it here, more of them from a worker. Thirteen round trips, and
-        up to two more where lists are cut; as for `Edges.set` while others act on it.
+        up to two more where lists are cut; as for `Edges.set` while others act on it. Raises IdInUse.
 
         Its hash is written first. When this process dies before the job, `cleanup` removes the hash: so the lease
         begins with the hash."""
         leased = owned(self._store)
         own = self._ids.take(me)
-        fields = {"user_id": str(me), "time": str(int(time.time())), "repost_of": str(pid)}
-        leased.hset(keys.post(own), fields)
+        pipe = leased.pipeline()
+        is_unused = self._ids.ask_unused(pipe, own)
+        pipe.hsetnx(keys.post(own), "user_id", str(me))
+        pipe.hsetnx(keys.post(own), "time", str(int(time.time())))
+        is_written = pipe.hsetnx(keys.post(own), "repost_of", str(pid))
+        pipe.execute()
+        if not is_unused.value:
+            if is_written.value:  # into another post
+                leased.hdel(keys.post(own), "repost_of")
+            raise IdInUse(keys.next_post_id(), own)
         Edges(leased, replace(REPOST, afterwards=_push)).set(Edge(me, str(pid), author, own), own)
         forget(pid)
 

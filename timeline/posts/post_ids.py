@@ -33,6 +33,12 @@ class CounterIds:
         """A new id for a post of `uid`. One round trip."""
         return self._store.incr(keys.next_post_id())
 
+    def ask_unused(self, pipe: Pipe, pid: int) -> Result[bool]:
+        """Whether no post has an id from `take`. A counter gives ids out again when it was lost, or when a server that
+        lacks its last numbers has taken over. One command."""
+        author = pipe.hget(keys.post(pid), "user_id")
+        return Result(lambda: author.value is None)
+
     def some(self, number: int) -> list[int]:
         """So many ids that no post has. The caller must claim each with HSETNX. One round trip."""
         last = self._store.incrby(keys.next_post_id(), number)
@@ -70,6 +76,10 @@ class SnowflakeIds:
             return bool(claimed.value)
 
         return snowflake.claimed(claim)
+
+    def ask_unused(self, pipe: Pipe, pid: int) -> Result[bool]:
+        """True: `take` has claimed the id. No command."""
+        return Result(lambda: True)
 
     def some(self, number: int) -> list[int]:
         """So many ids. The caller must claim each with HSETNX: another process may make the same. No round trip."""

@@ -14,7 +14,7 @@ from django.conf import settings
 from accounts.community.log import Act, Log, read_act
 from accounts.media.repository import Mark, Pictures
 from accounts.users.deletion import is_deleted
-from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answers, emptied, newest_first, remove_members
@@ -38,7 +38,7 @@ from timeline.posts.entities import (
 )
 from timeline.posts.links import tags_in
 from timeline.posts.pictures import describe, require_descriptions, with_sizes
-from timeline.posts.post_ids import post_ids
+from timeline.posts.post_ids import CounterIds, SnowflakeIds, post_ids
 from timeline.posts.reading.records import (
     LINKS,
     Record,
@@ -188,7 +188,7 @@ class Posts:
         links = links._replace(mentions=mentioned(self._store, new.body))
         ids = post_ids(self._store)
         new_pid = ids.take(uid)
-        pid = self._claim_token(uid, token, new_pid)
+        pid = self._claim_token(uid, token, ids, new_pid)
         if pid != new_pid:
             ids.give_back(new_pid)
             published = self._published_before(uid, pid, token)
@@ -220,10 +220,18 @@ class Posts:
         pid = stored_id(key, self._store.get(key))
         return self._published_before(uid, pid, token) if pid is not None else None
 
-    def _claim_token(self, uid: int, token: str, new_pid: int) -> int:
-        """The id of the token's post: `new_pid`, or the id that an earlier click has given it."""
-        key = keys.idem(uid, token)
-        while not self._store.set_nx_ex(key, str(new_pid), keys.idem.lives):
+    def _claim_token(self, uid: int, token: str, ids: CounterIds | SnowflakeIds, new_pid: int) -> int:
+        """The id of the token's post: `new_pid`, or the id that an earlier click has given it. Raises IdInUse."""
+        key, pipe = keys.idem(uid, token), self._store.pipeline()
+        while True:
+            is_first = pipe.set_nx_ex(key, str(new_pid), keys.idem.lives)
+            is_unused = ids.ask_unused(pipe, new_pid)
+            pipe.execute()
+            if is_first.value and is_unused.value:
+                return new_pid
+            if is_first.value:
+                self._store.unlink(key)
+                raise IdInUse(keys.next_post_id(), new_pid)
             first_pid = self._store.get(key)
             if first_pid is None:  # it has just expired: claim it again
                 continue
@@ -231,7 +239,6 @@ class Posts:
             if pid is not None:
                 return pid
             self._store.unlink(key)
-        return new_pid
 
     def _published_before(self, uid: int, pid: int, token: str) -> Published | None:
         """A post that an earlier click has published, even if it is deleted by now; None when that click died before.
@@ -263,7 +270,7 @@ class Posts:
         return describe(self._store, uid, pid, {one.digest: one.alt for one in pictures}) or is_edited
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
-        """Give a post of user `uid` a new text. Returns False when it has this text already. Six round trips, one more
+        """Give a post of user `uid` a new text. Returns False when it has this text already. Seven round trips, one more
         for a text with an @name, those of `Settling.agree` for a reply or a quote, those of
         `PostNotices.remove_mentions` and `write_mentions` where the people mentioned change, and with a new tag those
         of `Delivery.drop_homes_of_tags`: beyond DELIVER_INLINE_LIMIT homes a worker drops them. Raises NoSuchPost (also
@@ -292,8 +299,8 @@ class Posts:
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
                 leave_to_the_index(pipe, pid)
-                Outbox(job.store).queue_done(pipe, job.name)
                 pipe.execute()
+                job.done()  # in a round trip of its own, as in `Job.replace`
             else:
                 job.hand_over()
         return True

@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 
 from accounts.signing_in.viewer import Viewer
-from retwis_site.exceptions import StoreReadOnly, StoreRefused
+from retwis_site.exceptions import StoreRefused
 from retwis_site.store import keys
-from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge
+from retwis_site.store.cached_list import KEPT, Head, ListContent, Slice, TimelineList, merge, remove_dead
 from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID, parse_number, stored_ids, stored_names
@@ -62,16 +61,12 @@ class EveryoneList:
         return self.page(answer(self._store, self.ask_page, before), before)
 
     def remove_dead(self, pids: Sequence[int]) -> None:
-        """Remove dead ids. One round trip, none without ids. A read-only store keeps them: readers skip them."""
-        dead: dict[int, list[int]] = defaultdict(list)
+        """Remove dead ids, as `cached_list.remove_dead`."""
+        dead: dict[TimelineList, list[int]] = defaultdict(list)
         for pid in pids:
-            dead[pid % self._shards].append(pid)
+            dead[self.lists[pid % self._shards]].append(pid)
         Memory.changes += bool(dead)  # the page that has met them may be short; the next one is not
-        pipe = self._store.pipeline()
-        for number, its_dead in dead.items():
-            self.lists[number].queue_remove_dead(pipe, its_dead)
-        with suppress(StoreReadOnly):
-            pipe.execute()
+        remove_dead(self._store, dead)
 
     def newest(self, number: int) -> ListContent:
         """The ids from which list `number` is rebuilt: its newest posts that are in their author's `updates:`.

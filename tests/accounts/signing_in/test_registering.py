@@ -147,7 +147,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, sent):
     Registration(store).register("Alice", "hash")
     names = [str(command[0]) for command in sent.commands]
     assert names == [
-        *("HMGET", "GET", "ZCARD", "INCR", "SET", "ZADD", "HSET", "HSETNX", "HGET"),
+        *("HMGET", "GET", "ZCARD", "INCR", "ZADD", "HSETNX", "SET", "HSET", "HSETNX", "HGET"),
         *("HSET", "ZADD", "ZADD", "HSETNX", "HGET", "ZREM"),
     ]
 

@@ -26,7 +26,7 @@ def join(store, name, code):
 def test_a_registration_with_an_invitation(store, layout, raw, step):
     code = Invitations(store).make().code
     killed = killed_before_round_trip(step, lambda: join(store, "Dora", code))
-    assert killed == (step < 16)
+    assert killed == (step < 15 + layout.counts)
     finish_jobs(store, raw)
     assert_uses_are_accounts(store, raw, code)
     if raw.hexists("users", "dora"):
@@ -75,7 +75,7 @@ def test_an_application(store, raw, step):
 def test_an_approval(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).approve("dora", at, MODERATOR))
-    assert killed == (step < 18)
+    assert killed == (step < 17 + layout.counts)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (APPROVED if step > 2 else "")
     assert_sound(raw)

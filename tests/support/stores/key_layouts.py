@@ -11,6 +11,7 @@ class Counted:
     """The default: ids from counters, one outbox, one list."""
 
     of = 1
+    counts = 1  # round trips of a registration to a counter
 
     def begin_at(self, number):
         """Nothing to do: the counters are in the store."""
@@ -27,6 +28,7 @@ class Split:
     """Split keys. Every second id is made twice, as by two processes with the same NODE_ID."""
 
     of = SHARDS["TIMELINE_SHARDS"]
+    counts = 0
 
     def __init__(self):
         self.begin_at(1)

@@ -48,7 +48,7 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, bob, sen
     Posts(store).publish(1, NewPost("Hello"), "t1")
     assert [[(c[0], c[1]) for c in round_trip.commands] for round_trip in sent.round_trips] == [
         [("INCR", "next_post_id")],
-        [("SET", "idem:1:t1")],
+        [("SET", "idem:1:t1"), ("HGET", "post:1")],
         [
             ("HSETNX", "post:1"),
             ("HSETNX", "post:1"),

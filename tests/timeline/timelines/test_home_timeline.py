@@ -274,6 +274,27 @@ def test_a_list_that_was_cut_keeps_its_length_or_is_rebuilt(store, alice, bob, r
     assert ("x" in raw.lrange("posts:1", 0, -1), raw.llen("posts:1") == 1000) == (not is_rebuilt, not is_rebuilt)
 
 
+def test_a_list_that_was_cut_is_dropped_when_the_store_has_no_memory_for_padding(store, alice, bob, raw, monkeypatch):
+    """Else its ids would go, it would be shorter, and it would be trusted to reach to the beginning."""
+    Follows(store).follow(1, 2)
+    write_posts(raw, 2, range(1, 1106))
+    real, entries = store.transport.exchange, [*range(1105, 990, -1), "b1", "0", *range(990, 107, -1)]
+    raw.rpush("posts:1", *entries)
+    raw.unlink(*[f"post:{pid}" for pid in range(1000, 1106)])
+    full = redis.OutOfMemoryError("OOM command not allowed when used memory > 'maxmemory'.")
+
+    def exchange(queued):
+        accepted = [one for one in queued if one[0][0] not in {"RPUSH", "RPUSHX", "LINSERT"}]
+        replies = iter(real(accepted))
+        return [next(replies) if one in accepted else full for one in queued]
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(store.transport, "exchange", exchange)
+        for _ in range(4):
+            all_pages(store, alice)
+    assert all_pages(store, alice) == list(range(999, 0, -1))
+
+
 def test_a_list_of_padding_only_is_rebuilt(store, alice, raw):
     write_posts(raw, 1, [1, 2])
     raw.rpush("posts:1", *["x"] * 950)

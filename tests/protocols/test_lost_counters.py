@@ -1,0 +1,64 @@
+"""A counter that steps back gives ids out again: after a failover of its server, or when its key was lost. Nothing is
+written over what has the id. The next try takes the next id, and `doctor --fix` raises the counter."""
+
+import pytest
+
+from retwis_site.exceptions import IdInUse
+from tests.support.people import PASSWORD, register, signed_in
+from tests.support.stored_keys import everything
+from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+
+COUNTERS = {"next_user_id", "next_post_id"}
+
+
+def all_but_counters(raw):
+    return {key: value for key, value in everything(raw).items() if key not in COUNTERS}
+
+
+def test_a_registration_takes_no_account_over(store, alice, bob, raw):
+    raw.decr("next_user_id")
+    before = all_but_counters(raw)
+    with pytest.raises(IdInUse):
+        register(store, "carol")
+    assert all_but_counters(raw) == before
+    assert signed_in(store, bob)
+    assert register(store, "carol").user.uid == 3
+
+
+def test_a_registration_over_http_keeps_what_was_typed(client, alice, bob, raw):
+    raw.decr("next_user_id")
+    form = {"username": "carol", "password1": PASSWORD, "password2": PASSWORD}
+    refused = client.post("/register/", form)
+    assert refused.status_code == 503
+    assert "carol" in refused.content.decode()
+    assert client.post("/register/", form).status_code == 302
+    assert raw.hgetall("users") == {"alice": "1", "bob": "2", "carol": "3"}
+
+
+@pytest.mark.parametrize("author", [1, 2])
+def test_a_post_is_neither_lost_nor_another_s(store, alice, bob, raw, author):
+    Posts(store).publish(1, NewPost("words of alice"), "t1")
+    raw.decr("next_post_id")
+    before = all_but_counters(raw)
+    with pytest.raises(IdInUse):
+        Posts(store).publish(author, NewPost("Indeed", reply_to=1), "t2")
+    assert all_but_counters(raw) == before
+    assert Posts(store).publish(author, NewPost("Indeed", reply_to=1), "t2").body == "Indeed"
+    assert raw.hget("post:1", "body") == "words of alice"
+    assert raw.hget("post:2", "user_id") == str(author)
+
+
+def test_a_repost_takes_no_post_over(store, alice, bob, raw):
+    for number in range(2):
+        Posts(store).publish(1, NewPost("words of alice"), f"t{number}")
+    Reposts(store).repost(1, 1, 1)
+    for own in (2, 3):  # a post, and a repost
+        raw.set("next_post_id", own - 1)
+        before = all_but_counters(raw)
+        with pytest.raises(IdInUse):
+            Reposts(store).repost(2, 1, 1)
+        assert all_but_counters(raw) == before
+    Reposts(store).repost(2, 1, 1)
+    assert raw.zscore("reposts:2", 1) == 4
