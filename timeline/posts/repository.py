@@ -270,8 +270,8 @@ class Posts:
         return describe(self._store, uid, pid, {one.digest: one.alt for one in pictures}) or is_edited
 
     def edit(self, uid: int, pid: int, body: str) -> bool:
-        """Give a post of user `uid` a new text. Returns False when it has this text already. Seven round trips, one more
-        for a text with an @name, those of `Settling.agree` for a reply or a quote, those of
+        """Give a post of user `uid` a new text. Returns False when it has this text already. Seven round trips, one
+        more for a text with an @name, those of `Settling.agree` for a reply or a quote, those of
         `PostNotices.remove_mentions` and `write_mentions` where the people mentioned change, and with a new tag those
         of `Delivery.drop_homes_of_tags`: beyond DELIVER_INLINE_LIMIT homes a worker drops them. Raises NoSuchPost (also
         for another author's, and for a repost), PostDeleted, TooManyEdits.
