@@ -31,7 +31,7 @@ CORS = ResponseHeaders(
     {
         "Access-Control-Allow-Origin": "*",
         "Access-Control-Allow-Methods": METHODS,
-        # The star is for all that a page may send besides. It never stands for the first, and old browsers do not know it.
+        # The star: all else that a page may send. It never stands for the first, and old browsers do not know it.
         "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, *",
         "Access-Control-Expose-Headers": "Link, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, "
         "X-Request-Id",
