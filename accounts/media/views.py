@@ -39,6 +39,7 @@ def picture(request: HttpRequest, file: str) -> HttpResponse:
     answer["ETag"], answer["Cache-Control"] = etag, IMMUTABLE
     answer["Content-Security-Policy"] = NOTHING_ELSE
     answer["Cross-Origin-Resource-Policy"] = "cross-origin"  # feeds and apps show it too
+    answer["Access-Control-Allow-Origin"] = "*"  # apps on pages of other sites read it too: no cookie counts here
     # Django would renew an invalid CSRF cookie here, but a shared cache must not keep a cookie.
     request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)
     return answer

@@ -31,7 +31,8 @@ CORS = ResponseHeaders(
     {
         "Access-Control-Allow-Origin": "*",
         "Access-Control-Allow-Methods": METHODS,
-        "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key",
+        # The star: all else that a page may send. It never stands for the first, and old browsers do not know it.
+        "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, *",
         "Access-Control-Expose-Headers": "Link, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, "
         "X-Request-Id",
         "Access-Control-Max-Age": "86400",

@@ -99,7 +99,8 @@ def test_a_page_of_the_site_stands_for_it_while_it_is_down(machine):
         for name, value in HEADERS.items():
             assert answer.headers[name] == value
     for path in re.findall(r'href="(/[^"]+)"', answer.page):
-        assert browser.ask(path).status == 200, path
+        found = browser.ask(path)
+        assert (found.status, found.headers["Access-Control-Allow-Origin"]) == (200, "*"), path
 
 
 def test_pictures_that_are_too_large_together_are_a_422_at_once(machine):
@@ -118,6 +119,7 @@ def test_pictures_that_are_too_large_together_are_a_422_at_once(machine):
                 answer += part
         assert answer.startswith(b"HTTP/1.1 422")
         assert f"Content-Type: {type_}".encode() in answer
+        assert b"Access-Control-Allow-Origin: *" in answer  # apps on pages of other sites read why
 
 
 def test_a_site_that_takes_too_long_is_a_504_with_the_same_page(machine):

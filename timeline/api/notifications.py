@@ -377,7 +377,7 @@ class Marker(TypedDict):
     """https://docs.joinmastodon.org/entities/Marker/"""
 
     last_read_id: str
-    version: int  # it grows with each change
+    version: int  # it grows, and integers of some apps have 32 bits
     updated_at: str
 
 
@@ -396,7 +396,8 @@ def _markers(call: Call, asked: Collection[str]) -> dict[str, Marker]:
     if "home" in asked and seen is not None:
         posts, _dead = Posts(connect()).read([seen])
         when = posts[0].time if posts else 0
-        found["home"] = Marker(last_read_id=str(seen), version=seen, updated_at=date_time(when))
+        version = snowflake.made_at(seen) or seen
+        found["home"] = Marker(last_read_id=str(seen), version=version, updated_at=date_time(when))
     if "notifications" in asked and noticed:
         newest = max((id_of(row) for row in rows if row.when <= noticed), default=noticed * A_SECOND)
         found["notifications"] = Marker(last_read_id=str(newest), version=noticed, updated_at=date_time(noticed))

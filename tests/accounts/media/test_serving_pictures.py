@@ -18,10 +18,11 @@ def test_a_picture_is_immutable_and_asks_for_no_session(browser, alice, store, s
     assert answer["ETag"] == f'"{red.digest}-600"'
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert (answer["Cross-Origin-Resource-Policy"], answer["Access-Control-Allow-Origin"]) == ("cross-origin", "*")
     assert "Vary" not in answer
     assert not answer.cookies
     again = browser().get(f"/media/{red.digest}.webp", headers={"if-none-match": f'"{red.digest}"'})
-    assert (again.status_code, again.content) == (304, b"")
+    assert (again.status_code, again.content, again["Access-Control-Allow-Origin"]) == (304, b"", "*")
 
 
 def test_what_is_not_there_is_not_found(browser, raw):

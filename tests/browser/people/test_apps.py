@@ -15,7 +15,8 @@ VERIFIER = "v" * 50
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
 # Sends a form or JSON, and returns what a script of another site may read.
 ASK = """async ([address, method, sent, token, picture]) => {
-    const headers = token ? {Authorization: `Bearer ${token}`, "Idempotency-Key": "once"} : {};
+    const headers = {"Cache-Control": "no-cache"};
+    if (token) Object.assign(headers, {Authorization: `Bearer ${token}`, "Idempotency-Key": "once"});
     let body = undefined;
     if (picture) {
         const canvas = Object.assign(document.createElement("canvas"), {width: 20, height: 20});
@@ -105,6 +106,7 @@ def test_a_page_of_another_site_uses_this_one_for_its_user(app_window, site, bac
     token = ask("POST", "/oauth/token", {**sent, **shown})["found"]["access_token"]
     assert ask("GET", "/api/v1/accounts/verify_credentials", token=token)["found"]["acct"] == alice.user.username
     picture = ask("POST", "/api/v2/media", token=token, picture=True)["found"]
+    assert page.evaluate("async (address) => (await fetch(address)).status", picture["url"]) == 200
     posted = ask("POST", "/api/v1/statuses", {"status": "From afar", "media_ids": [picture["id"]]}, token)["found"]
     at = f"/api/v1/statuses/{posted['id']}"
     assert ask("PUT", at, {"status": "From near"}, token)["found"]["content"] == "<p>From near</p>"

@@ -22,6 +22,7 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
     ):
         answer = App().ask(method, address)
         assert (answer.status_code, answer["Access-Control-Allow-Origin"]) == (status, "*")
+        assert answer["Access-Control-Allow-Headers"] == "Authorization, Content-Type, Idempotency-Key, *"
         if status >= 400:
             assert answer["Content-Type"] == "application/json; charset=utf-8"
             assert answer.json().keys() == {"error"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from retwis_site.store import snowflake
 from tests.support.apps import App
 from tests.support.stored_keys import publish
 from timeline.notices import MARK
@@ -154,6 +155,14 @@ def test_a_marker_moves_forward_for_pages_and_apps_alike(told, raw, alice, brows
     app.json("POST", "/api/v1/markers", {"notifications[last_read_id]": ids[0]})
     app.json("POST", "/api/v1/markers", sent)
     assert app.json("GET", f"{ALL}/unread_count") == {"count": 0}
+
+
+def test_the_version_of_a_marker_has_32_bits_as_integers_of_some_apps_have(raw, alice):
+    seen = snowflake.make()
+    raw.hset(f"user:{alice.user.uid}", "seen", seen)
+    home = App(alice).json("GET", "/api/v1/markers", {"timeline[]": "home"})["home"]
+    assert (home["last_read_id"], home["version"]) == (str(seen), snowflake.made_at(seen))
+    assert home["version"] < 2**31
 
 
 def test_a_page_costs_as_many_round_trips_as_the_page_of_notices(told, alice, browser, round_trips):
