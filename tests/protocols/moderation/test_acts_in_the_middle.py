@@ -19,7 +19,11 @@ from tests.support.protocols.community import (
     make_moderated_site,
 )
 from tests.support.protocols.interleaving import attempt, carry_out
-from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
+from tests.support.protocols.reports import (
+    assert_decided_together,
+    assert_decisions_are_carried_out,
+    assert_reports_agree,
+)
 from tests.support.protocols.small_site import ALICE, BOB, CAROL
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
@@ -171,9 +175,10 @@ def test_a_killed_act_of_moderation_has_no_effect_or_its_full_effect(store, raw,
         before, work = (KILLED | LOGGED)[act](store)
         for earlier in before:
             earlier()
-        person, log = written_of_carol(raw), acts_in_log(raw)
+        person, log, waiting = written_of_carol(raw), acts_in_log(raw), raw.zrange("reports", 0, -1)
         killed = killed_before_round_trip(step, work)
         assert_all_agree(store, raw, step)
+        assert_decided_together(raw, step, waiting)
         if act in LOGGED:
             assert len(acts_in_log(raw)) - len(log) == (written_of_carol(raw) != person), step
         if (raw.hget("post:2", "deleted") or "").endswith(":staff"):

@@ -23,7 +23,11 @@ from tests.support.protocols.community import (
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.relations import assert_relations_agree
-from tests.support.protocols.reports import assert_decisions_are_carried_out, assert_reports_agree
+from tests.support.protocols.reports import (
+    assert_decided_together,
+    assert_decisions_are_carried_out,
+    assert_reports_agree,
+)
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
@@ -124,10 +128,12 @@ def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, 
         make_moderated_site(raw)
         site = Site(store)
         begin(site)
+        waiting = raw.zrange("reports", 0, -1)
         interleave(seed, kills, tasks(site))
         finish_all_but_removals(store, raw)
         assert_reports_agree(raw, seed)
         assert_decisions_are_carried_out(raw, seed)
+        assert_decided_together(raw, seed, waiting)
         assert_community_agrees(raw, seed)
         assert_conversations_agree(raw, seed)
 

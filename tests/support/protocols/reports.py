@@ -77,19 +77,16 @@ def assert_decisions_are_carried_out(raw, where):
                 assert all(raw.hexists(f"post:{pid}", "deleted") for pid in pids), where
             else:
                 assert [one["what"] for one in lines].count(f"report:{action}") == 1, where
-        assert "also" not in act or _are_decided(raw, act), where
     decisions = [decision for key in raw.keys("report:*") if (decision := raw.hget(key, "decision"))]
     decided = {json.loads(decision)["id"] for decision in decisions}
     if not raw.hexists("user:3", "deleted"):
         assert {act["id"] for act in acts if act["what"].startswith("report:")} <= decided, where
 
 
-def _are_decided(raw, act):
-    """Whether no open report is left about what the decision is about, but those that came after it."""
-    pids = {str(act["post"]), *act["also"].split()}
-    about = [(rid, raw.hgetall(f"report:{rid}")) for rid in raw.zrange("reports", 0, -1)]
-    return not [
-        rid
-        for rid, report in about
-        if report["whom"] == str(act["whom"]) and report.get("pid", "0") in pids and int(rid) < act["at"] * 1000
-    ]
+def assert_decided_together(raw, where, waiting):
+    """Of the reports that were `waiting` before, none is open about what a decision is about."""
+    left = [raw.hgetall(f"report:{rid}") for rid in raw.zrange("reports", 0, -1) if rid in waiting]
+    for decision in [decision for key in raw.keys("report:*") if (decision := raw.hget(key, "decision"))]:
+        act = json.loads(decision)
+        pids = {str(act["post"]), *act.get("also", "").split()}
+        assert not [one for one in left if one["whom"] == str(act["whom"]) and one.get("pid", "0") in pids], where
