@@ -245,12 +245,17 @@ class Search:
             if batch := self._take(number):
                 posts += self._reader.read(batch)[0]
                 last = batch[-1]
-            if self._ended or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
+            if self._is_done or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
                 break
         if len(posts) > POSTS_A_PAGE:
             return SearchPage(posts[:POSTS_A_PAGE], posts[POSTS_A_PAGE - 1].pid, complete=True)
-        older = self._down_to if self._ended else last
+        older = self._down_to if self._is_done else last
         return SearchPage(posts, older, complete=older is None or len(posts) == POSTS_A_PAGE)
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether the proposed posts have ended, and all that were found among them were taken."""
+        return self._ended and not self._ready
 
     def _take(self, number: int) -> list[int]:
         """The next ones; fewer when they end. At most one round trip in all, for further ranges, and those of

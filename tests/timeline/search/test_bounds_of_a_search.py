@@ -15,7 +15,15 @@ from timeline.relations.relations import Follows
 from timeline.search import searching
 from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, Known, Matching, parse
-from timeline.search.searching import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST, READS
+from timeline.search.searching import (
+    MOST_RANGES,
+    MOST_TERMS,
+    NEWEST_RANGES,
+    RAREST,
+    READS,
+    AmongFollowed,
+    AmongSaved,
+)
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 RANGES = MOST_RANGES + 6
@@ -109,6 +117,20 @@ def test_a_scope_looks_at_so_many_posts(raw, store, alice, bob, browser):
     page = browser(alice).get("/search/?q=tea&in=following")
     assert post_ids(page) == []
     assert older_of(page) == f"?q=tea&in=following&before={number - 1000 + 1}"
+
+
+@pytest.mark.parametrize("scope", ["following", "saved"])
+def test_no_post_is_lost_behind_the_last_that_a_page_looks_at(raw, store, alice, bob, browser, monkeypatch, scope):
+    """The last look finds more posts of the scope than a page reads at first, and few of those fit the phrase."""
+    of_scope = {"following": AmongFollowed, "saved": AmongSaved}[scope]
+    monkeypatch.setattr(of_scope, "at_once", 50)
+    monkeypatch.setattr(of_scope, "most", 50)
+    texts = {pid: "cup tea" for pid in range(1, 61)} | dict.fromkeys((2, 21, 40), "tea cup")
+    write_indexed(raw, store, bob.user.uid, texts)
+    raw.zadd("following:1", {str(bob.user.uid): 1})
+    raw.zadd("bookmarks:1", {str(pid): pid for pid in texts})
+    pages = all_pages(browser(alice), f"q=%22tea+cup%22&in={scope}")
+    assert [pid for page in pages for pid in post_ids(page)] == [40, 21, 2]
 
 
 def test_a_page_ends_when_its_posts_take_long_to_check(raw, store, alice, browser, monkeypatch):
