@@ -125,7 +125,7 @@ def test_no_post_is_lost_behind_the_last_that_a_page_looks_at(raw, store, alice,
     of_scope = {"following": AmongFollowed, "saved": AmongSaved}[scope]
     monkeypatch.setattr(of_scope, "at_once", 50)
     monkeypatch.setattr(of_scope, "most", 50)
-    texts = {pid: "cup tea" for pid in range(1, 61)} | dict.fromkeys((2, 21, 40), "tea cup")
+    texts = dict.fromkeys(range(1, 61), "cup tea") | dict.fromkeys((2, 21, 40), "tea cup")
     write_indexed(raw, store, bob.user.uid, texts)
     raw.zadd("following:1", {str(bob.user.uid): 1})
     raw.zadd("bookmarks:1", {str(pid): pid for pid in texts})
