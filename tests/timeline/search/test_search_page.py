@@ -183,6 +183,16 @@ def test_a_tag_is_found_by_its_sign_and_people_only_by_words(posts, raw, store, 
     assert "Teapot" not in search(browser(), "tea -green").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("typed", "tag"),
+    [("Größe", "Größe"), ("cafés", "cafés"), ("ёлка", "Ёлка"), ("İstanbul", "istanbul"), ("Über!", "überall")],
+)
+def test_a_word_finds_the_tags_that_begin_with_it_as_it_is_typed(posts, raw, browser, typed, tag):
+    """Words are compared without their accents, and tags with them."""
+    write_tag(raw, tag, [5])
+    assert f">#{tag}<" in search(browser(), typed).content.decode()
+
+
 def test_only_a_few_people_are_shown_with_a_link_to_all(posts, store, browser):
     for number in range(5):
         register(store, f"tea{number}")
