@@ -151,7 +151,7 @@ def _statuses(call: Call, typed: str) -> list[Status]:
         people = Users(connect()).people([author])
         if author not in people:
             return []
-        typed = f"{typed} from:{people[author].username}"
+        typed = f"from:{people[author].username} {typed}"  # behind it, an open quote would take it in
     statuses = Statuses(call)
     try:
         query = parse(typed)
