@@ -254,6 +254,8 @@ def fits(typed, one, me=None):
         ("京都", "東京都庁"),
         ("東京", "東京都庁"),
         ('"東京 タワー"', "東京 タワーに行く"),
+        ("မင်္ဂလာပါ။", "မင်္ဂလာပါ"),
+        ("๑๒๐", "ราคา๑๒๐บาท"),
         ("#tea", "A cup of #Tea"),
         ("tea", "A cup of #Tea"),
         ("has:link", "See https://example.org/tea"),
