@@ -9,6 +9,7 @@ the bounds below; where they end it, the page says that older posts were not sea
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -29,13 +30,13 @@ from timeline.search.index import (
     Range,
     ask_postings,
     ask_ranges_with,
-    from_user,
     highest,
     in_all,
     known_ranges,
 )
 from timeline.search.query import (
     Before,
+    ByPerson,
     Known,
     Matching,
     NotBefore,
@@ -43,6 +44,7 @@ from timeline.search.query import (
     OneWord,
     Phrase,
     Query,
+    Role,
     Scope,
     SearchPage,
     UnknownPerson,
@@ -96,11 +98,10 @@ def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> 
     return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
-def terms(query: Query, scope: Scope, known: Known) -> list[str]:
+def terms(query: Query, known: Known) -> list[str]:
     """The terms under which a post must stand to fit the query, at most MOST_TERMS: people and tags first, then the
     longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
-    mine = [from_user(known.me)] if scope is Scope.MINE and known.me is not None else []
-    words, others = set[str](), dict.fromkeys(mine)
+    words, others = set[str](), dict[str, None]()
     for part in query.wanted:
         (words if isinstance(part, OneWord | Phrase) else others).update(dict.fromkeys(part.terms(known)))
     return [*others, *sorted(words, key=lambda term: (-len(term), term))][:MOST_TERMS]
@@ -163,7 +164,7 @@ class AmongFollowed:
 
 
 def among(scope: Scope, store: Store, me: int | None) -> Among:
-    """For a visitor, None, and for the viewer's own posts, which have a term of their own: all posts."""
+    """For a visitor, None, and for the viewer's own posts, which the query says: all posts."""
     if me is None or scope in (Scope.EVERYONE, Scope.MINE):
         return AmongAll()
     return AmongSaved(store, me) if scope is Scope.SAVED else AmongFollowed(store, me)
@@ -306,6 +307,8 @@ def begin(
 ) -> tuple[Search, T]:
     """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
     viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+    if scope is Scope.MINE:
+        query = replace(query, wanted=(ByPerson(Role.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
     ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
     asked_beside, acted, uids, newest = viewer.ask(
@@ -313,7 +316,7 @@ def begin(
             beside(pipe),
             ask_latest_acted(pipe, me),
             ask_owners(pipe, query.names) if query.names else NO_UIDS,
-            _ask_newest(pipe, ranges, [] if query.names else terms(query, scope, Known({}, me))),
+            _ask_newest(pipe, ranges, [] if query.names else terms(query, Known({}, me))),
         )
     )
     me = viewer.uid
@@ -323,7 +326,7 @@ def begin(
     if me is None and query.names_viewer:
         raise UnknownPerson("me")
     known = Known(uids, me)
-    asked = terms(query, scope, known)
+    asked = terms(query, known)
     if not asked:
         raise NothingToFind
     within = bounds(store, query, below, max((each.after for each in ranges), default=0))

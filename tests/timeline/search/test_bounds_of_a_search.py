@@ -111,6 +111,14 @@ def test_frequent_terms_are_read_in_fewer_ranges(long_site, browser, round_trips
     assert sum(name == "GET" for name, *_ in recorded.commands) <= (NEWEST_RANGES + GROUPS) * 2 + 5 * 2 + 2
 
 
+def test_of_older_ranges_too_only_own_posts_are_ones_own(raw, store, alice, bob, browser):
+    """Older ranges are read for the rarest terms alone: here, for the words, and not for who wrote them."""
+    newest = 3 * RANGE
+    write_indexed(raw, store, 1, {3: "tea cup"} | dict.fromkeys(range(newest, newest + 9), "coffee"))
+    write_indexed(raw, store, bob.user.uid, {2: "tea cup"})
+    assert [post_ids(browser(alice).get(f"/search/?q=tea+cup{scope}")) for scope in ("&in=mine", "")] == [[3], [3, 2]]
+
+
 def test_a_scope_looks_at_so_many_posts(raw, store, alice, bob, browser):
     number = 1100
     write_indexed(raw, store, bob.user.uid, dict.fromkeys(range(1, number + 1), "tea"))
