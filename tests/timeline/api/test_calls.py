@@ -17,6 +17,8 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
     for method, address, status in (
         ("GET", "/api/v1/custom_emojis", 200),
         ("GET", "/api/v1/nothing", 404),
+        ("GET", "/api/v1/accounts/:", 404),
+        ("GET", "/api/v1/tags/:", 404),
         ("DELETE", "/api/v1/custom_emojis", 405),
         ("OPTIONS", "/api/v1/custom_emojis", 204),
     ):
