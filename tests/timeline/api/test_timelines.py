@@ -159,6 +159,17 @@ def test_posts_with_several_tags_are_found_behind_many_with_one(raw, alice):
         assert [pid for page in pages for pid in page] == pids, query
 
 
+def test_the_tagged_posts_of_an_account_are_found_behind_many_others(raw, alice):
+    write_posts(raw, 1, range(1, 451))
+    write_tag(raw, "seldom", [7, 100, 101])
+    app, address, found = App(alice), "/api/v1/accounts/1/statuses?limit=2&tagged=seldom", []
+    while address:
+        answer = app.ask("GET", address)
+        found += ids(answer.json())
+        address = linked(answer, "next")
+    assert found == [101, 100, 7]
+
+
 def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice, bob, carol):
     """A process writes a status once for all viewers to whom it looks the same."""
     quoted = publish(raw, store, alice, "Hello")
