@@ -57,14 +57,15 @@ from timeline.timelines.pagination import POSTS_A_PAGE
 # with an older date than its neighbours: `before:` does not find it.
 
 
-def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
-    """The bounds of a query's dates, below the cursor. Round trips for each date as for `moment`."""
+def bounds(store: Store, query: Query, below: int, newest: int, counted: int) -> Bounds:
+    """The bounds of a query's dates, below the cursor. `newest`, `counted`, and round trips for each date: as for
+    `moment`."""
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
-            first = max(first, moment(store, part.seconds, newest).first)
+            first = max(first, moment(store, part.seconds, newest, counted).first)
         elif isinstance(part, Before):
-            after = min(after, moment(store, part.seconds, newest).after)
+            after = min(after, moment(store, part.seconds, newest, counted).after)
     return Bounds(first, after)
 
 
@@ -310,8 +311,9 @@ def begin(
     if scope is Scope.MINE:
         query = replace(query, wanted=(ByPerson(Role.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
-    ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
-    asked_beside, acted, uids, newest = viewer.ask(
+    all_ranges = known_ranges(store)
+    ranges = highest(all_ranges, below, MOST_RANGES + 1)
+    asked_beside, acted, uids, of_newest = viewer.ask(
         lambda pipe, me: trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
@@ -329,10 +331,11 @@ def begin(
     asked = terms(query, known)
     if not asked:
         raise NothingToFind
-    within = bounds(store, query, below, max((each.after for each in ranges), default=0))
+    newest = max((each.after for each in ranges), default=0)
+    within = bounds(store, query, below, newest, all_ranges.last_counted)
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
-    return Search(store, asked, ranges, newest, within, searched, reader), asked_beside
+    return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside
 
 
 NO_UIDS: Result[dict[str, int]] = Result(dict)
