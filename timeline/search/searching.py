@@ -211,10 +211,11 @@ class Search:
         among: Among,
         reader: PostReader,
     ) -> None:
-        """`ranges`: the newest first, at most MOST_RANGES and one more. `newest`: what was asked for before."""
+        """`ranges`: those below the end of `within`, the newest first, at most MOST_RANGES and one more. `newest`: what
+        was asked for before."""
         self._store = store
         self._terms = terms
-        self._ranges = tuple(each for each in ranges if each.after > within.first and each.first < within.after)
+        self._ranges = tuple(each for each in ranges if each.after > within.first)
         self._newest = newest and newest._replace(others=[each for each in newest.others if each in self._ranges])
         self._within = within
         self._among = among
@@ -333,6 +334,7 @@ def begin(
         raise NothingToFind
     newest = max((each.after for each in ranges), default=0)
     within = bounds(store, query, below, newest, all_ranges.last_counted)
+    ranges = highest(all_ranges, within.after, MOST_RANGES + 1)
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
     return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside

@@ -12,7 +12,7 @@ from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
 from timeline.relations.relations import Follows
-from timeline.search import searching
+from timeline.search import index, searching
 from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, Known, Matching, parse
 from timeline.search.searching import (
@@ -85,6 +85,16 @@ def test_older_posts_are_found_by_searching_on(long_site, browser):
     assert [pid for page in all_pages(browser(), "q=tea") for pid in post_ids(page)] == [
         number * RANGE + 1 for number in reversed(range(RANGES))
     ]
+
+
+def test_posts_of_a_date_below_the_ranges_of_a_page_are_found(raw, store, alice, browser, monkeypatch):
+    monkeypatch.setattr(index, "RANGE", 8)
+    pids = range(1, 8 * RANGES)
+    write_indexed(raw, store, 1, dict.fromkeys(pids, "tea"))
+    for pid in pids:
+        raw.hset(f"post:{pid}", "time", 1_700_000_000 + pid * 3600)  # the first one is of 14 November 2023
+    pages = all_pages(browser(), "q=tea+before:2023-11-15")
+    assert [pid for page in pages for pid in post_ids(page)] == [1]
 
 
 def test_a_query_of_many_terms_asks_for_few(long_site, browser, round_trips):
