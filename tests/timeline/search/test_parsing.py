@@ -68,6 +68,7 @@ def midnight(*day):
         ("#1", [word("1")]),
         ("has:link has:links", [HasLink()]),
         ("is:reply", [IsReply()]),
+        ("İs:reply ıs:reply HAS:LİNK haſ:link", [IsReply(), HasLink()]),  # as Turkish keyboards have them
         ("before:2026-11-01", [Before(midnight(2026, 11, 1))]),
         ("after:2026-11-01", [NotBefore(midnight(2026, 11, 2))]),
         ("note:this", [phrase("note this")]),
@@ -129,6 +130,7 @@ PIECES = st.sampled_from(
         '"',
         "-",
         "from:",
+        "İs:",
         "to:",
         "has:link",
         "is:",
