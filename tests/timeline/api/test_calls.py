@@ -29,3 +29,9 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
             assert answer.json().keys() == {"error"}
         if status == 405:
             assert (answer.json()["error"], answer["Allow"]) == ("This method is not allowed here", "GET")
+
+
+def test_a_number_that_is_none_is_refused(app):
+    for number in ("x", "--5", "٣", "²", "-"):
+        assert app.ask("GET", "/api/v1/timelines/home", {"limit": number}).status_code == 422, number
+    assert app.ask("GET", "/api/v1/timelines/home", {"limit": "-5"}).status_code == 200
