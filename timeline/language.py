@@ -34,10 +34,12 @@ _ascii_words = re.compile(
     "[A-Za-z0-9]+(?:(?:_+|(?<=[A-Za-z])'(?=[A-Za-z])|(?<=[0-9])[.,'](?=[0-9]))[A-Za-z0-9]+)*"
 ).finditer
 
-# Scripts without spaces between words. Korean has spaces, but particles without a space follow a word.
+# Scripts without spaces between words. Korean has spaces, but particles without a space follow a word. Digits are words
+# of their own, as those of other scripts are.
 _RUN = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     "\u3005\u3006\u30fc\uff70"  # the signs for a repeated or a longer sound
+    r"--[\p{P}\p{Sc}\p{Nd}]"
 )
 _LETTER = rf"[\p{{WB=ALetter}}\p{{WB=Hebrew_Letter}}]--[{_RUN}]"
 _DIGIT = r"\p{WB=Numeric}"

@@ -156,7 +156,7 @@ class Sent:
         text = self.text(name)
         if not text:
             return default
-        if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 20):
+        if not (text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20):
             raise Invalid(f"{name} is no number")
         return max(1, min(int(text), most))
 

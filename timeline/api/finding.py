@@ -145,13 +145,13 @@ def _part(call: Call) -> slice:
 
 
 def _statuses(call: Call, typed: str) -> list[Status]:
-    """As the page of the search, one page at most. `max_id` leads on."""
-    author = call.sent.id("account_id")
+    """As the page of the search, one page at most. `max_id` leads on; `min_id` leaves out what is not newer."""
+    author, above = call.sent.id("account_id"), call.sent.id("min_id") or 0
     if author is not None:
         people = Users(connect()).people([author])
         if author not in people:
             return []
-        typed = f"{typed} from:{people[author].username}"
+        typed = f"from:{people[author].username} {typed}"  # behind it, an open quote would take it in
     statuses = Statuses(call)
     try:
         query = parse(typed)
@@ -159,7 +159,7 @@ def _statuses(call: Call, typed: str) -> list[Status]:
     except (BadQuery, NothingToFind, UnknownPerson):
         return []
     counted(call.request, found, NOTHING_MEANT)
-    return statuses.of(found.page().posts[_part(call)])
+    return statuses.of([post for post in found.page().posts if post.pid > above][_part(call)])
 
 
 def _hashtags(call: Call, typed: str) -> list[FullTag]:

@@ -54,6 +54,9 @@ NEEDS_USER = "This method requires an authenticated user"  # for the token of an
 # ---- From an address to its endpoint: a tree by the parts of addresses, since most addresses would be tried in turn.
 
 
+_ANY = "/"  # below a node, the part that may be anything; no part of an address is the same
+
+
 @dataclass(slots=True)
 class _Node:
     below: dict[str, "_Node"] = field(default_factory=dict)
@@ -67,7 +70,7 @@ def _tree_of(endpoints: Iterable[Endpoint]) -> _Node:
         node = root
         for part in endpoint.address.strip("/").split("/"):
             if part.startswith(":"):
-                node.named, part = part[1:], ":"
+                node.named, part = part[1:], _ANY
             node = node.below.setdefault(part, _Node())
         node.by_method[endpoint.method] = endpoint
     return root
@@ -82,7 +85,7 @@ def _found_at(path: str) -> tuple[Mapping[str, Endpoint], dict[str, str]]:
     for part in path.removeprefix("/").removesuffix("/").split("/"):
         inner = node.below.get(part)
         if inner is None:
-            inner = node.below.get(":")
+            inner = node.below.get(_ANY)
             if inner is None or not part:
                 return {}, {}
             named[node.named] = part

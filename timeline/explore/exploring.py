@@ -20,7 +20,7 @@ from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.reading.acted import ask_latest_acted
-from timeline.posts.reading.moments import moment
+from timeline.posts.reading.moments import ask_last_counted, moment
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import Record, ask_authors
 from timeline.posts.reading.visibility import seen_by_all
@@ -166,15 +166,15 @@ READ_OF_A_WEEK = 100  # posts of a tag
 
 def rising_tags(store: Store, posts: Sequence[Record], now: float) -> tuple[TagOfTheWeek, ...]:
     """The tags that rise most: the COMPARED tags with the most authors among these posts of the last week are looked
-    up. None without a tag; else four round trips, and those of `moment` for each week: 300 commands, then one for each
+    up. None without a tag; else five round trips, and those of `moment` for each week: 300 commands, then one for each
     post whose author this process does not know, and one for each of these people, at most 10,000 each; a process
     remembers 100,000 authors."""
     candidates = _candidates(post for post in posts if now - post.time < WEEK)
     if not candidates:
         return ()
     starts = [int(now) - WEEK * weeks for weeks in range(1, WEEKS_BEFORE + 2)]
-    newest = max(post.pid for post in posts)
-    first = [moment(store, start, newest).first + 1 for start in starts]
+    newest, counted = max(post.pid for post in posts), answer(store, ask_last_counted)
+    first = [moment(store, start, newest, counted).first + 1 for start in starts]
     used = _used(store, candidates, ["+inf", *(f"({pid}" for pid in first)], [str(pid) for pid in first])
     spellings = store.hmget(keys.tags(), candidates)
     rising = {tag: _rise(weeks) for tag, weeks in used.items() if weeks[0].counted >= FEWEST_PEOPLE_OF_A_TAG}

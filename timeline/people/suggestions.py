@@ -108,17 +108,21 @@ class Suggestions:
 
     def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:
         """Suggestions in the order of the candidates, without unknown uids, deleted accounts, people whom staff has
-        hidden, and people whom lists leave out for `me`. At most one round trip."""
+        hidden, and people whom `me` follows by now or lists leave out for `me`. At most one round trip."""
+        if not candidates:
+            return []
         pipe = self._store.pipeline()
         uids = {uid for uid in (*candidates, *candidates.values()) if uid is not None}
         users = {uid: ask_user(pipe, uid) for uid in uids}
         followers = {uid: ask_number(pipe, keys.followers(uid)) for uid in candidates}
         asked_hidden = None if me is None else ask_hidden(pipe, me, uids)
+        asked_followed = None if me is None else ask_followed(pipe, me, candidates)
         pipe.execute()
         hidden = asked_hidden.value if asked_hidden else set()
+        followed = asked_followed.value if asked_followed else set()
         known = {uid: user for uid, answer in users.items() if uid not in hidden and (user := answer.value)}
         return [
             Suggested(known[uid], followers[uid].value, known.get(voter) if voter else None)
             for uid, voter in candidates.items()
-            if uid in known and known[uid].state is not State.HIDDEN
+            if uid in known and uid not in followed and known[uid].state is not State.HIDDEN
         ]

@@ -27,13 +27,14 @@ from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import LARGEST_ID, stored_ids, stored_time
+from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
 from retwis_site.store.snowflake import SMALLEST, first_of
 from timeline.language import words, written_terms
 from timeline.posts.entities import NO_MEDIA, Links, Media
 from timeline.posts.links import folded, may_have_links, segments
+from timeline.posts.reading.moments import ask_last_counted
 from timeline.posts.reading.records import ask_post
 
 # ---- The ranges of ids by which the index is split: no key grows without limit, and a search reads the newest range
@@ -64,10 +65,11 @@ class Range(NamedTuple):
 
 class Ranges(NamedTuple):
     """All ranges. `last_counted`: the last id of the counter. `starts`: where ranges of ids from the time begin, in
-    their order."""
+    their order. `ahead`: how many ids the counter may have given out since."""
 
     last_counted: int
     starts: tuple[int, ...]
+    ahead: int = 0
 
     def of(self, pid: int) -> Range:
         """The range in which a post stands."""
@@ -84,7 +86,7 @@ class Ranges(NamedTuple):
         for place in range(len(self.starts), 0, -1):
             if self.starts[place - 1] < before:
                 yield self.of(self.starts[place - 1])
-        last = min(self.last_counted, before - 1)
+        last = min(self.last_counted + self.ahead, before - 1)
         for first in range(last // RANGE * RANGE, -1, -RANGE):
             yield self.of(first)
 
@@ -100,23 +102,15 @@ _kept: Memory[str, Ranges] = Memory(size=2, seconds=KEPT)
 
 def ask_ranges(pipe: Pipe) -> Result[Ranges]:
     """All ranges. Two commands; the answer has an entry for each MOST_POSTS posts with ids from the time."""
-    counter, starts = pipe.get(keys.next_post_id()), pipe.zrange(keys.posting_ranges(), 0, -1)
-
-    def read() -> Ranges:
-        return Ranges(
-            min(stored_time(keys.next_post_id(), counter.value), SMALLEST - 1),
-            tuple(sorted(stored_ids(keys.posting_ranges(), starts.value))),
-        )
-
-    return Result(read)
+    counted, starts = ask_last_counted(pipe), pipe.zrange(keys.posting_ranges(), 0, -1)
+    return Result(lambda: Ranges(counted.value, tuple(sorted(stored_ids(keys.posting_ranges(), starts.value)))))
 
 
 def known_ranges(store: Store) -> Ranges:
     """All ranges, and one that may begin within seconds. One round trip, none within KEPT seconds of the last."""
     known = _kept.get("")
     if known is None:
-        found = answer(store, ask_ranges)
-        known = found._replace(last_counted=found.last_counted + SOON)
+        known = answer(store, ask_ranges)._replace(ahead=SOON)
         _kept.put("", known)
     return known
 

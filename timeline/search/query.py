@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from retwis_site.store.local_cache import Memory
+from timeline import language
 from timeline.language import Word, asked_terms, joined, phrase, same_word, words
 from timeline.posts.entities import Post
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, may_have_links, may_have_tags, segments, tags
@@ -343,7 +344,7 @@ def parse(text: str) -> Query:
 def _parts(token: str) -> Iterator[Part]:
     operator = _OPERATOR.fullmatch(token)
     if operator is not None:
-        yield _OPERATORS[operator[1].lower()](operator[2])
+        yield _OPERATORS[language.folded(operator[1])](operator[2])
     elif token[0] in HASH_SIGNS:
         yield from _tag(token)
     else:
@@ -380,9 +381,10 @@ def _person(role: Role) -> Callable[[str], Part]:
 
 def _one_of(parts: Mapping[str, Part], problem: Problem) -> Callable[[str], Part]:
     def part(value: str) -> Part:
-        if value.lower() not in parts:
+        found = parts.get(language.folded(value))
+        if found is None:
             raise BadQuery(problem)
-        return parts[value.lower()]
+        return found
 
     return part
 

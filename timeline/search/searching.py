@@ -9,6 +9,7 @@ the bounds below; where they end it, the page says that older posts were not sea
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -29,13 +30,13 @@ from timeline.search.index import (
     Range,
     ask_postings,
     ask_ranges_with,
-    from_user,
     highest,
     in_all,
     known_ranges,
 )
 from timeline.search.query import (
     Before,
+    ByPerson,
     Known,
     Matching,
     NotBefore,
@@ -43,6 +44,7 @@ from timeline.search.query import (
     OneWord,
     Phrase,
     Query,
+    Role,
     Scope,
     SearchPage,
     UnknownPerson,
@@ -55,14 +57,15 @@ from timeline.timelines.pagination import POSTS_A_PAGE
 # with an older date than its neighbours: `before:` does not find it.
 
 
-def bounds(store: Store, query: Query, below: int, newest: int) -> Bounds:
-    """The bounds of a query's dates, below the cursor. Round trips for each date as for `moment`."""
+def bounds(store: Store, query: Query, below: int, newest: int, counted: int) -> Bounds:
+    """The bounds of a query's dates, below the cursor. `newest`, `counted`, and round trips for each date: as for
+    `moment`."""
     first, after = 0, below
     for part in query.wanted:
         if isinstance(part, NotBefore):
-            first = max(first, moment(store, part.seconds, newest).first)
+            first = max(first, moment(store, part.seconds, newest, counted).first)
         elif isinstance(part, Before):
-            after = min(after, moment(store, part.seconds, newest).after)
+            after = min(after, moment(store, part.seconds, newest, counted).after)
     return Bounds(first, after)
 
 
@@ -96,11 +99,10 @@ def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> 
     return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
-def terms(query: Query, scope: Scope, known: Known) -> list[str]:
+def terms(query: Query, known: Known) -> list[str]:
     """The terms under which a post must stand to fit the query, at most MOST_TERMS: people and tags first, then the
     longest words, which are the rarest. None for a query without a wanted word, person, tag or kind."""
-    mine = [from_user(known.me)] if scope is Scope.MINE and known.me is not None else []
-    words, others = set[str](), dict.fromkeys(mine)
+    words, others = set[str](), dict[str, None]()
     for part in query.wanted:
         (words if isinstance(part, OneWord | Phrase) else others).update(dict.fromkeys(part.terms(known)))
     return [*others, *sorted(words, key=lambda term: (-len(term), term))][:MOST_TERMS]
@@ -163,7 +165,7 @@ class AmongFollowed:
 
 
 def among(scope: Scope, store: Store, me: int | None) -> Among:
-    """For a visitor, None, and for the viewer's own posts, which have a term of their own: all posts."""
+    """For a visitor, None, and for the viewer's own posts, which the query says: all posts."""
     if me is None or scope in (Scope.EVERYONE, Scope.MINE):
         return AmongAll()
     return AmongSaved(store, me) if scope is Scope.SAVED else AmongFollowed(store, me)
@@ -209,10 +211,11 @@ class Search:
         among: Among,
         reader: PostReader,
     ) -> None:
-        """`ranges`: the newest first, at most MOST_RANGES and one more. `newest`: what was asked for before."""
+        """`ranges`: those below the end of `within`, the newest first, at most MOST_RANGES and one more. `newest`: what
+        was asked for before."""
         self._store = store
         self._terms = terms
-        self._ranges = tuple(each for each in ranges if each.after > within.first and each.first < within.after)
+        self._ranges = tuple(each for each in ranges if each.after > within.first)
         self._newest = newest and newest._replace(others=[each for each in newest.others if each in self._ranges])
         self._within = within
         self._among = among
@@ -245,12 +248,17 @@ class Search:
             if batch := self._take(number):
                 posts += self._reader.read(batch)[0]
                 last = batch[-1]
-            if self._ended or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
+            if self._is_done or len(posts) >= POSTS_A_PAGE or time.thread_time() > until:
                 break
         if len(posts) > POSTS_A_PAGE:
             return SearchPage(posts[:POSTS_A_PAGE], posts[POSTS_A_PAGE - 1].pid, complete=True)
-        older = self._down_to if self._ended else last
+        older = self._down_to if self._is_done else last
         return SearchPage(posts, older, complete=older is None or len(posts) == POSTS_A_PAGE)
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether the proposed posts have ended, and all that were found among them were taken."""
+        return self._ended and not self._ready
 
     def _take(self, number: int) -> list[int]:
         """The next ones; fewer when they end. At most one round trip in all, for further ranges, and those of
@@ -301,14 +309,17 @@ def begin(
 ) -> tuple[Search, T]:
     """A search for the posts below the cursor, and what is asked `beside` it. One round trip, which also checks the
     viewer; more as for `known_ranges` and `bounds`. Raises NothingToFind, UnknownPerson."""
+    if scope is Scope.MINE:
+        query = replace(query, wanted=(ByPerson(Role.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
-    ranges = highest(known_ranges(store), below, MOST_RANGES + 1)
-    asked_beside, acted, uids, newest = viewer.ask(
+    all_ranges = known_ranges(store)
+    ranges = highest(all_ranges, below, MOST_RANGES + 1)
+    asked_beside, acted, uids, of_newest = viewer.ask(
         lambda pipe, me: trip(
             beside(pipe),
             ask_latest_acted(pipe, me),
             ask_owners(pipe, query.names) if query.names else NO_UIDS,
-            _ask_newest(pipe, ranges, [] if query.names else terms(query, scope, Known({}, me))),
+            _ask_newest(pipe, ranges, [] if query.names else terms(query, Known({}, me))),
         )
     )
     me = viewer.uid
@@ -318,13 +329,15 @@ def begin(
     if me is None and query.names_viewer:
         raise UnknownPerson("me")
     known = Known(uids, me)
-    asked = terms(query, scope, known)
+    asked = terms(query, known)
     if not asked:
         raise NothingToFind
-    within = bounds(store, query, below, max((each.after for each in ranges), default=0))
+    newest = max((each.after for each in ranges), default=0)
+    within = bounds(store, query, below, newest, all_ranges.last_counted)
+    ranges = highest(all_ranges, within.after, MOST_RANGES + 1)
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
-    return Search(store, asked, ranges, newest, within, searched, reader), asked_beside
+    return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside
 
 
 NO_UIDS: Result[dict[str, int]] = Result(dict)

@@ -16,6 +16,7 @@ from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Result
+from timeline.language import words
 from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.html import listed
 from timeline.people.lists import ListedPerson, choice
@@ -75,8 +76,11 @@ def ask_meant(typed: str, query: Query, pipe: Pipe) -> Result[Meant]:
     """The people whom a query of words alone may mean, and the tags that one word or one tag may mean."""
     people = ask_candidates(pipe, search_query(typed)) if query.words else None
     match query.wanted, query.unwanted:
-        case ((OneWord(folded=tag) | WithTag(folded=tag),), ()):
-            tags: Result[NamedTags] | None = ask_named_tags(pipe, tag)
+        case ((OneWord(),), ()):
+            start, end, *_ = words(typed)[0]  # folded, a word has lost accents that tags have
+            tags: Result[NamedTags] | None = ask_named_tags(pipe, typed[start:end])
+        case ((WithTag(folded=tag),), ()):
+            tags = ask_named_tags(pipe, tag)
         case _:
             tags = None
     return Result(lambda: Meant(people.value if people else None, tags.value if tags else None))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
@@ -162,17 +163,15 @@ class TagPages:
         )
         if spelling is None and not following:
             raise NoSuchTag(tag)
-        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), self._filled(viewer, part, posts, acted))
+        page = self._filled(viewer, part, posts, acted, CombinedTags([tag]))
+        return TagPage(ViewersTag(tag, spelling or tag, following, at_home), page)
 
     def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of the posts with these folded tags; none for a tag that no post ever had. `about_authors`: as
-        for `PostReader`. Round trips as for `page`, and one more where posts must have several tags, or lack some."""
-        asked, acted = viewer.ask(
-            lambda pipe, me: trip(_ask_each(pipe, tags.any_of, part, READ), ask_latest_acted(pipe, me))
-        )
-        found = merged(asked, READ, part)
-        left = found._replace(ids=tags.left_of(self._store, found.ids))
-        return self._filled(viewer, part, left, acted, about_authors)
+        for `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
+        some."""
+        found, acted = viewer.ask(lambda pipe, me: trip(tags.ask_ids(pipe, part), ask_latest_acted(pipe, me)))
+        return self._filled(viewer, part, found, acted, tags, about_authors)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], Page]:
         """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
@@ -198,14 +197,21 @@ class TagPages:
             for tag, spelling in zip(folded, spellings.value, strict=True)
         ]
         found = merged(posts.value, READ_OF_EACH)
-        return tags, self._filled(viewer, part, found, acted)
+        return tags, self._filled(viewer, part, found, acted, CombinedTags(folded))
 
     def _filled(
-        self, viewer: Viewer, part: Part, found: Newest, acted: LatestActed, about: AskAboutAuthors = nothing_more
+        self,
+        viewer: Viewer,
+        part: Part,
+        found: Newest,
+        acted: LatestActed,
+        tags: "CombinedTags",
+        about: AskAboutAuthors = nothing_more,
     ) -> Page:
         fresh = viewer.just_changed
         reader = PostReader(self._store, viewer.user, acted=acted, fresh=fresh, about_authors=about)
-        return part.page(part.fill(found.ids, reader.read), found.has_more)
+        filled = part.fill(found.ids, lambda pids: reader.read(tags.left_of(self._store, pids)))
+        return part.page(filled, found.has_more)
 
 
 def _ask_each(pipe: Pipe, tags: Sequence[str], part: Part, number: int) -> Result[list[Newest]]:
@@ -228,19 +234,28 @@ class CombinedTags(NamedTuple):
     all_of: Sequence[str] = ()
     none_of: Sequence[str] = ()
 
+    def ask_ids(self, pipe: Pipe, part: Part) -> Result[Newest]:
+        """Posts among which a part is: those with one of `any_of`, or with that tag of `all_of` which fewest have had
+        lately. One command for each tag."""
+        any_of, all_of = (_ask_each(pipe, tags, part, READ) for tags in (self.any_of, self.all_of))
+
+        def reaches_furthest(found: Newest) -> tuple[bool, int]:
+            last = found.ids[-1] if found.ids else 0
+            return not found.has_more, last if part.upwards else -last
+
+        return Result(lambda: max([merged(any_of.value, READ, part), *all_of.value], key=reaches_furthest))
+
     def left_of(self, store: Store, pids: Sequence[int]) -> list[int]:
-        """Those of these posts that have one of `any_of` and also fit the others. One round trip; none for `any_of`
-        alone."""
+        """Those of these posts that fit. One round trip; none for `any_of` alone, when they have one of these."""
         if not pids or not (self.all_of or self.none_of):
             return [*pids]
         pipe, members = store.pipeline(), [str(pid) for pid in pids]
-        wanted, unwanted = (
-            [pipe.zmscore(keys.tag(tag), members) for tag in tags] for tags in (self.all_of, self.none_of)
-        )
+        any_of, all_of, none_of = ([pipe.zmscore(keys.tag(tag), members) for tag in tags] for tags in self)
         pipe.execute()
-        with_all = [all(score is not None for score in scores) for scores in _rows(wanted, len(pids))]
-        with_none = [all(score is None for score in scores) for scores in _rows(unwanted, len(pids))]
-        return [pid for pid, has, lacks in zip(pids, with_all, with_none, strict=True) if has and lacks]
+        with_any = [any(score is not None for score in scores) for scores in _rows(any_of, len(pids))]
+        with_all = [all(score is not None for score in scores) for scores in _rows(all_of, len(pids))]
+        with_none = [all(score is None for score in scores) for scores in _rows(none_of, len(pids))]
+        return [*compress(pids, map(all, zip(with_any, with_all, with_none, strict=True)))]
 
 
 def _rows(asked: Sequence[Reply[list[float | None]]], number: int) -> Sequence[Sequence[float | None]]:

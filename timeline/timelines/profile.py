@@ -220,8 +220,8 @@ class Profiles:
 
     def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
         """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
-        three for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted account, and
-        NotShown."""
+        at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
+        account, and NotShown."""
         most = part.size + READ_MORE
         person, blocks, members, acted = viewer.ask(
             lambda pipe, me: trip(
@@ -236,9 +236,6 @@ class Profiles:
         if blocks.theirs:
             raise BlocksViewer
         pids = stored_ids(keys.updates(uid), members)
-        if own.tag and pids:
-            scores = self._store.zmscore(keys.tag(own.tag), [str(pid) for pid in pids])
-            pids = [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
         rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
         if not own.reposts:
             rules.append(NoReposts())
@@ -247,7 +244,15 @@ class Profiles:
         reader = PostReader(
             *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
         )
-        return part.page(part.fill(pids, reader.read), has_more=len(members) == most)
+        filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
+        return part.page(filled, has_more=len(members) == most)
+
+    def _tagged(self, pids: Sequence[int], tag: str) -> Sequence[int]:
+        """Those of these posts, at least one, that have a tag. One round trip; none for no tag, which all have."""
+        if not tag:
+            return pids
+        scores = self._store.zmscore(keys.tag(tag), [str(pid) for pid in pids])
+        return [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
 
     def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
         """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""

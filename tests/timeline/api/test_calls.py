@@ -17,6 +17,8 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
     for method, address, status in (
         ("GET", "/api/v1/custom_emojis", 200),
         ("GET", "/api/v1/nothing", 404),
+        ("GET", "/api/v1/accounts/:", 404),
+        ("GET", "/api/v1/tags/:", 404),
         ("DELETE", "/api/v1/custom_emojis", 405),
         ("OPTIONS", "/api/v1/custom_emojis", 204),
     ):
@@ -28,3 +30,9 @@ def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
             assert answer.json().keys() == {"error"}
         if status == 405:
             assert (answer.json()["error"], answer["Allow"]) == ("This method is not allowed here", "GET")
+
+
+def test_a_number_that_is_none_is_refused(app):
+    for number in ("x", "--5", "٣", "²", "-"):
+        assert app.ask("GET", "/api/v1/timelines/home", {"limit": number}).status_code == 422, number
+    assert app.ask("GET", "/api/v1/timelines/home", {"limit": "-5"}).status_code == 200

@@ -26,7 +26,9 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, app, bob):
     assert found("#bread", type="hashtags") == [[], [], ["Bread"]]
     assert found("bread", type="statuses", limit=1, offset=1) == [[], ["1"], []]
     assert found("bread", type="statuses", max_id=2) == [[], ["1"], []]
+    assert found("bread", type="statuses", min_id=1) == [[], ["2"], []]
     assert found("bread", type="statuses", account_id=alice.user.uid) == [[], [], []]
+    assert found('"and bob', type="statuses", account_id=bob.user.uid) == [[], ["2"], []]
     assert found("from:nobody") == [[], [], []]
     for acct in ("@bob", "bob@testserver", "@bob@testserver"):
         assert found(acct, resolve="true") == [["bob"], [], []]

@@ -148,6 +148,28 @@ def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob,
     assert App().ask("GET", "/api/v1/timelines/home").status_code == 401
 
 
+def test_posts_with_several_tags_are_found_behind_many_with_one(raw, alice):
+    """Also when none of the newest posts that are read at once has all of them."""
+    app = App(alice)
+    write_posts(raw, 1, range(1, 451))
+    write_tag(raw, "often", range(1, 451))
+    write_tag(raw, "seldom", [7, 100, 101])
+    for query, pids in (("all[]=seldom", [101, 100, 7]), ("none[]=often", [])):
+        pages, _ = walked(app, f"/api/v1/timelines/tag/often?limit=2&{query}", "next")
+        assert [pid for page in pages for pid in page] == pids, query
+
+
+def test_the_tagged_posts_of_an_account_are_found_behind_many_others(raw, alice):
+    write_posts(raw, 1, range(1, 451))
+    write_tag(raw, "seldom", [7, 100, 101])
+    app, address, found = App(alice), "/api/v1/accounts/1/statuses?limit=2&tagged=seldom", []
+    while address:
+        answer = app.ask("GET", address)
+        found += ids(answer.json())
+        address = linked(answer, "next")
+    assert found == [101, 100, 7]
+
+
 def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice, bob, carol):
     """A process writes a status once for all viewers to whom it looks the same."""
     quoted = publish(raw, store, alice, "Hello")

@@ -275,22 +275,23 @@ def test_a_sample_costs_a_limited_number_of_commands(store, raw, alice, monkeypa
 # ---- The tags of the week: different people who use a tag, compared with the weeks before.
 
 
-@pytest.fixture(params=["incr", "snowflake"])
+@pytest.fixture(params=["incr", "snowflake", "changed"])
 def write(request, raw, settings, alice):
-    """Writes posts, the oldest first, with counted ids or with ids from the time."""
-    settings.POST_IDS = request.param
+    """Writes posts, the oldest first, with counted ids or with ids from the time, or on a site that has changed to
+    these two hours ago."""
+    settings.POST_IDS = "incr" if request.param == "incr" else "snowflake"
 
     def write_one(uid, ago, body):
-        if request.param == "incr":
-            pid = int(raw.get("next_post_id") or 0) + 1
+        counted = int(raw.get("next_post_id") or 0)
+        if request.param == "incr" or (request.param == "changed" and ago > 2 * HOUR):
+            pid = counted = counted + 1
         else:
             pid = snowflake.Snowflakes(0, lambda: time.time() - ago).make()
             while raw.exists(f"post:{pid}"):  # two of one moment
                 pid += 1
             raw.zadd("recent", {pid: pid})
         write_recent(raw, pid, uid, ago, body)
-        if request.param == "snowflake":
-            raw.delete("next_post_id")  # else the list would look for a million counted posts below this id
+        raw.set("next_post_id", counted)  # else the list would look for a million counted posts below an id of the time
 
     return write_one
 

@@ -306,6 +306,22 @@ def test_a_follow_changes_the_suggestions_at_once(store, raw, member, bob, carol
     assert "Follow carol" not in member.get("/").content.decode()
 
 
+def test_a_user_who_follows_another_person_instead_is_not_suggested_them(store, raw, member, bob, carol, clock):
+    """Who is suggested is kept by the number of people that the user follows, which is the same again."""
+    other = register(store, "dora").user.uid
+    Follows(store).follow(ALICE, 2)
+    Follows(store).follow(2, 3)  # votes for carol and dora
+    Follows(store).follow(2, other)
+    publish(raw, store, bob, "hello")
+    assert "Follow carol" in member.get("/").content.decode()
+    Follows(store).follow(ALICE, 3)
+    Follows(store).unfollow(ALICE, 2)
+    clock.sleep(6)
+    publish(raw, store, carol, "hello")
+    page = member.get("/").content.decode()
+    assert ("Follow carol" in page, "Follow dora" in page) == (False, True)
+
+
 # ---- for visitors
 
 

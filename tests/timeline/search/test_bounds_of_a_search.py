@@ -12,10 +12,18 @@ from tests.support.stored_posts import write_indexed
 from tests.support.texts import hostile_texts
 from timeline.posts.entities import Post
 from timeline.relations.relations import Follows
-from timeline.search import searching
+from timeline.search import index, searching
 from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, Known, Matching, parse
-from timeline.search.searching import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST, READS
+from timeline.search.searching import (
+    MOST_RANGES,
+    MOST_TERMS,
+    NEWEST_RANGES,
+    RAREST,
+    READS,
+    AmongFollowed,
+    AmongSaved,
+)
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 RANGES = MOST_RANGES + 6
@@ -79,6 +87,16 @@ def test_older_posts_are_found_by_searching_on(long_site, browser):
     ]
 
 
+def test_posts_of_a_date_below_the_ranges_of_a_page_are_found(raw, store, alice, browser, monkeypatch):
+    monkeypatch.setattr(index, "RANGE", 8)
+    pids = range(1, 8 * RANGES)
+    write_indexed(raw, store, 1, dict.fromkeys(pids, "tea"))
+    for pid in pids:
+        raw.hset(f"post:{pid}", "time", 1_700_000_000 + pid * 3600)  # the first one is of 14 November 2023
+    pages = all_pages(browser(), "q=tea+before:2023-11-15")
+    assert [pid for page in pages for pid in post_ids(page)] == [1]
+
+
 def test_a_query_of_many_terms_asks_for_few(long_site, browser, round_trips):
     words = " ".join(f"{letter}{number}" for letter in "abcdefghij" for number in range(9))
     recorded = round_trips(lambda: browser().get("/search/", {"q": words[:LONGEST_QUERY]}))
@@ -103,12 +121,34 @@ def test_frequent_terms_are_read_in_fewer_ranges(long_site, browser, round_trips
     assert sum(name == "GET" for name, *_ in recorded.commands) <= (NEWEST_RANGES + GROUPS) * 2 + 5 * 2 + 2
 
 
+def test_of_older_ranges_too_only_own_posts_are_ones_own(raw, store, alice, bob, browser):
+    """Older ranges are read for the rarest terms alone: here, for the words, and not for who wrote them."""
+    newest = 3 * RANGE
+    write_indexed(raw, store, 1, {3: "tea cup"} | dict.fromkeys(range(newest, newest + 9), "coffee"))
+    write_indexed(raw, store, bob.user.uid, {2: "tea cup"})
+    assert [post_ids(browser(alice).get(f"/search/?q=tea+cup{scope}")) for scope in ("&in=mine", "")] == [[3], [3, 2]]
+
+
 def test_a_scope_looks_at_so_many_posts(raw, store, alice, bob, browser):
     number = 1100
     write_indexed(raw, store, bob.user.uid, dict.fromkeys(range(1, number + 1), "tea"))
     page = browser(alice).get("/search/?q=tea&in=following")
     assert post_ids(page) == []
     assert older_of(page) == f"?q=tea&in=following&before={number - 1000 + 1}"
+
+
+@pytest.mark.parametrize("scope", ["following", "saved"])
+def test_no_post_is_lost_behind_the_last_that_a_page_looks_at(raw, store, alice, bob, browser, monkeypatch, scope):
+    """The last look finds more posts of the scope than a page reads at first, and few of those fit the phrase."""
+    of_scope = {"following": AmongFollowed, "saved": AmongSaved}[scope]
+    monkeypatch.setattr(of_scope, "at_once", 50)
+    monkeypatch.setattr(of_scope, "most", 50)
+    texts = dict.fromkeys(range(1, 61), "cup tea") | dict.fromkeys((2, 21, 40), "tea cup")
+    write_indexed(raw, store, bob.user.uid, texts)
+    raw.zadd("following:1", {str(bob.user.uid): 1})
+    raw.zadd("bookmarks:1", {str(pid): pid for pid in texts})
+    pages = all_pages(browser(alice), f"q=%22tea+cup%22&in={scope}")
+    assert [pid for page in pages for pid in post_ids(page)] == [40, 21, 2]
 
 
 def test_a_page_ends_when_its_posts_take_long_to_check(raw, store, alice, browser, monkeypatch):

@@ -68,6 +68,7 @@ def midnight(*day):
         ("#1", [word("1")]),
         ("has:link has:links", [HasLink()]),
         ("is:reply", [IsReply()]),
+        ("İs:reply ıs:reply HAS:LİNK haſ:link", [IsReply(), HasLink()]),  # as Turkish keyboards have them
         ("before:2026-11-01", [Before(midnight(2026, 11, 1))]),
         ("after:2026-11-01", [NotBefore(midnight(2026, 11, 2))]),
         ("note:this", [phrase("note this")]),
@@ -129,6 +130,7 @@ PIECES = st.sampled_from(
         '"',
         "-",
         "from:",
+        "İs:",
         "to:",
         "has:link",
         "is:",
@@ -168,6 +170,7 @@ def test_hostile_texts_are_queries_or_too_long(unit):
 # ---- Between which ids the posts of a time are.
 
 
+SINCE = 1_790_000_000  # unix seconds
 NUMBER = 10_000  # posts, a minute apart; those of each tenth minute are gone
 
 
@@ -180,8 +183,8 @@ def posts(raw):
     pipe.execute()
 
 
-def between(store, *parts, newest=NUMBER):
-    return bounds(store, Query(parts, ()), 2**53, newest)
+def between(store, *parts, newest=NUMBER, counted=0):
+    return bounds(store, Query(parts, ()), 2**53, newest, counted)
 
 
 @pytest.mark.parametrize("pid", [1, 2, 64, 5000, 5010, 9999, 20_000])
@@ -219,6 +222,21 @@ def test_before_the_first_id_from_the_time_are_those_of_the_counter(raw, store):
     assert between(store, NotBefore(1_000_000_000), newest=2**50) == (0, 2**53)
 
 
+def test_a_site_that_has_changed_to_ids_from_the_time_finds_moments_among_the_older_ids_too(raw, store):
+    pipe = raw.pipeline(transaction=False)
+    for pid in range(1, NUMBER + 1):
+        pipe.hset(f"post:{pid}", "time", SINCE + pid * 60)
+    pipe.execute()
+    changed = {"newest": first_of(SINCE + 10**6), "counted": NUMBER}
+    for pid in (1, 64, 5000, 9999, NUMBER):
+        assert pid - 30 <= between(store, NotBefore(SINCE + pid * 60), **changed).first < pid
+        assert pid <= between(store, Before(SINCE + pid * 60), **changed).after <= pid + 30
+    later = SINCE + NUMBER * 60 + 1
+    assert between(store, NotBefore(later), Before(later + 9), **changed) == (first_of(later), first_of(later + 9))
+    raw.delete(f"post:{NUMBER}")  # then a post just below it may be as new
+    assert NUMBER - 30 <= between(store, NotBefore(later), **changed).first < NUMBER
+
+
 def test_no_posts_are_all_posts(raw, store):
     assert between(store, Before(1000), newest=0) == (0, 1)
 
@@ -254,6 +272,8 @@ def fits(typed, one, me=None):
         ("京都", "東京都庁"),
         ("東京", "東京都庁"),
         ('"東京 タワー"', "東京 タワーに行く"),
+        ("မင်္ဂလာပါ။", "မင်္ဂလာပါ"),
+        ("๑๒๐", "ราคา๑๒๐บาท"),
         ("#tea", "A cup of #Tea"),
         ("tea", "A cup of #Tea"),
         ("has:link", "See https://example.org/tea"),

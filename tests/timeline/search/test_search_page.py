@@ -2,12 +2,15 @@
 
 import html
 import re
+import time
+from datetime import UTC, datetime
 
 import pytest
 
+from retwis_site.store import snowflake
 from tests.support.http.page_text import marked, post_ids, text_of
 from tests.support.people import register
-from tests.support.stored_posts import write_answer, write_indexed, write_tag
+from tests.support.stored_posts import DAY, write_answer, write_indexed, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Bookmarks, Follows, Likes
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
@@ -49,6 +52,17 @@ def posts(raw, store, alice, bob):
 def test_posts_are_found_newest_first(posts, browser, alice, typed, pids):
     assert post_ids(search(browser(alice), typed)) == pids
     assert post_ids(search(browser(), typed)) == pids
+
+
+def test_dates_find_the_posts_of_before_a_change_to_ids_from_the_time(raw, store, alice, browser):
+    now, pid = int(time.time()), snowflake.make()
+    write_indexed(raw, store, 1, dict.fromkeys((1, 2, 3, pid), "tea"))
+    raw.set("next_post_id", 3)
+    for each, days in ((1, 60), (2, 20), (3, 10), (pid, 0)):
+        raw.hset(f"post:{each}", "time", now - days * DAY)
+    day = datetime.fromtimestamp(now - 30 * DAY, UTC).date()
+    assert post_ids(search(browser(), f"tea after:{day}")) == [pid, 3, 2]
+    assert post_ids(search(browser(), f"tea before:{day}")) == [1]
 
 
 def test_what_was_found_is_highlighted_and_escaped(posts, browser):
@@ -181,6 +195,16 @@ def test_a_tag_is_found_by_its_sign_and_people_only_by_words(posts, raw, store, 
     assert 'href="/tags/tea/"' in page
     assert "Teapot" not in page
     assert "Teapot" not in search(browser(), "tea -green").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("typed", "tag"),
+    [("Größe", "Größe"), ("cafés", "cafés"), ("ёлка", "Ёлка"), ("İstanbul", "istanbul"), ("Über!", "überall")],
+)
+def test_a_word_finds_the_tags_that_begin_with_it_as_it_is_typed(posts, raw, browser, typed, tag):
+    """Words are compared without their accents, and tags with them."""
+    write_tag(raw, tag, [5])
+    assert f">#{tag}<" in search(browser(), typed).content.decode()
 
 
 def test_only_a_few_people_are_shown_with_a_link_to_all(posts, store, browser):

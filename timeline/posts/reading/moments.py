@@ -1,16 +1,18 @@
 """Between which ids of posts a moment is.
 
 An id that was made from the time says it. Ids of a counter are in the order of time, so a few posts are asked when they
-were written, first all over the site and then around the moment. A post with an older date than its neighbours, one
-that `import_account` has brought from another site, may stand on the other side.
+were written, first all over the site and then around the moment. A site that has changed to ids from the time has both:
+those of the counter are lower and older. A post with an older date than its neighbours, one that `import_account` has
+brought from another site, may stand on the other side.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_time
+from retwis_site.store.replies import Result
 from retwis_site.store.snowflake import SMALLEST, first_of
 
 LOOKS = 2  # round trips
@@ -24,21 +26,28 @@ class Bounds(NamedTuple):
     after: int
 
 
-def moment(store: Store, seconds: int, newest: int) -> Bounds:
+def ask_last_counted(pipe: Pipe) -> Result[int]:
+    """The id that the counter has given out last; 0 without one. One command."""
+    counter = pipe.get(keys.next_post_id())
+    return Result(lambda: min(stored_time(keys.next_post_id(), counter.value), SMALLEST - 1))
+
+
+def moment(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
     """Between which ids a moment (unix seconds) is: no post from `first` down is as new, and none from `after` up is
-    older. `newest`: no post of the site has a higher id. LOOKS round trips; none for ids from the time."""
-    if newest > SMALLEST:
-        made = first_of(seconds)
-        return Bounds(made if made > SMALLEST else 0, made)
-    first, after = 0, newest + 1
+    older. `newest`: no post of the site has a higher id. `counted`: as for `ask_last_counted`. LOOKS round trips; none
+    where all ids are made from the time."""
+    made, last = first_of(seconds), counted if newest > SMALLEST else newest
+    first, after = 0, last + 1
     for _ in range(LOOKS):
         first, after = _closer(store, seconds, first, after)
-    return Bounds(first, after)
+    if newest <= SMALLEST or after <= last:
+        return Bounds(first, after)
+    return Bounds(made if first == last and made > SMALLEST else first, made)
 
 
 def _closer(store: Store, seconds: int, first: int, after: int) -> Bounds:
-    step = max(1, (after - first) // POSTS_A_LOOK)
-    pids = range(first + step, after, step)
+    step, highest = max(1, (after - first) // POSTS_A_LOOK), after - 1
+    pids = [*range(first + step, highest, step), highest] if highest > first else []
     pipe = store.pipeline()
     asked = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
     pipe.execute()
