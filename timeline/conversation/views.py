@@ -335,8 +335,8 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         return redirect("post", found.author.username, found.post.pid)
     by = rendering(request)
     post = found.post if isinstance(found.post, Post) else None
-    highest = found.above[0] if found.above else None
-    higher = highest if isinstance(highest, Post) and found.begins_higher else None
+    seen_above = (one for one in found.above if isinstance(one, Post))
+    higher = next(seen_above, None) if found.begins_higher else None
     text = words_of(post) if post else ""
     return THREAD.response(
         request,

@@ -1,5 +1,5 @@
-"""In a long thread, what stands below a post that the viewer does not see can be found from the page of the first post:
-no link leads on from that post itself."""
+"""In a long thread, what stands below and above a post that the viewer does not see can be found: no link leads on from
+that post itself."""
 
 import re
 
@@ -72,3 +72,12 @@ def test_a_deep_branch_that_begins_with_a_deleted_post_leads_on_from_the_post_ab
     [at] = re.findall(r'href="(/@bob/\d+/)">Continue this thread<', answer.content.decode())
     assert at == f"/@bob/{deepest - 2}/"
     assert {deepest + 1, deepest + 2} <= {*post_ids(member.get(at))} - {*post_ids(answer)}
+
+
+def test_below_a_deleted_post_the_highest_one_that_is_seen_leads_to_the_posts_above(member, raw, alice):
+    write_posts(raw, ALICE, [1])
+    for pid in range(2, 26):
+        write_answer(raw, ALICE, pid, parent=pid - 1)
+    delete_answered(raw, 4)
+    page = member.get("/@Alice/24/").content.decode()  # it shows twenty posts above, the deleted one among them
+    assert re.findall(r'href="(/@Alice/\d+/)">Show the posts above<', page) == ["/@Alice/5/"]
