@@ -104,7 +104,7 @@ def branches(top: int, replies: Iterable[InThread], rank: Rank) -> list[Branch]:
     are shown. Work is linear in the replies, but for sorting.
     """
     below = _by_parent(top, {reply.pid: reply for reply in replies}.values())
-    known = {pid: len(found) for pid, found in below.items()}
+    known = {pid: sum(reply.is_counted for reply in found) for pid, found in below.items()}
     shown = _without_empty_ends(top, below)
     for found in shown.values():
         found.sort(key=rank)
