@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
-from retwis_site.store.replies import Handle, Reading, Result, begun, rest, trip
+from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, rest, trip
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
@@ -102,26 +103,37 @@ def branches(top: int, replies: Iterable[InThread], rank: Rank) -> list[Branch]:
     `replies` may have posts of other branches. A post that the viewer does not see is left out, unless posts below it
     are shown. Work is linear in the replies, but for sorting.
     """
-    below: dict[int, list[InThread]] = {}
-    for reply in {reply.pid: reply for reply in replies if reply.pid != top}.values():
-        if reply.links.reply_to is not None:
-            below.setdefault(reply.links.reply_to, []).append(reply)
-    known = {pid: len(found) for pid, found in below.items()}
+    below = _by_parent(top, {reply.pid: reply for reply in replies}.values())
+    known = {pid: sum(reply.is_counted for reply in found) for pid, found in below.items()}
     shown = _without_empty_ends(top, below)
     for found in shown.values():
         found.sort(key=rank)
     return [_branch(first, shown, known, level=0) for first in shown.get(top, ())]
 
 
-def _without_empty_ends(top: int, below: dict[int, list[InThread]]) -> dict[int, list[InThread]]:
-    """The replies below `top`, by the post replied to, without those that lead to no post that the viewer sees."""
+def _by_parent(top: int, replies: Iterable[InThread]) -> dict[int, list[InThread]]:
+    """The replies, without `top` itself, by the post replied to."""
+    below: dict[int, list[InThread]] = {}
+    for reply in replies:
+        if reply.links.reply_to is not None and reply.pid != top:
+            below.setdefault(reply.links.reply_to, []).append(reply)
+    return below
+
+
+def _reached(top: int, below: dict[int, list[InThread]]) -> list[InThread]:
+    """The replies below `top`, each after the one to which it replies."""
     reached: list[InThread] = []
     level: Sequence[InThread] = below.get(top, ())
     while level:  # each post replies to one other, so no post is reached twice
         reached += level
         level = [reply for post in level for reply in below.get(post.pid, ())]
+    return reached
+
+
+def _without_empty_ends(top: int, below: dict[int, list[InThread]]) -> dict[int, list[InThread]]:
+    """The replies below `top`, by the post replied to, without those that lead to no post that the viewer sees."""
     kept: dict[int, list[InThread]] = {}
-    for reply in reversed(reached):  # from the leaves up
+    for reply in reversed(_reached(top, below)):  # from the leaves up
         if isinstance(reply, Post) or reply.pid in kept:
             kept.setdefault(reply.links.reply_to or top, []).append(reply)
     return kept
@@ -144,7 +156,8 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
 # ---- The page of a thread: a post, what it replies to, and the replies to it.
 #
 # The work is bounded, however long the thread is: a page has the first A_PAGE replies to the post itself, and whatever
-# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these.
+# stands below them among the next IN_THREAD posts of the thread. What is below these is on the pages of these; what is
+# below a post that the viewer does not see, which has no page for them, is read besides.
 
 
 NO_NUMBERS = Numbers(FollowCounts(0, 0), None)
@@ -165,6 +178,7 @@ class ThreadPage:
 
 A_PAGE = 100  # replies to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
+UNSEEN_IN_A_ROW = 3  # of posts that the viewer does not see and that reply to one another; below them a page ends
 
 FOLLOWS_NOBODY = Result(lambda: LatestFollowed(frozenset(), are_all=True))
 NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
@@ -188,8 +202,9 @@ class Threads:
         then those of people whom the viewer follows, then the others, each oldest first.
 
         Two round trips with cached uids, however long the thread is; one for a post without replies that is cached. One
-        more for replies to a post that is a reply itself, and one while the author of a post is not cached. Raises
-        NoSuchUser, AccountDeleted, NoSuchPost, and PostDeleted for a deleted post without replies.
+        more for replies to a post that is a reply itself, one while the author of a post is not cached, and in a thread
+        of more than IN_THREAD posts those of `_read_below_unseen`. Raises NoSuchUser, AccountDeleted, NoSuchPost, and
+        PostDeleted for a deleted post without replies.
 
         The id of a repost gives the post that it reposts, without its thread.
         """
@@ -220,6 +235,8 @@ class Threads:
         acted = latest.asking_for(pid)
         reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
         posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
+        if len(below) == IN_THREAD:
+            self._read_below_unseen(reader, pid, posts, below[-1])
         shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
             author,
@@ -306,6 +323,20 @@ class Threads:
         pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
         return stored_ids(keys.thread(root), pids)
 
+    def _read_below_unseen(self, reader: PostReader, top: int, posts: dict[int, InThread], end: int) -> None:
+        """Add the replies above the id `end` to those of the posts below `top` that the viewer does not see: at most
+        IN_THREAD for each of UNSEEN_IN_A_ROW levels, of two round trips each. None without such posts."""
+        asked: set[int] = set()
+        for _ in range(UNSEEN_IN_A_ROW):
+            reached = _reached(top, _by_parent(top, posts.values()))
+            unseen = [post.pid for post in reached if isinstance(post, Unavailable) and post.pid not in asked]
+            if not unseen:
+                return
+            asked.update(unseen)
+            found = answers(self._store, partial(_ask_replies, above=end, most=IN_THREAD // len(unseen) + 1), unseen)
+            replies = [one for pid, some in found.items() for one in stored_ids(keys.replies_to(pid), some)]
+            posts |= self._read(reader, {one: None for one in replies[:IN_THREAD] if one not in posts})
+
     def _read(self, reader: PostReader, pids: dict[int, None]) -> dict[int, InThread]:
         """The posts by id, also those that are not shown. Round trips as for `PostReader.read`."""
         pipe = self._store.pipeline()
@@ -314,14 +345,14 @@ class Threads:
         return {post.pid: post for post in all_of_them}
 
 
+def _ask_replies(pipe: Pipe, pid: int, above: int, most: int) -> Reply[list[str]]:
+    return pipe.zrangebyscore(keys.replies_to(pid), f"({above}", "+inf", most)
+
+
 def _in_order(top: int, replies: Iterable[InThread]) -> list[Post]:
     """The posts below `top` that the viewer sees: each reply before the next one to the same post, and what replies to
     it in between."""
-    below: dict[int, list[InThread]] = {}
-    for reply in replies:
-        if reply.links.reply_to is not None and reply.pid != top:
-            below.setdefault(reply.links.reply_to, []).append(reply)
-    shown = _without_empty_ends(top, below)
+    shown = _without_empty_ends(top, _by_parent(top, replies))
     found: list[Post] = []
     waiting = sorted(shown.get(top, ()), key=lambda reply: -reply.pid)
     while waiting:

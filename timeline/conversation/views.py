@@ -335,8 +335,8 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         return redirect("post", found.author.username, found.post.pid)
     by = rendering(request)
     post = found.post if isinstance(found.post, Post) else None
-    highest = found.above[0] if found.above else None
-    higher = highest if isinstance(highest, Post) and found.begins_higher else None
+    seen_above = (one for one in found.above if isinstance(one, Post))
+    higher = next(seen_above, None) if found.begins_higher else None
     text = words_of(post) if post else ""
     return THREAD.response(
         request,
@@ -389,19 +389,20 @@ def _numbers(post: Post, by: Rendering) -> Html:
     return joined([NUMBER.fill(by.language, kind=kind, number=count, **place) for kind, count in counted if count])
 
 
-def _branches(branches: Iterable[Branch], by: Rendering) -> bytes:
-    return b"".join([_branch(branch, by) for branch in branches])
+def _branches(branches: Iterable[Branch], by: Rendering, above: Post | None = None) -> bytes:
+    return b"".join([_branch(branch, by, above) for branch in branches])
 
 
-def _branch(branch: Branch, by: Rendering) -> bytes:
-    """Where it continues elsewhere, it leads to the page of its last post that the viewer sees."""
-    seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), None)
+def _branch(branch: Branch, by: Rendering, above: Post | None) -> bytes:
+    """Where it continues elsewhere, it leads to the page of its last post that the viewer sees. `above`: the last one
+    of the branches that it is part of."""
+    seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), above)
     more = ("others" if branch.forks else "branch") if branch.has_more and seen else ""
     return BRANCH.fill_as_sent(
         by.language,
         posts=_in_a_row(branch.posts, by),
         forks=bool(branch.forks),
-        branches=_branches(branch.forks, by),
+        branches=_branches(branch.forks, by, seen),
         more=more,
         at=at(seen.author.username) if seen else "",
         pid=seen.pid if seen else "",

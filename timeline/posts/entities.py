@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.entities import User
+from accounts.users.entities import State, User
 from retwis_site.exceptions import Gone, NotFound
 
 if TYPE_CHECKING:
@@ -141,6 +141,12 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
         return self.author if self.context.listed is None else self.context.reposted_by[0]
 
     @property
+    def is_counted(self) -> bool:
+        """Whether it is in the number of replies to a post. That of a person whom staff hides is in it while replies to
+        it are."""
+        return self.author.state is not State.HIDDEN or self.counts.replies > 0
+
+    @property
     def plain(self) -> Post:
         """The post as most people see it: without what the viewer has done, who reposted it, and muted words."""
         if self.context is NO_CONTEXT:
@@ -177,6 +183,7 @@ class Unavailable(NamedTuple):
     pid: int
     links: Links
     deleted_by: DeletedBy | None  # None: it is hidden from this viewer
+    is_counted: bool = True  # as `Post.is_counted`
 
 
 @dataclass(frozen=True, slots=True)

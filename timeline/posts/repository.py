@@ -13,7 +13,7 @@ from django.conf import settings
 
 from accounts.community.log import Act, Log, read_act
 from accounts.media.repository import Mark, Pictures
-from accounts.users.deletion import is_deleted
+from accounts.users.repository import ask_user
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
@@ -123,20 +123,21 @@ def _read(store: Store, pids: Collection[int]) -> dict[int, Target]:
 
 
 def _check(store: Store, uid: int, targets: Iterable[Target]) -> None:
-    """One round trip. A hash that its author's `updates:` does not list was never published."""
+    """One round trip. A hash that its author's `updates:` does not list was never published. A suspension is as a
+    deletion of the account."""
     pipe = store.pipeline()
     asked = [
         (
             target.deleted,
             pipe.zscore(keys.updates(target.author), str(target.pid)),
-            pipe.hget(keys.user(target.author), "deleted"),
+            ask_user(pipe, target.author),
             [pipe.zscore(key(uid), str(target.author)) for key in (keys.blocked, keys.blocked_by)],
         )
         for target in targets
     ]
     pipe.execute()
-    for deleted, listed, account_deleted, blocks in asked:
-        if deleted or is_deleted(account_deleted.value):
+    for deleted, listed, author, blocks in asked:
+        if deleted or author.value is None:
             raise TargetDeleted
         if listed.value is None:
             raise TargetMissing

@@ -308,12 +308,13 @@ class HomeSources:
         return {key: found[key] for key in sources}
 
     def just_above(self, part: Part) -> list[int]:
-        """The lowest ids of all sources that may be of a part, lowest first: at least as many as it has posts, unless
-        there are fewer. Two round trips."""
+        """The lowest ids of all sources that may be of a part, lowest first: some KEPT of all sources together, unless
+        there are fewer. A page may hide many in a row, and an app takes an empty part for the end. Two round trips."""
         pipe = self._store.pipeline()
         members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         pipe.execute()
-        length, sources = part.size + SPARE, source_keys(self.me, members.value, tags.value)
+        sources = source_keys(self.me, members.value, tags.value)
+        length = max(part.size + SPARE, KEPT // len(sources))
         asked = {key: part.ask_ids(pipe, key, length) for key in sources}
         pipe.execute()
         slices = [stored_ids(key, found.value) for key, found in asked.items()]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.users.entities import User
+from accounts.users.entities import State, User
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import CANONICAL, meta_tags, post_ids, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
@@ -326,6 +326,15 @@ def test_a_deleted_post_stays_while_posts_below_it_are_shown():
 
 def test_a_hidden_answer_does_not_lead_to_a_page_with_more_answers():
     assert shapes(post(2, 1, replies=1), tombstone(3, 2)) == [[2]]
+
+
+def test_an_answer_that_no_number_counts_does_not_stand_for_one_that_is_not_here():
+    """Staff hides its author. It is seen by those who follow them, and by nobody else."""
+    unseen = tombstone(3, 2)._replace(deleted_by=None, is_counted=False)
+    seen = post(3, 2)._replace(author=User(8, "bob", state=State.HIDDEN))
+    assert shapes(post(2, 1, replies=1), unseen) == [[2, ...]]
+    assert shapes(post(2, 1, replies=1), seen) == [[2, [3], ...]]
+    assert shapes(post(2, 1, replies=1), seen._replace(counts=Counts(replies=1)), post(4, 3)) == [[2, 3, 4]]
 
 
 def test_posts_of_other_branches_are_left_out():

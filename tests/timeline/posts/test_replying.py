@@ -2,7 +2,9 @@
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
+from accounts.users.entities import State
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NewPost, TargetBlocked, TargetDeleted, TargetMissing
 from timeline.posts.repository import Posts
@@ -86,6 +88,16 @@ def test_a_deleted_post_and_one_of_a_deleted_account_are_refused(store, alice, b
     for pid in (1, 2):
         with pytest.raises(TargetDeleted):
             publish(store, 1, **{kind: pid})
+
+
+@pytest.mark.parametrize("kind", ["reply_to", "quote"])
+def test_a_post_of_a_suspended_person_is_refused_while_nobody_sees_it(store, alice, bob, raw, kind):
+    publish(store, 2)
+    Sanctions(store).impose(2, State.SUSPENDED, "reason")
+    with pytest.raises(TargetDeleted):
+        publish(store, 1, **{kind: 1})
+    Sanctions(store).lift(2)
+    assert publish(store, 1, **{kind: 1}) == 2
 
 
 @pytest.mark.parametrize("kind", ["reply_to", "quote"])

@@ -301,7 +301,8 @@ class Found(NamedTuple):
     def unavailable(self) -> list[Unavailable]:
         """The posts of the list that are not shown and that still say which posts they answer."""
         not_shown = {*self.pids} - {post.pid for post in self.posts}
-        hidden = [Unavailable(pid, post.links, None) for pid, post in self.existing.items() if pid in not_shown]
+        others = [(pid, post) for pid, post in self.existing.items() if pid in not_shown]
+        hidden = [Unavailable(pid, post.links, None, post.is_counted) for pid, post in others]
         deleted = [tombstone(pid, fields_of(self.parts.stored[pid])) for pid in self.dead]
         return hidden + self.parts.without_author(self.pids) + [one for one in deleted if one is not None]
 
@@ -438,7 +439,8 @@ class _Parts:
         known = self._cached | self._records
         found = [(pid, one) for pid in pids if (one := known.get(pid)) is not None]
         authors = {pid: one.author.uid if isinstance(one, Post) else one.uid for pid, one in found}
-        return [Unavailable(pid, one.links, None) for pid, one in found if authors[pid] not in self.people]
+        gone = [(pid, one) for pid, one in found if authors[pid] not in self.people]
+        return [Unavailable(pid, one.links, None, is_counted=one.counts.replies > 0) for pid, one in gone]
 
     def dead(self, pids: Sequence[int]) -> list[int]:
         """Those of these posts that do not exist."""
