@@ -333,8 +333,9 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     unanswered.delete(detail.xhr);
     markSlow();
   });
-  document.addEventListener("submit", (event) => {
-    if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // htmx sends it; the page stays
+  // On the window: after all that stands on the document, which may send a form in place.
+  addEventListener("submit", (event) => {
+    if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
     unanswered.add(event);
     markSlow();
   });
