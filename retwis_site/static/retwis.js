@@ -275,13 +275,14 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     if (url) navigator.share({ url }).catch(() => {}); // the user has thought better of it
   });
 
-  // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
+  // ---- menus: one is open at a time, and a click elsewhere, Escape or Tab beyond it closes it: it would cover the focus
 
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
     for (const link of document.querySelectorAll(`${OPENS_MENU}[aria-expanded=true]`)) if (link.nextElementSibling !== but) closeMore(link);
   };
-  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu, .choosing")));
+  const menuAt = (element) => element.closest("details.menu, .choosing") ?? element.closest(OPENS_MENU)?.nextElementSibling;
+  for (const moved of ["click", "focusin"]) document.addEventListener(moved, ({ target }) => closeMenus(menuAt(target)));
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(`details.menu[open], ${OPENS_MENU} + .choosing`);
     if (!open) return;
