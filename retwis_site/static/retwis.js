@@ -334,9 +334,15 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     unanswered.delete(detail.xhr);
     markSlow();
   });
-  // On the window: after all that stands on the document, which may send a form in place.
+  // A form goes out once: a second click would find that the name is taken or the password another by now, and what the
+  // first had answered would be lost. On the window: after all that stands on the document, which may send it in place.
+  const DOUBLE_CLICK = 1000; // milliseconds
+  let sentNow = null;
   addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
+    if (event.target === sentNow) return event.preventDefault();
+    sentNow = event.target;
+    setTimeout(() => { sentNow = null; }, DOUBLE_CLICK);
     unanswered.add(event);
     markSlow();
   });
