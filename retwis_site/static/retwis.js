@@ -69,7 +69,8 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
-    const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has none
+    const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has "Cancel" instead
+    form.querySelector(".actions a")?.addEventListener("click", () => sessionStorage.removeItem(draft));
     const offerToDiscard = () => {
       if (discard) discard.hidden = !text.value || text.value === begins;
     };
