@@ -181,7 +181,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     if (!form) return location.assign(link.href); // the page of the post says what is wrong
     for (const element of form.querySelectorAll("*"))
       for (const name of ["id", "for", "aria-describedby"])
-        if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("id_body", `id_body-${pid}`));
+        if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("reply_body", `reply_body-${pid}`));
     card.after(form);
     setUpComposers();
     form.querySelector("textarea").focus();
