@@ -237,7 +237,7 @@ def _row(token: Token, app: App | None, language: str) -> Row:
         _shown_website(app) if app else "",
         in_words(token.scopes),
         moment(token.since, language),
-        moment(token.used, language),
+        moment(max(token.since, token.used), language),  # an hour may have begun before the token
     )
 
 

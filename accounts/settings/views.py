@@ -405,7 +405,7 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
             in_words(session.device),
             str(WAYS[session.way]),
             moment(session.since, language),
-            moment(session.used, language),
+            moment(max(session.since, session.used), language),  # an hour may have begun before the login
             session.secret == here,
         )
         for session in sessions

@@ -69,7 +69,8 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     });
 
-    const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has none
+    const discard = form.querySelector("[formaction$='/discard/']"); // a form that changes a post has "Cancel" instead
+    form.querySelector(".actions a")?.addEventListener("click", () => sessionStorage.removeItem(draft));
     const offerToDiscard = () => {
       if (discard) discard.hidden = !text.value || text.value === begins;
     };
@@ -180,7 +181,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     if (!form) return location.assign(link.href); // the page of the post says what is wrong
     for (const element of form.querySelectorAll("*"))
       for (const name of ["id", "for", "aria-describedby"])
-        if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("id_body", `id_body-${pid}`));
+        if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("reply_body", `reply_body-${pid}`));
     card.after(form);
     setUpComposers();
     form.querySelector("textarea").focus();
@@ -275,13 +276,14 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     if (url) navigator.share({ url }).catch(() => {}); // the user has thought better of it
   });
 
-  // ---- menus: one is open at a time, and a click elsewhere or Escape closes it
+  // ---- menus: one is open at a time, and a click elsewhere, Escape or Tab beyond it closes it: it would cover the focus
 
   const closeMenus = (but) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== but) menu.open = false;
     for (const link of document.querySelectorAll(`${OPENS_MENU}[aria-expanded=true]`)) if (link.nextElementSibling !== but) closeMore(link);
   };
-  document.addEventListener("click", ({ target }) => closeMenus(target.closest("details.menu, .choosing")));
+  const menuAt = (element) => element.closest("details.menu, .choosing") ?? element.closest(OPENS_MENU)?.nextElementSibling;
+  for (const moved of ["click", "focusin"]) document.addEventListener(moved, ({ target }) => closeMenus(menuAt(target)));
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(`details.menu[open], ${OPENS_MENU} + .choosing`);
     if (!open) return;
@@ -333,8 +335,15 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     unanswered.delete(detail.xhr);
     markSlow();
   });
-  document.addEventListener("submit", (event) => {
-    if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // htmx sends it; the page stays
+  // A form goes out once: a second click would find that the name is taken or the password another by now, and what the
+  // first had answered would be lost. On the window: after all that stands on the document, which may send it in place.
+  const DOUBLE_CLICK = 1000; // milliseconds
+  let sentNow = null;
+  addEventListener("submit", (event) => {
+    if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
+    if (event.target === sentNow) return event.preventDefault();
+    sentNow = event.target;
+    setTimeout(() => { sentNow = null; }, DOUBLE_CLICK);
     unanswered.add(event);
     markSlow();
   });

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
@@ -66,10 +69,10 @@ from timeline.timelines.profile import PINNED
 # ---- The buttons of a card. Each is a view of its own; all lead back to the post.
 
 
-def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
-    """A view that does this with a post, as often as the limit allows. One round trip finds the post. Raises
-    NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person with a block between them
-    and the viewer."""
+def act_on_posts(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
+    """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: of what a
+    card does not show. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person
+    with a block between them and the viewer."""
 
     @change
     @login_required
@@ -78,12 +81,14 @@ def act_on_posts(act: Act) -> Callable[..., HttpResponseBase]:
         store = connect()
         RateLimits(store).count(ACTIONS, str(me.uid))
         act(store, me.uid, post)
+        if said:
+            messages.success(request, str(said))
         return back_to(request, post)
 
     return view
 
 
-def _undo(act: Act) -> Callable[..., HttpResponseBase]:
+def _undo(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
     page, so the page that has the button is opened anew."""
 
@@ -92,6 +97,8 @@ def _undo(act: Act) -> Callable[..., HttpResponseBase]:
     def view(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
         post, is_hidden = one_post_or_hidden(request.viewer, username, pid)
         act(connect(), me.uid, _no_repost(post))
+        if said:
+            messages.success(request, str(said))
         return HttpResponseRedirect(page_of_form(request)) if is_hidden else back_to(request, post)
 
     return view
@@ -121,7 +128,8 @@ def _buttons(acting: Acting) -> tuple[Callable[..., HttpResponseBase], Callable[
 like, unlike = _buttons(LIKING)
 repost, unrepost = _buttons(REPOSTING)
 bookmark, unbookmark = _buttons(BOOKMARKING)
-mute_thread, unmute_thread = _buttons(MUTING_THREADS)
+mute_thread = act_on_posts(MUTING_THREADS.do, gettext_lazy("You get no notifications about this thread."))
+unmute_thread = _undo(MUTING_THREADS.undo, gettext_lazy("You get notifications about this thread again."))
 
 
 # ---- The pages of the people who like a post, and of those who have reposted it.

@@ -30,3 +30,12 @@ def test_the_token_of_an_app_that_has_ended_is_listed_without_a_name(store, raw,
     Tokens(store).issue(Code(1, "", app.id, ("read",), OUT_OF_BAND))
     raw.delete(f"app:{app.id}")
     assert "Unknown app" in browser(alice).get("/settings/apps/").content.decode()
+
+
+def test_no_app_was_used_before_it_was_allowed(store, raw, browser, alice):
+    digest = digest_of(token_of(alice, "read"))
+    _, told = raw.hget("user:1", f"token:{digest}").split(":", 1)
+    raw.hset("user:1", f"token:{digest}", f"1700000000:{told}")
+    page = browser(alice).get("/settings/apps/").content.decode()
+    assert len(re.findall(r"<time[^>]*>14 November 2023, 22:13 UTC</time>", page)) == 2
+    assert "22:00" not in page

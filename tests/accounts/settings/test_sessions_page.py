@@ -35,6 +35,13 @@ def test_a_device_of_which_nothing_is_known_has_a_name(browser, store, raw, alic
     assert "Unknown device" in page_of(browser(log_in(store)))
 
 
+def test_no_device_was_used_before_its_login(browser, store, raw, alice):
+    raw.hset("user:1", "session:other", "1700000000::Firefox:Linux")
+    page = page_of(browser(log_in(store)))
+    assert len(re.findall(r"<time[^>]*>14 November 2023, 22:13 UTC</time>", page)) == 2
+    assert "22:00" not in page
+
+
 def test_a_browser_with_the_official_secret_is_told_so(browser, store, alice):
     page = page_of(browser(alice))
     assert "before the site could tell devices apart" in page

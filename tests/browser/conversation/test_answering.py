@@ -5,8 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, post, said
+from tests.browser.support.accessibility import findings
+from tests.browser.support.steps import composer, nothing_scrolls_sideways, post, said
+from tests.browser.support.touch import cut_off
+from tests.browser.support.windows import PHONE
 from tests.support.stored_keys import publish
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
+from timeline.search.index import Indexing
 
 REPLY = re.compile("^Reply")
 
@@ -41,6 +47,34 @@ def test_the_reply_link_opens_a_composer_below_the_card(page, raw, answered):
     expect(post(page, text)).to_have_count(1)
     expect(post(page, "Well said")).to_have_count(1)
     assert raw.zcard(f"replies_to:{pid}") == 1
+
+
+@pytest.mark.parametrize("path", ["/timeline/", "/@{author}/", "/search/?q=answer", "/@{author}/{pid}/"])
+def test_on_a_phone_it_is_as_wide_as_the_window(window, store, raw, alice, bob, path):
+    pid = publish(raw, store, alice, "Answer me")
+    Posts(store).publish(alice.user.uid, NewPost("An answer", reply_to=pid), "0123456789abcdef")
+    Indexing(store).index([pid])
+    page = window(bob, viewport=PHONE)
+    page.goto(path.format(author=alice.user.username, pid=pid))
+    page.get_by_role("article").last.get_by_role("link", name=REPLY).click()
+    expect(answer_box(page).last).to_be_focused()
+    nothing_scrolls_sideways(page)
+    assert cut_off(page) == []
+
+
+def test_each_composer_of_a_page_has_its_own_name_and_counter(window, store, raw, alice, bob):
+    """The page of a post has one, and a reply below it gets another."""
+    pid = publish(raw, store, alice, "Answer me")
+    Posts(store).publish(alice.user.uid, NewPost("An answer", reply_to=pid), "0123456789abcdef")
+    page = window(bob)
+    page.goto(f"/@{alice.user.username}/{pid}/")
+    page.get_by_role("article").last.get_by_role("link", name=REPLY).click()
+    boxes = page.get_by_role("textbox", name="Your reply")
+    expect(boxes).to_have_count(2)
+    expect(boxes.last).to_be_focused()
+    page.keyboard.type("four")
+    assert page.locator("output").all_inner_texts() == ["280", "276"]
+    assert findings(page) == []
 
 
 def test_a_second_click_closes_it_and_a_third_brings_the_text_back(page, answered):

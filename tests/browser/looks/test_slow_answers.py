@@ -51,3 +51,16 @@ def test_posts_that_are_loaded_in_place_say_so_too(held, raw, store, alice):
     waiting.pop().continue_()
     expect(page.get_by_role("article")).to_have_count(25)
     expect(page.locator("html")).not_to_have_class(SLOW)
+
+
+def test_an_action_in_place_says_so_until_the_answer_is_there(held, raw, store, alice):
+    page, waiting = held
+    publish(raw, store, alice, "A slow like.")
+    page.goto("/")
+    page.route("**/like/", lambda route: waiting.append(route))
+    like = post(page, "A slow like.").get_by_role("button", name="Like")
+    like.click()
+    expect(page.locator("html")).to_have_class(SLOW)
+    waiting.pop().continue_()
+    expect(like).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("html")).not_to_have_class(SLOW)

@@ -109,3 +109,25 @@ def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, 
     page.goto("/login/")
     fill_in_login(page, alice.user.username, "battery staple horse")
     said(page, f"Welcome back, {alice.user.username}.")
+
+
+TWO_CLICKS = """
+(button) => {
+  const stopped = [];
+  addEventListener("submit", (event) => stopped.push(event.defaultPrevented));
+  button.click();
+  button.click();
+  return stopped;
+}
+"""
+
+
+def test_the_second_click_of_a_double_click_sends_no_form(window, alice, raw):
+    page = window(alice)
+    page.goto("/settings/invites/")
+    button = page.get_by_role("button", name="Create an invitation")
+    assert button.evaluate(TWO_CLICKS) == [False, True]
+    said(page, "The invitation was created.")
+    assert raw.hlen(f"invites:{alice.user.uid}") == 1
+    button.click()  # and later it is another click
+    expect(page.get_by_role("textbox", name="Address of the invitation")).to_have_count(2)

@@ -116,3 +116,18 @@ def test_ctrl_enter_saves_an_edited_post(window, store, raw, alice):
     said(page, "Saved.")
     expect(post(page, "The first text")).to_have_count(1)
     assert raw.hget(f"post:{pid}", "body") == "The first text\nin two lines"
+
+
+def test_a_cancelled_edit_does_not_come_back(window, store, raw, alice):
+    pid = publish(raw, store, alice, "As it was")
+    page, address = window(alice), f"/@{alice.user.username}/{pid}/edit/"
+    page.goto(address)
+    text = page.get_by_role("main").get_by_role("textbox")
+    text.fill("Half an edit")
+    page.goto("/")
+    page.goto(address)
+    expect(text).to_have_value("Half an edit")
+    page.get_by_role("link", name="Cancel").click()
+    expect(post(page, "As it was")).to_be_visible()
+    page.goto(address)
+    expect(text).to_have_value("As it was")

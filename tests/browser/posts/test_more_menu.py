@@ -69,6 +69,22 @@ def test_a_click_elsewhere_closes_it(home, elsewhere):
     expect(item(page)).to_have_count(0)
 
 
+@pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
+def test_who_tabs_on_from_it_finds_it_closed(home, key):
+    """It would lie over what has the focus then."""
+    page = home()
+    more(card(page)).focus()
+    page.keyboard.press("Enter")
+    expect(item(page)).to_be_focused()
+    link = more(card(page))
+    for _ in range(15):
+        page.keyboard.press(key)
+        focus_is_seen(page)
+        inside = link.evaluate("it => it === document.activeElement || !!document.activeElement.closest('.choosing')")
+        assert (link.get_attribute("aria-expanded") == "true") is inside
+    assert not inside
+
+
 def test_an_action_in_the_menu_leads_back_to_the_same_page(home, alice, bob, raw):
     page = home()
     more(card(page)).click()

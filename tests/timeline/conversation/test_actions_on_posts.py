@@ -141,6 +141,21 @@ def test_the_page_of_a_post_mutes_its_thread_and_says_so(browser, posts, member,
     assert "this thread" not in browser().get("/@bob/3/").content.decode()
 
 
+@pytest.mark.parametrize(
+    ("deed", "told"),
+    [
+        ("mute", "You get no notifications about this thread."),
+        ("unmute", "You get notifications about this thread again."),
+    ],
+)
+def test_a_menu_on_another_page_tells_what_it_did_with_the_thread(posts, member, deed, told):
+    """A card shows nothing of it."""
+    answer = member.post(f"/@bob/3/{deed}/", {"next": "/@bob/"}, follow=True)
+    assert answer.redirect_chain == [("/@bob/#post-3", 302)]
+    assert told in answer.content.decode()
+    assert told not in member.get("/@bob/").content.decode()
+
+
 def test_the_page_of_a_post_leads_to_the_people_who_acted_on_it(browser, posts, raw):
     raw.hset("post:3", mapping={"likes": 4, "reposts": 1})
     page = browser().get("/@bob/3/").content.decode()
