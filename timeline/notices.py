@@ -21,7 +21,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, answer, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import note_bad, parse_id, stored_score, stored_time
+from retwis_site.store.ids import integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Question, Reply, Result
 
 # ---- What others did.
@@ -144,9 +144,10 @@ def ask_new(pipe: Pipe, owner: int) -> Reply[int]:
 
 
 def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:
-    """The date up to which the user has read the notices, in unix seconds; 0: never. One command."""
-    stored = pipe.hget(keys.user(owner), "noticed")
-    return Result(lambda: stored_time(keys.user(owner), stored.value))
+    """The date up to which the user has read the notices, in unix seconds; 0: never. Where the mark is older, as after
+    a failure between the two, it is that of the mark, which the number of new ones follows. Two commands."""
+    stored, mark = pipe.hget(keys.user(owner), "noticed"), pipe.zscore(keys.notices(owner), MARK)
+    return Result(lambda: min(stored_time(keys.user(owner), stored.value), integer(mark.value or 0)))
 
 
 class Inbox:

@@ -47,7 +47,10 @@ def find_binary() -> Path:
 
 def version_text(binary: Path) -> str:
     """Name and version of a server program, such as `valkey 9.1.2`. Raises EmbeddedServerError."""
-    output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
+    try:
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10).stdout  # noqa: S603
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EmbeddedServerError(f"{binary} does not run: {error}. Install it again, or set REDIS_URL") from error
     version = re.search(r"v=(\d+(?:\.\d+)+)", output)
     if version is None:
         raise EmbeddedServerError(f"{binary} does not tell its version: {output!r}")

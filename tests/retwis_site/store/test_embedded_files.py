@@ -201,11 +201,20 @@ def test_the_version_of_a_server_is_read(tmp_path, output, version):
     assert embedded.version_text(program) == version
 
 
-def test_a_program_that_is_not_a_server_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#!/bin/sh\necho hello\n", "does not tell its version"),
+        ("#!/bin/sh\nexit 127\n", "does not run"),
+        ("for another processor", "does not run"),
+    ],
+)
+def test_a_program_that_is_not_a_server_is_refused(tmp_path, text, said):
+    """`serve` goes on to look after the store: a program may be replaced just now."""
     program = tmp_path / "server"
-    program.write_text("#!/bin/sh\necho hello\n")
+    program.write_text(text)
     program.chmod(0o755)
-    with pytest.raises(EmbeddedServerError, match="does not tell its version"):
+    with pytest.raises(EmbeddedServerError, match=said):
         embedded.version_text(program)
 
 

@@ -120,7 +120,7 @@ def test_a_later_page_makes_nothing_read_and_keeps_the_line(browser, raw, bob, p
 
 
 def test_the_position_never_goes_backwards(browser, raw, bob, pid):
-    raw.zadd("notices:2", {"follow:2:1": LONG_AGO})
+    raw.zadd("notices:2", {"follow:2:1": LONG_AGO, MARK: LONG_AGO + 100})
     raw.hset("user:2", "noticed", LONG_AGO + 100)
     page(browser(bob))
     assert raw.hget("user:2", "noticed") == str(LONG_AGO + 100)

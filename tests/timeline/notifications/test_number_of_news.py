@@ -50,6 +50,20 @@ def test_the_page_of_notices_has_none_any_more(site, member):
     assert number(member.get("/people/").content.decode()) == ("", "")
 
 
+@pytest.mark.parametrize("mark", [None, LONG_AGO - 1])
+def test_a_visit_writes_a_mark_that_was_lost(site, member, mark):
+    """A store without memory for it, or a failover of its server: only the user's hash says that they are read."""
+    site.zadd("notices:1", {"follow:1:2": LONG_AGO})
+    member.get("/notifications/")
+    site.zrem("notices:1", MARK)
+    if mark is not None:
+        site.zadd("notices:1", {MARK: mark})
+    assert number(member.get("/people/").content.decode()) == ("1", "(1) ")
+    member.get("/notifications/")
+    assert number(member.get("/people/").content.decode()) == ("", "")
+    assert site.zscore("notices:1", MARK) == LONG_AGO
+
+
 def test_a_visitor_has_none(browser, site):
     assert 'id="news"' not in browser().get("/timeline/").content.decode()
 
