@@ -663,23 +663,23 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
   /** Put the option where the token stands, and a space after it. */
   const accept = (option) => {
     if (!option) return;
-    const { text, token } = open;
+    const { text } = open;
     const end = text.selectionStart;
     const space = /^\s/.test(text.value.slice(end)) ? "" : " ";
-    text.setRangeText(option.dataset.text + space, end - token.length, end, "end");
+    text.setRangeText(option.dataset.text + space, end - tokenOf(text).length, end, "end"); // more may be typed than the list knows
     close();
     text.dispatchEvent(new Event("input", { bubbles: true })); // the counter and the draft follow
   };
 
-  document.addEventListener("input", (event) => {
-    const text = event.target;
-    if (!text.matches?.(TEXTS) || event.isComposing) return;
+  /** Ask after a pause. What is shown stays until then. */
+  const askSoon = (text) => {
     clearTimeout(timer);
     if (!tokenOf(text)) return close();
     timer = setTimeout(() => ask(text), PAUSE);
-  });
-  document.addEventListener("compositionend", ({ target }) => {
-    if (target.matches?.(TEXTS)) ask(target);
+  };
+  // Also within a composition: keyboards of phones compose each word.
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches?.(TEXTS)) askSoon(target);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -697,7 +697,7 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
 
   // The list belongs to the place of the caret.
   document.addEventListener("selectionchange", () => {
-    if (open && tokenOf(open.text) !== open.token) close();
+    if (open && tokenOf(open.text) !== open.token) askSoon(open.text);
   });
   document.addEventListener("focusout", ({ target }) => {
     if (open?.text === target) close();
