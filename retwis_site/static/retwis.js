@@ -5,6 +5,18 @@ if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, all
 // Where the site begins on its host: this file is in its folder `static/`.
 const siteTop = new URL("../", document.currentScript.src).pathname;
 
+const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
+
+/** The page behind an address, as a document; null without an answer, or with a part of one. */
+const pageAt = async (address, sent) => {
+  try {
+    const answer = await fetch(address, sent);
+    return parsed(await answer.text());
+  } catch {
+    return null;
+  }
+};
+
 (() => {
   const status = document.getElementById("said"); // its data attributes have the translated texts for this script
 
@@ -100,11 +112,6 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
   // form; its part with the pictures comes into this one.
 
-  /** The page behind an address, as a document; null without an answer. */
-  const pageAt = async (address, sent) => {
-    const answer = await fetch(address, sent).catch(() => null);
-    return answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-  };
   /** Put the fields for pictures in the place of the link to them. */
   const openPictures = async (form) => {
     const link = form.querySelector("a.attach");
@@ -115,25 +122,53 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     link.replaceWith(part);
     part.open = true;
   };
-  const changePictures = async (form, button) => {
-    const before = form.querySelector(".attach");
-    before.setAttribute("aria-busy", "true");
-    const page = await pageAt(form.action, { method: "POST", body: new FormData(form, button) });
-    const after = page?.querySelector(".composer .attach");
-    before.removeAttribute("aria-busy");
-    if (!after) {
-      // Such as files that are too large: without them, the form can be sent.
-      before.querySelector("[type=file]").value = "";
-      const why = before.querySelector(":scope > .message") ?? document.createElement("p");
-      why.className = "message error";
-      why.setAttribute("role", "alert");
-      why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
-      return before.querySelector("summary").after(why);
+
+  let lastChange = Promise.resolve(); // the next one begins with the form that this one leaves
+
+  /** Send the form for its pictures alone: with these files, or without the picture that the button removes. */
+  const changePictures = (form, { name, value }, files) => {
+    lastChange = lastChange.then(async () => {
+      const before = form.querySelector(".attach");
+      const field = before.querySelector("[type=file]");
+      if (files) field.files = files; // who posts meanwhile sends them too
+      const body = new FormData(form);
+      body.append(name, value);
+      const { activeElement } = document;
+      const text = activeElement.value;
+      before.setAttribute("aria-busy", "true");
+      const page = await pageAt(form.action, { method: "POST", body });
+      const after = page?.querySelector(".composer .attach");
+      before.removeAttribute("aria-busy");
+      if (after) showPictures(before, after, document.activeElement === activeElement && activeElement.value === text);
+      else {
+        // Such as files that are too large: without them, the form can be sent.
+        field.value = "";
+        const why = before.querySelector(":scope > .message") ?? document.createElement("p");
+        why.className = "message error";
+        why.setAttribute("role", "alert");
+        why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
+        before.querySelector("summary").after(why);
+      }
+    });
+  };
+  /** Put the new part in the place of the old one, with what was typed and ticked there meanwhile. `waits`: the user has
+   * done nothing else, so the focus goes to the first picture without a description. */
+  const showPictures = (before, after, waits) => {
+    const { activeElement } = document;
+    for (const field of before.querySelectorAll("[name=alt]")) {
+      const same = after.querySelector(`#${field.id}`);
+      if (same) same.value = field.value;
     }
-    before.replaceWith(after);
+    after.querySelector("[name=sensitive]").checked = before.querySelector("[name=sensitive]").checked;
     after.open = true;
+    before.replaceWith(after);
     const described = [...after.querySelectorAll("[name=alt]")];
-    (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+    const same = described.find((field) => field.id === activeElement.id);
+    if (waits) (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+    else if (same) {
+      same.focus();
+      same.setSelectionRange(activeElement.selectionStart, activeElement.selectionEnd);
+    }
   };
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("a.attach");
@@ -149,7 +184,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     changePictures(button.form, button);
   });
   document.addEventListener("change", ({ target }) => {
-    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add);
+    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add, target.files);
   });
   const takePictures = async (event, data) => {
     const form = event.target.closest(".composer:has(.attach)");
@@ -159,12 +194,13 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     for (const file of data.files) chosen.items.add(file);
     if (!chosen.files.length) return; // still dragged
     await openPictures(form);
-    const field = form.querySelector(".attach [type=file]");
-    if (!field) return;
-    field.files = chosen.files;
-    changePictures(form, form.elements.add);
+    if (form.elements.add) changePictures(form, form.elements.add, chosen.files);
   };
-  document.addEventListener("paste", (event) => takePictures(event, event.clipboardData));
+  document.addEventListener("paste", (event) => {
+    const { types } = event.clipboardData;
+    if (types.includes("text/plain") && types.includes("text/html")) return; // Word and Excel add a picture of the text
+    takePictures(event, event.clipboardData);
+  });
   document.addEventListener("dragover", (event) => takePictures(event, event.dataTransfer));
   document.addEventListener("drop", (event) => takePictures(event, event.dataTransfer));
 
@@ -174,10 +210,10 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const answerBelow = async (card, link) => {
     if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
     const pid = card.id.replace("post-", "");
-    const answer = await fetch(`${siteTop}compose/?reply_to=${pid}`).catch(() => null);
-    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-    const form = page && page.querySelector(".composer");
-    if (!form) return location.assign(link.href); // the page of the post says what is wrong
+    const page = await pageAt(`${siteTop}compose/?reply_to=${pid}`);
+    const form = page?.querySelector(".composer");
+    if (!form || isOtherSession(page)) return location.assign(link.href); // the page of the post says what is wrong
+    if (card.nextElementSibling?.matches(".composer")) return; // a second click was faster
     for (const element of form.querySelectorAll("*"))
       for (const name of ["id", "for", "aria-describedby"])
         if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("id_body", `id_body-${pid}`));
@@ -232,12 +268,11 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const openMore = async (link) => {
     unanswered.add(link);
     markSlow();
-    const answer = await fetch(link.href).catch(() => null);
-    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = await pageAt(link.href);
     unanswered.delete(link);
     markSlow();
-    const menu = page && page.getElementById("more");
-    if (!menu) return location.assign(link.href); // that page says what is wrong
+    const menu = page?.getElementById("more");
+    if (!menu || isOtherSession(page)) return location.assign(link.href); // that page says what is wrong
     if (link.hasAttribute("aria-expanded")) return; // a second click was faster
     menu.removeAttribute("id");
     offerAddress(menu);
@@ -305,7 +340,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     const counts = ["arrived", "news"].map((id) => document.getElementById(id)?.dataset.count).filter(Boolean);
     const sum = counts.reduce((all, count) => all + parseInt(count, 10), 0);
     const more = counts.some((count) => count.endsWith("+")) ? "+" : "";
-    document.title = (sum ? `(${sum}${more}) ` : "") + document.title.replace(/^\(\S*\) /, "");
+    document.title = (sum ? `(${sum}${more}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
   };
   const carriesNumber = (target) => target === arrivals() || target.id === "news";
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => carriesNumber(detail.target) && countInTitle());
@@ -386,15 +421,14 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   let swapping = null;
 
-  /** Whether an answer belongs to another session than this page: another window logged out, or in as another user. */
-  const isOtherSession = (answer) => {
-    const me = document.querySelector("a.me");
-    return me !== null && !answer.includes(`class="me" href="${me.getAttribute("href")}"`);
-  };
+  const meOn = (page) => page.querySelector("a.me")?.getAttribute("href");
+
+  /** Whether a page belongs to another session than this one: another window logged out, or in as another user. */
+  const isOtherSession = (page) => meOn(document) !== undefined && meOn(page) !== meOn(document);
 
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const { elt } = detail.requestConfig;
-    if (detail.shouldSwap && elt.matches("a[href]") && isOtherSession(detail.serverResponse)) {
+    if (detail.shouldSwap && elt.matches("a[href]") && isOtherSession(parsed(detail.serverResponse))) {
       detail.shouldSwap = false;
       location.assign(elt.href); // its posts do not continue this list
       return;
@@ -440,8 +474,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   /** The sentence of an error page that says what is wrong. */
   const reasonOf = (answer) => {
-    const page = new DOMParser().parseFromString(answer, "text/html");
-    return page.querySelector("main h1 + p")?.textContent ?? status.dataset.failed;
+    return parsed(answer).querySelector("main h1 + p")?.textContent ?? status.dataset.failed;
   };
 
   // When a search fails, the old results stay on the page, so an error must be shown.
@@ -481,16 +514,25 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   // ---- actions on a post without a reload: the answer is the page of the post, which has the same row of actions
 
+  const lastAct = new WeakMap(); // by post: each answer has the whole row, so the next act begins when it is shown
+
+  const act = async (post, kind, address, form) => {
+    const row = `#${post.id} .acts`;
+    const button = document.querySelector(`${row} .${kind}`);
+    if (button?.getAttribute("formaction") !== address) return; // done by the click before, or the post is gone
+    const hadFocus = document.activeElement === button;
+    button.setAttribute("hx-select-oob", "#messages:innerHTML");
+    await htmx.ajax("POST", address, { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+    if (hadFocus && !button.isConnected) document.querySelector(`${row} .${kind}`)?.focus();
+  };
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
     if (!button?.matches(".acts button")) return;
     event.preventDefault();
-    const row = `#${button.closest(".post").id} .acts`;
-    const hadFocus = document.activeElement === button;
-    button.setAttribute("hx-select-oob", "#messages:innerHTML");
-    htmx
-      .ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) })
-      .then(() => hadFocus && !button.isConnected && document.querySelector(`${row} .${button.classList[0]}`)?.focus());
+    const post = button.closest(".post");
+    const [kind, address] = [button.classList[0], button.getAttribute("formaction")];
+    const before = lastAct.get(post) ?? Promise.resolve();
+    lastAct.set(post, before.then(() => act(post, kind, address, form)).catch(() => {})); // the user was told why
   });
 
   // ---- buttons that need a script: they copy what an element says, and print the page
@@ -561,8 +603,7 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
   };
 
   const showKeys = async () => {
-    const answer = await fetch(list).catch(() => null);
-    const keys = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("shortcuts");
+    const keys = (await pageAt(list))?.getElementById("shortcuts");
     if (!keys) return location.assign(list);
     const dialog = document.createElement("dialog");
     const close = document.createElement("button");
