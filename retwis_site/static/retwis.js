@@ -65,6 +65,7 @@ const pageAt = async (address, sent) => {
   const drafts = `draft:${siteTop.slice(1)}`; // sites on one host have one storage
   const sent = `${drafts}sent`; // the key of the draft whose form was sent last
   if (document.querySelector(".message.posted")) sessionStorage.removeItem(sessionStorage.getItem(sent));
+  if (document.querySelector(".message.ended")) sessionStorage.clear();
 
   const setUpComposer = (form) => {
     const text = form.querySelector("textarea");
@@ -107,7 +108,6 @@ const pageAt = async (address, sent) => {
   };
   setUpComposers();
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
-  document.querySelector("[formaction$='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
   // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
   // form; its part with the pictures comes into this one.
