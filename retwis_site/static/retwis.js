@@ -1,6 +1,6 @@
 // Without this file every page works. With it, typed text is kept and pages update without a reload.
 "use strict";
-if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, scrollIntoViewOnBoost: false });
+if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, refreshOnHistoryMiss: true, scrollIntoViewOnBoost: false });
 
 // Where the site begins on its host: this file is in its folder `static/`.
 const siteTop = new URL("../", document.currentScript.src).pathname;
