@@ -91,6 +91,7 @@ const pageAt = async (address, sent) => {
       sessionStorage.setItem(sent, draft);
       if (submitter !== null && submitter === discard) sessionStorage.removeItem(draft);
     });
+    form.querySelector(".actions > a")?.addEventListener("click", () => sessionStorage.removeItem(draft)); // "Cancel"
 
     if (!text.value || (text.value === fromServer && sessionStorage.getItem(base) === fromServer))
       text.value = sessionStorage.getItem(draft) ?? text.value;

@@ -116,3 +116,18 @@ def test_ctrl_enter_saves_an_edited_post(window, store, raw, alice):
     said(page, "Saved.")
     expect(post(page, "The first text")).to_have_count(1)
     assert raw.hget(f"post:{pid}", "body") == "The first text\nin two lines"
+
+
+def test_a_change_that_is_left_comes_back_and_one_that_is_cancelled_does_not(window, store, raw, alice):
+    pid = publish(raw, store, alice, "As it was")
+    page = window(alice)
+    text = page.get_by_role("textbox", name="Your post")
+    page.goto(f"/@{alice.user.username}/{pid}/edit/")
+    text.fill("Rashly changed")
+    page.goto("/")
+    page.goto(f"/@{alice.user.username}/{pid}/edit/")
+    expect(text).to_have_value("Rashly changed")
+    page.get_by_role("link", name="Cancel").click()
+    expect(post(page, "As it was")).to_have_count(1)
+    page.goto(f"/@{alice.user.username}/{pid}/edit/")
+    expect(text).to_have_value("As it was")
