@@ -341,7 +341,7 @@ const pageAt = async (address, sent) => {
     const counts = ["arrived", "news"].map((id) => document.getElementById(id)?.dataset.count).filter(Boolean);
     const sum = counts.reduce((all, count) => all + parseInt(count, 10), 0);
     const more = counts.some((count) => count.endsWith("+")) ? "+" : "";
-    document.title = (sum ? `(${sum}${more}) ` : "") + document.title.replace(/^\(\d+\+?\) /, "");
+    document.title = (sum ? `(${sum}${more}) ` : "") + document.title.replace(/^\(\S*\) /, "");
   };
   const carriesNumber = (target) => target === arrivals() || target.id === "news";
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => carriesNumber(detail.target) && countInTitle());
