@@ -138,7 +138,7 @@ const pageAt = async (address, sent) => {
       const text = activeElement.value;
       before.setAttribute("aria-busy", "true");
       const page = await pageAt(form.action, { method: "POST", body });
-      const after = page?.querySelector(".composer .attach");
+      const after = page?.querySelector(".composer details.attach");
       before.removeAttribute("aria-busy");
       if (after) showPictures(before, after, document.activeElement === activeElement && activeElement.value === text);
       else {
