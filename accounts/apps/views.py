@@ -127,7 +127,7 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
     """Ends the session, and comes back here with another one."""
     Sessions(connect()).end(me.uid, request.viewer.secret)
     log_account_event(request, "logged out", me)
-    response = logged_out()
+    response = logged_out(request, _("You are logged out."))
     response["Location"] = to_login(request.get_full_path())["Location"]
     return response
 

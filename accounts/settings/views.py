@@ -287,7 +287,7 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
         return form_page(request, "accounts/settings/delete.html", context)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
     log_account_event(request, "deleted the account", me)
-    response = done(request, _("Your account was deleted."), "home")
+    response = logged_out(request, _("Your account was deleted."))
     take_back_all(response)
     return response
 
@@ -392,8 +392,7 @@ def sessions(request: RetwisRequest) -> HttpResponse:
         Sessions(connect()).end(me.uid, secret)
         log_account_event(request, "logged out a device", me)
     if request.viewer.secret in ended:
-        messages.success(request, _("You are logged out."))
-        return logged_out()
+        return logged_out(request, _("You are logged out."))
     return done(request, _("This device is logged out."), "sessions")
 
 
@@ -426,8 +425,7 @@ def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpR
     generation = Sessions(connect()).end_all(me.uid)
     log_account_event(request, "logged out all other devices", me)
     if here is None:
-        messages.success(request, _("You are logged out on all your devices."))
-        return logged_out()
+        return logged_out(request, _("You are logged out on all your devices."))
     messages.success(request, _("All your other devices are logged out."))
     return begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)
 
@@ -443,8 +441,7 @@ def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
     RateLimits(connect()).count(SESSIONS, str(me.uid))
     Sessions(connect()).end_all(me.uid)
     log_account_event(request, "logged out everywhere", me)
-    messages.success(request, _("You are logged out on all your devices."))
-    return logged_out()
+    return logged_out(request, _("You are logged out on all your devices."))
 
 
 # ---- Addresses

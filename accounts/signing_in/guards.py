@@ -226,6 +226,7 @@ COOKIE_LIVES = 365 * 24 * 3600  # seconds
 # So what its user has just seen does not vanish. Nothing reads it: a browser with it gets no kept page.
 ENDED_COOKIE = f"{settings.COOKIE_PREFIX}ended"
 ENDED_LIVES = 2  # seconds
+SESSION_ENDED = "ended"  # a class of the message, by which the script knows that it has to forget what was typed
 
 
 def log_account_event(request: RetwisRequest, what: str, user: User) -> None:
@@ -282,8 +283,9 @@ def said_at_login(request: RetwisRequest) -> list[str]:
     return [str(cookie.at_login) for cookie in _personal() if cookie.at_login and cookie.name in request.COOKIES]
 
 
-def logged_out() -> HttpResponse:
-    """A redirect to the home page, without the cookies that end with a session."""
+def logged_out(request: HttpRequest, said: str) -> HttpResponse:
+    """A redirect to the home page, which begins with what is said, without the cookies that end with a session."""
+    messages.success(request, said, extra_tags=SESSION_ENDED)
     response = HttpResponseRedirect(reverse("home"))
     for cookie in _personal():
         if not cookie.outlives_logout:
@@ -296,7 +298,6 @@ def take_back_all(response: HttpResponse) -> None:
     """Remove every cookie about the user."""
     for cookie in _personal():
         cookies.take_back(response, cookie.name)
-    cookies.keep(response, ENDED_COOKIE, "1", ENDED_LIVES)
 
 
 def _personal() -> list[cookies.PersonalCookie]:

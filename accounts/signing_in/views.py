@@ -113,8 +113,7 @@ def logout(request: RetwisRequest) -> HttpResponse:
         me = request.viewer.require_user()
         Sessions(connect()).end(me.uid, request.viewer.secret)
         log_account_event(request, "logged out", me)
-        messages.success(request, _("You are logged out."))
-    return logged_out()
+    return logged_out(request, _("You are logged out."))
 
 
 # ---- Addresses

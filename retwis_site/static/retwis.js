@@ -1,9 +1,21 @@
 // Without this file every page works. With it, typed text is kept and pages update without a reload.
 "use strict";
-if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, scrollIntoViewOnBoost: false });
+if (window.htmx) Object.assign(htmx.config, { includeIndicatorStyles: false, allowEval: false, historyCacheSize: 0, refreshOnHistoryMiss: true, scrollIntoViewOnBoost: false });
 
 // Where the site begins on its host: this file is in its folder `static/`.
 const siteTop = new URL("../", document.currentScript.src).pathname;
+
+const parsed = (html) => new DOMParser().parseFromString(html, "text/html");
+
+/** The page behind an address, as a document; null without an answer, or with a part of one. */
+const pageAt = async (address, sent) => {
+  try {
+    const answer = await fetch(address, sent);
+    return parsed(await answer.text());
+  } catch {
+    return null;
+  }
+};
 
 (() => {
   const status = document.getElementById("said"); // its data attributes have the translated texts for this script
@@ -53,6 +65,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const drafts = `draft:${siteTop.slice(1)}`; // sites on one host have one storage
   const sent = `${drafts}sent`; // the key of the draft whose form was sent last
   if (document.querySelector(".message.posted")) sessionStorage.removeItem(sessionStorage.getItem(sent));
+  if (document.querySelector(".message.ended")) sessionStorage.clear();
 
   const setUpComposer = (form) => {
     const text = form.querySelector("textarea");
@@ -96,16 +109,10 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   };
   setUpComposers();
   document.body.addEventListener("htmx:afterSettle", setUpComposers);
-  document.querySelector("[formaction$='/logout/']")?.addEventListener("click", () => sessionStorage.clear());
 
   // ---- pictures of a post: uploaded as soon as they are chosen, pasted or dropped. The answer is the page with the same
   // form; its part with the pictures comes into this one.
 
-  /** The page behind an address, as a document; null without an answer. */
-  const pageAt = async (address, sent) => {
-    const answer = await fetch(address, sent).catch(() => null);
-    return answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-  };
   /** Put the fields for pictures in the place of the link to them. */
   const openPictures = async (form) => {
     const link = form.querySelector("a.attach");
@@ -116,25 +123,53 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     link.replaceWith(part);
     part.open = true;
   };
-  const changePictures = async (form, button) => {
-    const before = form.querySelector(".attach");
-    before.setAttribute("aria-busy", "true");
-    const page = await pageAt(form.action, { method: "POST", body: new FormData(form, button) });
-    const after = page?.querySelector(".composer .attach");
-    before.removeAttribute("aria-busy");
-    if (!after) {
-      // Such as files that are too large: without them, the form can be sent.
-      before.querySelector("[type=file]").value = "";
-      const why = before.querySelector(":scope > .message") ?? document.createElement("p");
-      why.className = "message error";
-      why.setAttribute("role", "alert");
-      why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
-      return before.querySelector("summary").after(why);
+
+  let lastChange = Promise.resolve(); // the next one begins with the form that this one leaves
+
+  /** Send the form for its pictures alone: with these files, or without the picture that the button removes. */
+  const changePictures = (form, { name, value }, files) => {
+    lastChange = lastChange.then(async () => {
+      const before = form.querySelector(".attach");
+      const field = before.querySelector("[type=file]");
+      if (files) field.files = files; // who posts meanwhile sends them too
+      const body = new FormData(form);
+      body.append(name, value);
+      const { activeElement } = document;
+      const text = activeElement.value;
+      before.setAttribute("aria-busy", "true");
+      const page = await pageAt(form.action, { method: "POST", body });
+      const after = page?.querySelector(".composer details.attach");
+      before.removeAttribute("aria-busy");
+      if (after) showPictures(before, after, document.activeElement === activeElement && activeElement.value === text);
+      else {
+        // Such as files that are too large: without them, the form can be sent.
+        field.value = "";
+        const why = before.querySelector(":scope > .message") ?? document.createElement("p");
+        why.className = "message error";
+        why.setAttribute("role", "alert");
+        why.textContent = page?.querySelector("h1 + p")?.textContent ?? document.getElementById("said").dataset.unreachable;
+        before.querySelector("summary").after(why);
+      }
+    });
+  };
+  /** Put the new part in the place of the old one, with what was typed and ticked there meanwhile. `waits`: the user has
+   * done nothing else, so the focus goes to the first picture without a description. */
+  const showPictures = (before, after, waits) => {
+    const { activeElement } = document;
+    for (const field of before.querySelectorAll("[name=alt]")) {
+      const same = after.querySelector(`#${field.id}`);
+      if (same) same.value = field.value;
     }
-    before.replaceWith(after);
+    after.querySelector("[name=sensitive]").checked = before.querySelector("[name=sensitive]").checked;
     after.open = true;
+    before.replaceWith(after);
     const described = [...after.querySelectorAll("[name=alt]")];
-    (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+    const same = described.find((field) => field.id === activeElement.id);
+    if (waits) (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
+    else if (same) {
+      same.focus();
+      same.setSelectionRange(activeElement.selectionStart, activeElement.selectionEnd);
+    }
   };
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("a.attach");
@@ -150,7 +185,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     changePictures(button.form, button);
   });
   document.addEventListener("change", ({ target }) => {
-    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add);
+    if (target.matches(".attach [type=file]") && target.files.length) changePictures(target.form, target.form.elements.add, target.files);
   });
   const takePictures = async (event, data) => {
     const form = event.target.closest(".composer:has(.attach)");
@@ -160,12 +195,13 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
     for (const file of data.files) chosen.items.add(file);
     if (!chosen.files.length) return; // still dragged
     await openPictures(form);
-    const field = form.querySelector(".attach [type=file]");
-    if (!field) return;
-    field.files = chosen.files;
-    changePictures(form, form.elements.add);
+    if (form.elements.add) changePictures(form, form.elements.add, chosen.files);
   };
-  document.addEventListener("paste", (event) => takePictures(event, event.clipboardData));
+  document.addEventListener("paste", (event) => {
+    const { types } = event.clipboardData;
+    if (types.includes("text/plain") && types.includes("text/html")) return; // Word and Excel add a picture of the text
+    takePictures(event, event.clipboardData);
+  });
   document.addEventListener("dragover", (event) => takePictures(event, event.dataTransfer));
   document.addEventListener("drop", (event) => takePictures(event, event.dataTransfer));
 
@@ -175,10 +211,10 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const answerBelow = async (card, link) => {
     if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
     const pid = card.id.replace("post-", "");
-    const answer = await fetch(`${siteTop}compose/?reply_to=${pid}`).catch(() => null);
-    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-    const form = page && page.querySelector(".composer");
-    if (!form) return location.assign(link.href); // the page of the post says what is wrong
+    const page = await pageAt(`${siteTop}compose/?reply_to=${pid}`);
+    const form = page?.querySelector(".composer");
+    if (!form || isOtherSession(page)) return location.assign(link.href); // the page of the post says what is wrong
+    if (card.nextElementSibling?.matches(".composer")) return; // a second click was faster
     for (const element of form.querySelectorAll("*"))
       for (const name of ["id", "for", "aria-describedby"])
         if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("reply_body", `reply_body-${pid}`));
@@ -233,12 +269,11 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
   const openMore = async (link) => {
     unanswered.add(link);
     markSlow();
-    const answer = await fetch(link.href).catch(() => null);
-    const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = await pageAt(link.href);
     unanswered.delete(link);
     markSlow();
-    const menu = page && page.getElementById("more");
-    if (!menu) return location.assign(link.href); // that page says what is wrong
+    const menu = page?.getElementById("more");
+    if (!menu || isOtherSession(page)) return location.assign(link.href); // that page says what is wrong
     if (link.hasAttribute("aria-expanded")) return; // a second click was faster
     menu.removeAttribute("id");
     offerAddress(menu);
@@ -395,15 +430,14 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   let swapping = null;
 
-  /** Whether an answer belongs to another session than this page: another window logged out, or in as another user. */
-  const isOtherSession = (answer) => {
-    const me = document.querySelector("a.me");
-    return me !== null && !answer.includes(`class="me" href="${me.getAttribute("href")}"`);
-  };
+  const meOn = (page) => page.querySelector("a.me")?.getAttribute("href");
+
+  /** Whether a page belongs to another session than this one: another window logged out, or in as another user. */
+  const isOtherSession = (page) => meOn(document) !== undefined && meOn(page) !== meOn(document);
 
   document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const { elt } = detail.requestConfig;
-    if (detail.shouldSwap && elt.matches("a[href]") && isOtherSession(detail.serverResponse)) {
+    if (detail.shouldSwap && elt.matches("a[href]") && isOtherSession(parsed(detail.serverResponse))) {
       detail.shouldSwap = false;
       location.assign(elt.href); // its posts do not continue this list
       return;
@@ -449,8 +483,7 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   /** The sentence of an error page that says what is wrong. */
   const reasonOf = (answer) => {
-    const page = new DOMParser().parseFromString(answer, "text/html");
-    return page.querySelector("main h1 + p")?.textContent ?? status.dataset.failed;
+    return parsed(answer).querySelector("main h1 + p")?.textContent ?? status.dataset.failed;
   };
 
   // When a search fails, the old results stay on the page, so an error must be shown.
@@ -490,16 +523,25 @@ const siteTop = new URL("../", document.currentScript.src).pathname;
 
   // ---- actions on a post without a reload: the answer is the page of the post, which has the same row of actions
 
+  const lastAct = new WeakMap(); // by post: each answer has the whole row, so the next act begins when it is shown
+
+  const act = async (post, kind, address, form) => {
+    const row = `#${post.id} .acts`;
+    const button = document.querySelector(`${row} .${kind}`);
+    if (button?.getAttribute("formaction") !== address) return; // done by the click before, or the post is gone
+    const hadFocus = document.activeElement === button;
+    button.setAttribute("hx-select-oob", "#messages:innerHTML");
+    await htmx.ajax("POST", address, { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+    if (hadFocus && !button.isConnected) document.querySelector(`${row} .${kind}`)?.focus();
+  };
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
     if (!button?.matches(".acts button")) return;
     event.preventDefault();
-    const row = `#${button.closest(".post").id} .acts`;
-    const hadFocus = document.activeElement === button;
-    button.setAttribute("hx-select-oob", "#messages:innerHTML");
-    htmx
-      .ajax("POST", button.getAttribute("formaction"), { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) })
-      .then(() => hadFocus && !button.isConnected && document.querySelector(`${row} .${button.classList[0]}`)?.focus());
+    const post = button.closest(".post");
+    const [kind, address] = [button.classList[0], button.getAttribute("formaction")];
+    const before = lastAct.get(post) ?? Promise.resolve();
+    lastAct.set(post, before.then(() => act(post, kind, address, form)).catch(() => {})); // the user was told why
   });
 
   // ---- buttons that need a script: they copy what an element says, and print the page
@@ -570,8 +612,7 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
   };
 
   const showKeys = async () => {
-    const answer = await fetch(list).catch(() => null);
-    const keys = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("shortcuts");
+    const keys = (await pageAt(list))?.getElementById("shortcuts");
     if (!keys) return location.assign(list);
     const dialog = document.createElement("dialog");
     const close = document.createElement("button");
@@ -672,23 +713,23 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
   /** Put the option where the token stands, and a space after it. */
   const accept = (option) => {
     if (!option) return;
-    const { text, token } = open;
+    const { text } = open;
     const end = text.selectionStart;
     const space = /^\s/.test(text.value.slice(end)) ? "" : " ";
-    text.setRangeText(option.dataset.text + space, end - token.length, end, "end");
+    text.setRangeText(option.dataset.text + space, end - tokenOf(text).length, end, "end"); // more may be typed than the list knows
     close();
     text.dispatchEvent(new Event("input", { bubbles: true })); // the counter and the draft follow
   };
 
-  document.addEventListener("input", (event) => {
-    const text = event.target;
-    if (!text.matches?.(TEXTS) || event.isComposing) return;
+  /** Ask after a pause. What is shown stays until then. */
+  const askSoon = (text) => {
     clearTimeout(timer);
     if (!tokenOf(text)) return close();
     timer = setTimeout(() => ask(text), PAUSE);
-  });
-  document.addEventListener("compositionend", ({ target }) => {
-    if (target.matches?.(TEXTS)) ask(target);
+  };
+  // Also within a composition: keyboards of phones compose each word.
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches?.(TEXTS)) askSoon(target);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -706,7 +747,7 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
 
   // The list belongs to the place of the caret.
   document.addEventListener("selectionchange", () => {
-    if (open && tokenOf(open.text) !== open.token) close();
+    if (open && tokenOf(open.text) !== open.token) askSoon(open.text);
   });
   document.addEventListener("focusout", ({ target }) => {
     if (open?.text === target) close();

@@ -30,7 +30,7 @@ from accounts.users.repository import Users
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity import known_site
 from retwis_site.rendering.dates import moment_of
-from retwis_site.rendering.fragments import Fragment, Html, with_line_breaks
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from timeline.people.directory import ShownNames
@@ -63,6 +63,7 @@ def item_html(post: Post, language: str, origin: str) -> Html:
         quoted_name=quoted.author.shown_name if quoted else "",
         quoted_address=address_quoted(post, origin) or "",
         quoted_text=_text(quoted, language, origin) if quoted else "",
+        quoted_pictures=pictures_in_feed(quoted.media, language, origin) if quoted else NOTHING,
     )
 
 

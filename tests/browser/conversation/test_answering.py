@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import composer, nothing_scrolls_sideways, post, said
 from tests.browser.support.touch import cut_off
-from tests.browser.support.windows import PHONE
+from tests.browser.support.windows import PHONE, sign_in
 from tests.support.stored_keys import publish
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -95,3 +95,27 @@ def test_the_text_of_an_answer_stays_with_its_post(page, alice, answered):
     answer_box(page).fill("An answer")
     page.goto("/timeline/")
     expect(composer(page)).to_have_value("A post of my own")
+
+
+def test_two_clicks_on_a_slow_line_open_one_composer(page, answered):
+    waiting = []
+    page.route("**/compose/?reply_to=*", lambda route: waiting.append(route))
+    post(page, answered[0]).get_by_role("link", name=REPLY).dblclick()
+    while len(waiting) < 2:
+        page.wait_for_timeout(10)
+    for route in waiting:
+        with page.expect_response("**/compose/?reply_to=*"):
+            route.continue_()
+    expect(answer_box(page)).to_have_count(1)
+
+
+def test_an_answer_that_breaks_off_leads_to_the_page_of_the_post(page, alice, answered):
+    page.evaluate("() => { Response.prototype.text = () => Promise.reject(new TypeError('network error')); }")
+    post(page, answered[0]).get_by_role("link", name=REPLY).click()
+    expect(page).to_have_url(f"/@{alice.user.username}/{answered[1]}/#reply")
+
+
+def test_a_page_of_one_user_opens_no_composer_of_another(page, alice, site, answered):
+    sign_in(page.context, alice, site.browser.origin)
+    post(page, answered[0]).get_by_role("link", name=REPLY).click()
+    expect(page).to_have_url(f"/@{alice.user.username}/{answered[1]}/#reply")

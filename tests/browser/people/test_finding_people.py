@@ -112,7 +112,20 @@ def test_when_the_site_does_not_answer_the_page_says_so(page, site, real_server,
         expect(field(page)).to_be_focused()
     field(page).press("Backspace")
     expect(person(page, bob)).to_be_visible()
+    expect(page.get_by_text("The site cannot reach its data")).to_have_count(0)
     stayed(page)
+
+
+def test_the_way_back_from_a_place_on_the_page_loads_it_whole(page, bob, carol):
+    field(page).press_sequentially(bob.user.username)
+    expect(page).to_have_url(re.compile(bob.user.username))
+    page.get_by_role("link", name="Skip to content").press("Enter")
+    expect(page).to_have_url(re.compile("#main"))
+    page.go_back()
+    expect(person(page, bob)).to_be_visible()
+    field(page).fill(carol.user.username)
+    said(page, "1 person found")
+    expect(person(page, carol)).to_be_visible()
 
 
 def test_without_a_script_the_button_does_it(window, bob):

@@ -31,3 +31,16 @@ def test_without_scripts_the_page_comes_back_at_the_post(window, alice, raw):
     expect(post(page, "Worth it").get_by_role("button", name="Like 1")).to_have_attribute("aria-pressed", "true")
     assert "#post-" in page.url
     assert raw.zcard(f"likes:{alice.user.uid}") == 1
+
+
+def test_two_actions_at_once_on_a_slow_line_both_show(alice, raw, page):
+    posted(page, "Worth both")
+    waiting = []
+    page.route("**/like/", lambda route: waiting.append(route))
+    for action in ("Like", "Bookmark"):
+        post(page, "Worth both").get_by_role("button", name=action).click()
+    waiting.pop().continue_()
+    for action in ("Like", "Bookmark"):
+        button = post(page, "Worth both").get_by_role("button", name=action)
+        expect(button).to_have_attribute("aria-pressed", "true")
+    assert raw.zcard(f"likes:{alice.user.uid}") == raw.zcard(f"bookmarks:{alice.user.uid}") == 1

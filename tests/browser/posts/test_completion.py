@@ -103,3 +103,24 @@ def test_on_a_phone_the_list_stands_below_the_text_and_nothing_scrolls_sideways(
     assert [found for found in findings(page) if "could not be determined" not in found] == []
     shown.first.tap()
     expect(text).to_have_value(f"#{tag}_two ")
+
+
+def test_the_list_stays_while_more_is_typed(page, tag):
+    composer(page).press_sequentially(f"#{tag[:-1]}")
+    expect(suggestions(page)).to_be_visible()
+    with page.expect_response(lambda answer: answer.url.endswith(f"/complete/?q=%23{tag}")) as asked:
+        composer(page).press(tag[-1])
+    asked.value.finished()
+    expect(options(page)).to_have_count(2)
+
+
+def test_the_keyboard_of_a_phone_composes_a_word_and_the_list_completes_it(window, alice, tag):
+    page = window(alice, viewport=PHONE, has_touch=True)
+    page.goto("/")
+    composer(page).press_sequentially("About #")
+    keyboard = page.context.new_cdp_session(page)
+    for end in range(1, len(tag) + 1):
+        keyboard.send("Input.imeSetComposition", {"text": tag[:end], "selectionStart": end, "selectionEnd": end})
+    expect(options(page)).to_have_count(2)
+    options(page).first.tap()
+    expect(composer(page)).to_have_value(f"About #{tag}_two ")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.steps import composer, log_out, post, posted, said, sign_up
+from tests.support.people import PASSWORD
 
 
 def counter(page):
@@ -88,3 +89,23 @@ def test_nobody_finds_the_text_of_who_used_the_browser_before(page, name):
     said(page, "You are logged out")
     sign_up(page, name("Grace"))
     expect(composer(page)).to_have_value("")
+
+
+def log_out_everywhere(page):
+    page.goto("/settings/sessions/everywhere/")
+    page.get_by_role("main").get_by_role("button", name="Log out everywhere").click()
+
+
+def delete_the_account(page):
+    page.goto("/settings/delete/")
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_role("button", name="Delete my account permanently").click()
+
+
+@pytest.mark.parametrize("leave", [log_out, log_out_everywhere, delete_the_account])
+def test_nothing_that_was_typed_stays_in_the_browser(page, leave):
+    composer(page).fill("Nobody else's business")
+    leave(page)
+    expect(page.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()
+    page.wait_for_load_state()
+    assert "business" not in page.evaluate("() => JSON.stringify(sessionStorage)")

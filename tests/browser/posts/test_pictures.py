@@ -113,3 +113,91 @@ def test_without_a_script_they_are_added_covered_and_opened(window, alice, raw):
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_role("link", name="Previous")).to_be_visible()
     fits(page, scripts=False)
+
+
+PASTE = """
+async ([field, types]) => {
+  field.focus();
+  const canvas = document.createElement('canvas');
+  canvas.getContext('2d').fillText(Math.random(), 10, 10);
+  const copied = new DataTransfer();
+  for (const type of types) copied.setData(type, 'What was copied');
+  copied.items.add(new File([await new Promise((done) => canvas.toBlob(done))], 'copied.png', { type: 'image/png' }));
+  const pasted = new ClipboardEvent('paste', { clipboardData: copied, bubbles: true, cancelable: true });
+  return field.dispatchEvent(pasted);
+}
+"""
+
+
+def paste(page, *types):
+    """Paste a picture, which these types accompany. Returns whether the browser pastes the text."""
+    return page.evaluate(PASTE, [composer(page).element_handle(), types])
+
+
+def held_uploads(page):
+    """The uploads of a page, which wait from now on."""
+    waiting = []
+    page.route("**/post/", lambda route: waiting.append(route))
+    return waiting
+
+
+def begun(page):
+    expect(page.get_by_role("group").filter(has_text="Up to four pictures")).to_have_attribute("aria-busy", "true")
+
+
+def test_what_is_done_while_a_picture_is_uploaded_stays(page):
+    composer(page).fill("Two ")
+    page.get_by_role("link", name="Pictures").click()
+    waiting = held_uploads(page)
+    page.get_by_label("Up to four pictures").set_input_files(RED)
+    begun(page)
+    page.get_by_label("Sensitive").check()
+    composer(page).press("End")
+    page.keyboard.type("short ")
+    waiting.pop().continue_()
+    expect(described(page, 1)).to_be_visible()
+    page.keyboard.type("words")
+    expect(composer(page)).to_have_value("Two short words")
+    expect(page.get_by_label("Sensitive")).to_be_checked()
+    page.get_by_label("Up to four pictures").set_input_files(TALL)
+    begun(page)
+    described(page, 1).click()
+    page.keyboard.type("Something ")
+    waiting.pop().continue_()
+    expect(described(page, 2)).to_be_visible()
+    page.keyboard.type("red")
+    expect(described(page, 1)).to_have_value("Something red")
+
+
+def test_two_pictures_that_are_pasted_at_once_are_both_there(page):
+    waiting = held_uploads(page)
+    paste(page)
+    begun(page)
+    paste(page)
+    waiting.pop().continue_()
+    expect(described(page, 1)).to_be_visible()
+    begun(page)
+    waiting.pop().continue_()
+    expect(described(page, 2)).to_be_visible()
+
+
+def test_an_upload_whose_answer_breaks_off_can_be_repeated(page):
+    composer(page).fill("Once more")
+    page.get_by_role("link", name="Pictures").click()
+    upload = page.get_by_label("Up to four pictures")
+    expect(upload).to_be_focused()
+    page.evaluate(
+        "() => { const { text } = Response.prototype; Response.prototype.text = () => {"
+        " Response.prototype.text = text; return Promise.reject(new TypeError('network error')); } }"
+    )
+    upload.set_input_files(RED)
+    expect(page.get_by_role("alert")).to_have_text("The site could not be reached. Try again in a moment.")
+    upload.set_input_files(RED)
+    expect(described(page, 1)).to_be_focused()
+
+
+def test_text_from_a_word_processor_is_pasted_as_text(page):
+    assert paste(page, "text/plain", "text/html")
+    assert not paste(page, "text/html")  # a picture of a web page
+    expect(described(page, 1)).to_be_visible()
+    expect(described(page, 2)).to_have_count(0)

@@ -1,5 +1,7 @@
 """Replies and quotes in feeds. Edited posts and reposts: test_feeds.py."""
 
+import json
+
 import pytest
 
 from retwis_site.store.local_cache import Memory
@@ -67,6 +69,18 @@ def test_the_text_says_whom_it_answers_and_has_the_quoted_post(browser, url):
     assert ("blockquote", {"cite": "http://testserver/@bob/1/"}) in quote.elements
     assert ("a", {"href": "http://testserver/@bob/1/"}) in reply.elements
     assert plain.elements == [("p", {"dir": "auto"})]
+
+
+@pytest.mark.parametrize("url", FEEDS)
+@pytest.mark.parametrize("sensitive", [False, True])
+def test_the_quoted_post_brings_its_pictures_unless_they_are_covered(browser, raw, url, sensitive):
+    media = {"pictures": [["a" * 40, 900, 600, "Something red", "0" * 16]]} | ({"sensitive": True} if sensitive else {})
+    raw.hset("post:1", "media", json.dumps(media))
+    Memory.clear_all()
+    quote, _, bobs = [Html(content) for content in contents(browser, url)]
+    shown = [attributes["alt"] for name, attributes in quote.elements if name == "img"]
+    assert shown == ([] if sensitive else ["Something red"])
+    assert ("Sensitive pictures" in quote.words) is ("Sensitive pictures" in bobs.words) is sensitive
 
 
 @pytest.mark.parametrize("url", FEEDS)
