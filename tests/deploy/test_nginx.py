@@ -122,6 +122,25 @@ def test_pictures_that_are_too_large_together_are_a_422_at_once(machine):
         assert b"Access-Control-Allow-Origin: *" in answer  # apps on pages of other sites read why
 
 
+def http2(machine, path, size):
+    """Status and text of what a browser gets that speaks HTTP/2, for a form of so many bytes."""
+    here = ["--resolve", f"{HOST}:{machine.https}:127.0.0.1", "--cacert", machine.path("ca.pem"), "--noproxy", "*"]
+    form = ["--http2", "--silent", "--data-binary", "@-", "--write-out", "\\n%{http_code} %{http_version}"]
+    command = ["curl", *here, *form, f"https://{HOST}:{machine.https}{path}"]
+    answer = subprocess.run(command, input=b"x" * size, capture_output=True, check=True).stdout.decode()
+    text, status, version = answer.rsplit(maxsplit=2)
+    assert version == "2"
+    return int(status), text
+
+
+@pytest.mark.parametrize("path", ["/post/", "/api/v2/media"])
+def test_over_http_2_too(machine, path):
+    status, text = http2(machine, path, 25 << 20)
+    assert (status, "Pictures may have 24 MB together." in text) == (422, True)
+    status, text = http2(machine, path, 2 << 20)
+    assert (status, "<h1>Temporarily unavailable</h1>" in text) == (502, True)
+
+
 def test_a_site_that_takes_too_long_is_a_504_with_the_same_page(machine):
     with a_site_that_answers(machine, b"", threading.Event()):
         answer = machine.browser().ask("/")

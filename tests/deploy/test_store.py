@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from tests.support.deploy.machine import Machine
+from tests.support.processes.processes import wait_until
 from tests.support.texts import guides
 
 
@@ -80,3 +81,12 @@ def test_what_was_answered_is_there_after_a_kill():
         with machine.store() as raw:  # the block ends with SIGKILL
             assert raw.get("kept") == kept
             raw.set("kept", "yes")
+
+
+def test_a_snapshot_that_fails_refuses_no_write():
+    machine = Machine()
+    with machine.store() as raw:
+        (machine.path("var/lib/redis/dump.rdb") / "in its place").mkdir(parents=True)
+        raw.bgsave()
+        wait_until(lambda: raw.info("persistence")["rdb_last_bgsave_status"] == "err", "the snapshot fails")
+        assert raw.set("written", "all the same")

@@ -4,10 +4,12 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.support.deploy.machine import deployed, setting
+from tests.support.texts import guides
 
 UNITS = ["retwis-web.service", "retwis-deliver.service"]
 EXPOSURE = 20  # tenths: what `systemd-analyze security` calls OK; a unit without any hardening has 96
@@ -23,10 +25,28 @@ def units(tmp_path):
     return [str(tmp_path / name) for name in UNITS]
 
 
-def test_systemd_takes_the_units_without_a_warning(units):
+def what_systemd_says(units):
     command = ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *units]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (answer.returncode, answer.stderr) == (0, "")
+    return answer.returncode, answer.stderr
+
+
+def test_systemd_takes_the_units_without_a_warning(units):
+    assert what_systemd_says(units) == (0, "")
+
+
+def test_another_server_in_the_unit_of_the_web_processes_is_one_that_systemd_starts(units):
+    """Each as an operator writes it with `systemctl edit`. waitress never says that it is ready."""
+    waitress = re.search(
+        r"^```ini\n(\[Service\]\n(?:.*\n)*?.*waitress-serve(?:.*\n)*?)```", guides.text_of("running"), re.M
+    )[1]
+    uwsgi = "".join(re.findall(r"^#   (.*\n)", deployed("uwsgi.ini"), re.MULTILINE))
+    assert (setting(waitress, "Type"), setting(uwsgi, "Type")) == (["exec"], [])
+    folder = Path(f"{units[0]}.d")
+    folder.mkdir()
+    for edited in (waitress, uwsgi):
+        (folder / "override.conf").write_text(re.sub(r"/opt/retwis/venv/bin/[\w-]+", sys.executable, edited))
+        assert what_systemd_says(units) == (0, "")
 
 
 def test_the_processes_of_the_units_may_do_little(units):

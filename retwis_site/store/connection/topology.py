@@ -5,6 +5,7 @@ server is down.
 """
 
 import os
+import re
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django_redis import pool as django_redis_pool
 from django_redis.cache import RedisCache
 from redis.backoff import NoBackoff
-from redis.connection import SSLConnection, parse_url
+from redis.connection import Connection, SSLConnection, parse_url
 from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
@@ -46,10 +47,21 @@ def split(addresses: str) -> list[str]:
 def parsed(url: str, where: str) -> Options:
     """What redis-py reads from an address: host, port, user and so on. Raises ImproperlyConfigured."""
     try:
-        return dict(parse_url(url))
+        options = dict(parse_url(url))
+        if "path" not in options and not re.fullmatch(r"/?\d*", urlsplit(url).path):
+            raise ValueError  # redis-py would take database 0
     except ValueError:  # its text may contain the password
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
         raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None
+    of_connection = {
+        name: value for name, value in options.items() if name not in {"connection_class", "max_connections"}
+    }
+    try:
+        options.get("connection_class", Connection)(**of_connection)  # sends nothing
+    except (TypeError, redis.RedisError):
+        fix = "Write such as rediss://host:6380?ssl_ca_certs=/path/to/ca.pem."
+        raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
+    return options
 
 
 def require_named_store() -> None:

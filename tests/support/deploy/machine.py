@@ -65,7 +65,7 @@ class Machine:
             "var/lib/redis",
             "var/log/redis",
             "var/log/nginx",
-            "var/cache/nginx",
+            "var/cache",
         ):
             self.path(path).mkdir(parents=True)
         for path in ("etc/redis", f"etc/letsencrypt/live/{HOST}", "var/www/html", "tmp"):
