@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from webauthn.helpers import bytes_to_base64url
 
 from accounts.recovery.codes import RecoveryCodes
 from accounts.second_factor.repository import MOST_PASSKEYS, SecondFactors
@@ -130,8 +131,15 @@ def test_several_passkeys_and_an_app_are_there_at_once(store, alice, alices_app)
     assert factors.totp is not None
 
 
+DEEP = bytes_to_base64url(b"[" * 9999)
+
+
 @pytest.mark.parametrize(
-    "answer", ["", "x", "[]", "{}", '{"response": {}}', "[" * 9999, '{"response":{"clientDataJSON":"e30"}}']
+    "answer",
+    [
+        *("", "x", "[]", "{}", '{"response": {}}', "[" * 9999),
+        *(json.dumps({"response": {"clientDataJSON": inner}}) for inner in ("e30", DEEP)),
+    ],
 )
 def test_what_is_no_passkey_is_refused(client, raw, answer):
     assert client.post(ADD_KEY, {"passkey": answer, "name": "x"}).status_code in {302, 422}
