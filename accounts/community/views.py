@@ -229,7 +229,8 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
         text = _("The application was refused.")
     if is_done:
         return done(request, text, "joining")
-    return not_done(request, _("This application has been answered, or someone else has the name."), "joining")
+    text = _("This application has been answered, or someone else has this name or one like it.")
+    return not_done(request, text, "joining")
 
 
 def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:
