@@ -146,6 +146,25 @@ def test_what_is_no_passkey_is_refused(client, raw, answer):
     assert raw.keys("credentials:*") == []
 
 
+@pytest.mark.parametrize("answer", ["", "x", "x" * 30_000, Authenticator().create({"challenge": "AA"})])
+@pytest.mark.parametrize("name", ["", "a" * 51])
+def test_a_form_with_errors_brings_no_challenge_without_the_password(client, answer, name):
+    page = client.post(ADD_KEY, {"passkey": answer, "name": name}, follow=True).content.decode()
+    assert "data-options" not in page
+    assert 'name="password"' in page
+
+
+def test_a_name_that_is_too_long_comes_back_with_another_challenge(client, raw):
+    passkey, typed = Authenticator(), "a" * 51
+    options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
+    again = client.post(ADD_KEY, {"passkey": passkey.create(options), "name": typed})
+    assert (again.status_code, raw.exists("credentials:1")) == (422, 0)
+    assert "1 character too many." in again.content.decode()
+    assert f'value="{typed}"' in again.content.decode()
+    client.post(ADD_KEY, {"passkey": passkey.create(options_in(again)), "name": "Phone"})
+    assert raw.hlen("credentials:1") == 1
+
+
 def test_an_answer_to_another_session_or_purpose_is_refused(browser, store, raw, client):
     options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
     browser(log_in(store)).post(ADD_KEY, {"passkey": Authenticator().create(options), "name": "x"})
