@@ -12,6 +12,7 @@ from accounts.joining.applications import ANSWER, Application, Applications, rea
 from accounts.media.profiles import Kind
 from accounts.media.repository import Pictures
 from accounts.users.entities import OPERATOR, NameTaken, Refused
+from accounts.users.names import skeletons
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, forget
 from retwis_site import identity
@@ -40,7 +41,7 @@ class Answers:
 
     def approve(self, username: str, at: int, by: int) -> bool:
         """Make the account. `at`: when the application was made. False when it has its answer already, or somebody else
-        has the name. 18 round trips."""
+        has the name or one that looks like it. 19 round trips."""
         return self._answer(username, at, Act(what=APPROVED, by=by))
 
     def refuse(self, username: str, at: int, by: int, reason: str) -> bool:
@@ -63,7 +64,7 @@ class Answers:
 
     def finish(self, name: str, at: int, act_id: str) -> bool:
         """What follows the commit; also after an answer that never reached it, or came second. Returns whether this
-        answer was carried out now. 14 round trips for an approval, five for a refusal."""
+        answer was carried out now. 15 round trips for an approval, five for a refusal."""
         field = answer_of(name, at)
         text, line = self._store.hmget(keys.applications(), [name, field])
         act = read_act(keys.applications(), line) if line is not None else None
@@ -90,10 +91,14 @@ class Answers:
         return uid is not None
 
     def _make_account(self, asked: Application, act_id: str) -> int | None:
-        """The uid of the account, also of one that an earlier run has made; None when somebody else has the name."""
+        """The uid of the account, also of one that an earlier run has made; None when somebody else has the name or one
+        that looks like it: another applicant, perhaps."""
         registration = Registration(self._store)
         try:
             begun = registration.begin(asked.username)
+            if any(self._store.hmget(keys.skeletons(), skeletons(asked.username))):
+                registration.give_up(begun)
+                raise NameTaken(asked.username)
             return registration.complete(begun, asked.password, {"approved": act_id}).user.uid
         except NameTaken:
             uid = Users(self._store).find(asked.username) or 0

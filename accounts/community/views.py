@@ -108,8 +108,8 @@ def frozen_page(request: RetwisRequest) -> HttpResponse:
 
 
 def suspended_page(request: RetwisRequest, uid: int) -> HttpResponse:
-    """403 after the right password of a suspended account, or with its link for a new password. The form of the appeal
-    has a token that says who it is, so no session begins. Three round trips at most."""
+    """403 after what would open a suspended account: its password, passkey, recovery code or link. The form of the
+    appeal has a token that says who it is, so no session begins. Three round trips at most."""
     return appeal_page(request, uid, AppealForm(), token=token_of(uid), status=403)
 
 
@@ -229,7 +229,8 @@ def joining(request: RetwisRequest, me: User) -> HttpResponse:
         text = _("The application was refused.")
     if is_done:
         return done(request, text, "joining")
-    return not_done(request, _("This application has been answered, or someone else has the name."), "joining")
+    text = _("This application has been answered, or someone else has this name or one like it.")
+    return not_done(request, text, "joining")
 
 
 def _joining_page(request: RetwisRequest, form: AnswerForm) -> HttpResponse:

@@ -20,6 +20,7 @@ from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
+from retwis_site.http.hosts import digits_move_before, is_host
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
@@ -46,14 +47,16 @@ class Fact(NamedTuple):
 
 
 def is_link(value: str) -> bool:
-    """Whether a value is a whole web address, without a username and password."""
+    """Whether a value is a whole web address, without a username and password, whose host is the one that people read:
+    as in posts."""
     try:
         parts = urlsplit(value)
-        host, _ = parts.hostname, parts.port  # a bad port raises ValueError
+        host, _ = (parts.hostname or "").removesuffix("."), parts.port  # a bad port raises ValueError
     except ValueError:
         return False
     is_whole = not any(char.isspace() or char in '<>"\\' for char in value)
-    return parts.scheme in ("http", "https") and bool(host) and "@" not in parts.netloc and is_whole
+    is_shown = is_host(host) and not digits_move_before(host, parts.path + parts.query + parts.fragment)
+    return parts.scheme in ("http", "https") and "@" not in parts.netloc and is_whole and is_shown
 
 
 # ---- As they are stored

@@ -45,6 +45,11 @@ class RecoveryCodes:
             Users(self._store).take_back(uid, made)
         return [as_shown(code) for code in codes]
 
+    def owner(self, uid: int, typed: str) -> User | None:
+        """The user, when they have this code; it is not taken. One round trip. Raises SuspendedLogin."""
+        *about, code = self._store.hmget(keys.user(uid), [*PERSON, field_of(uid, typed)])
+        return None if code is None else _let_in(uid, about)
+
     def claim(self, uid: int, typed: str) -> bool:
         """Take a code; False when the user has no such code. One round trip."""
         return bool(self._store.hdel(keys.user(uid), field_of(uid, typed)))
@@ -60,6 +65,15 @@ def field_of(uid: int, typed: str) -> str:
     letters in place of digits that look like them."""
     code = typed[:LONGEST_TYPED].lower().translate(_AS_READ)
     return FIELD + hashlib.sha256(f"{uid}:{code}".encode(errors="replace")).hexdigest()[:32]
+
+
+def _let_in(uid: int, about: list[str | None]) -> User | None:
+    """The user, from the fields PERSON, whose code or link is right; None for a deleted account. Raises
+    SuspendedLogin."""
+    username, _, deleted, *_, state, until = about
+    if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:
+        raise SuspendedLogin(uid)
+    return person(uid, about)
 
 
 def codes_in(fields: dict[str, str]) -> list[str]:
@@ -110,10 +124,7 @@ class ResetLinks:
         *about, generation, role, newest = self._store.hmget(keys.user(uid), [*PERSON, *MADE_FOR, "reset_link"])
         if made_for != f"{generation or ''}:{role or ''}" or newest not in (None, _digest(token)):
             return None
-        username, _, deleted, *_, state, until = about
-        if username and deleted is None and state_now(uid, state, until) is State.SUSPENDED:
-            raise SuspendedLogin(uid)
-        return person(uid, about)
+        return _let_in(uid, about)
 
     def claim(self, token: str) -> User | None:
         """Take a link: like `owner`, for one request alone. Three round trips. Raises SuspendedLogin."""

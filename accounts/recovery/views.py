@@ -80,15 +80,15 @@ def recover(request: RetwisRequest) -> HttpResponse:
 
 
 def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
-    """The user of this name, when the code was one of theirs: it is taken. At most six round trips. Raises TooOften."""
+    """The user of this name, when the code was one of theirs: it is taken, but for a suspended account. At most six
+    round trips. Raises TooOften, SuspendedLogin."""
     limits, address = RateLimits(connect()), client_address(request)
     subject = login_subject(name, address)
     limits.count(RECOVERIES, address)
     limits.count(CODES, subject)
-    users = Users(connect())
-    uid = users.find(name) or 0
-    user = users.people([uid]).get(uid)
-    if user is None or not RecoveryCodes(connect()).claim(uid, code):
+    uid, codes = Users(connect()).find(name) or 0, RecoveryCodes(connect())
+    user = codes.owner(uid, code)
+    if user is None or not codes.claim(uid, code):
         logger.warning("wrong name or recovery code from %s, counted as %s", address, subject)
         return None
     limits.forget(CODES, subject)

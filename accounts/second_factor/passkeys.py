@@ -91,7 +91,10 @@ class WrongAnswer(Exception):
 
 
 # What the libraries raise for an answer that is none.
-_ERRORS = (WebAuthnException, UnsupportedAlgorithm, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_ERRORS = (
+    *(WebAuthnException, UnsupportedAlgorithm, ValueError, TypeError, LookupError, AttributeError),
+    *(ArithmeticError, RecursionError),
+)
 
 
 # ---- What the browser is asked, as JSON

@@ -98,7 +98,7 @@ LONGEST_NAME = 50  # characters
 
 
 class NewPasskeyForm(forms.Form):
-    """The name of a passkey, and the answer of the browser, which a script puts in."""
+    """The name of a passkey. The answer of the browser, which a script puts in, is looked at before it."""
 
     name = ShortTextField(
         LONGEST_NAME,
@@ -106,7 +106,6 @@ class NewPasskeyForm(forms.Form):
         help_text=gettext_lazy("To tell your passkeys apart, such as the name of this device."),
         widget=forms.TextInput(attrs={"dir": "auto", "autocomplete": "off"}),
     )
-    passkey = forms.CharField(validators=[MaxLength(LONGEST_ANSWER)], required=False)
 
 
 # ---- The question for a factor
@@ -364,11 +363,12 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
         return _after_password(request, me, title, says, _ask_for_new_passkey)
     RateLimits(connect()).count(CHANGES, str(me.uid))
     form = NewPasskeyForm(typed(request))
-    if not form.is_valid():
-        return _ask_for_new_passkey(request, me, form)
+    name = form.cleaned_data["name"] if form.is_valid() else ""
     try:
-        name = form.cleaned_data["name"] or _name_of(request)
-        passkey, counter = added(form.cleaned_data["passkey"], name, site_of(request), _to_add(request))
+        answer = request.POST["passkey"]
+        passkey, counter = added(answer, name or _name_of(request), site_of(request), _to_add(request))
+        if not form.is_valid():  # the right answer shows that the password was typed: only then comes another challenge
+            return _ask_for_new_passkey(request, me, form)
         SecondFactors(connect()).add_passkey(me.uid, passkey, counter)
     except WrongAnswer:
         return not_done(request, _("The passkey could not be added. Try again."), "add_passkey")

@@ -231,7 +231,7 @@ def _json_body(body: bytes) -> dict[str, Any]:
 
 def _flatten(texts: dict[str, list[str]], name: str, value: Any, left: Iterator[object]) -> None:
     """Adds a value of JSON under the name that it has in a form. null counts as not sent. Each value takes one of those
-    that are `left`. Raises Unreadable."""
+    that are `left`. Half of a character, which JSON may have, becomes a question mark. Raises Unreadable."""
     if name.count("[") > DEEPEST:
         raise Unreadable("the body has too many objects in each other")
     if len(name) > LONGEST_NAME or next(left, None) is None:
@@ -246,7 +246,7 @@ def _flatten(texts: dict[str, list[str]], name: str, value: Any, left: Iterator[
     elif isinstance(value, bool):
         texts.setdefault(name, []).append("true" if value else "false")
     elif value is not None:
-        texts.setdefault(name, []).append(str(value))
+        texts.setdefault(name, []).append(str(value).encode(errors="replace").decode())
 
 
 def _form_of(request: HttpRequest) -> tuple[QueryDict, MultiValueDict[str, Any]]:

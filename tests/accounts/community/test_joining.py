@@ -174,6 +174,17 @@ def test_a_name_that_somebody_took_meanwhile_is_not_approved(store, raw, alice):
     assert Log(store).page().acts == []
 
 
+def test_of_two_applicants_whose_names_look_alike_one_is_approved(store, raw):
+    for name in ("Illia", "lIlia"):
+        assert Joining(store).join("approval", name, "argon2$hash", "why", "") is None
+    first, second = Applications(store).all()
+    assert Answers(store).approve(first.username, first.at, 1)
+    assert not Answers(store).approve(second.username, second.at, 1)
+    assert (raw.hlen("users"), raw.keys("user:*"), raw.exists("applications")) == (1, ["user:1"], 0)
+    assert [act.whom for act in Log(store).page().acts] == [1]
+    assert noted(raw) == []
+
+
 def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(store, raw, alice):
     for name in ("dora", "erik"):
         Applications(store).apply(name, "argon2$hash", "why")

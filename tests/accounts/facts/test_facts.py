@@ -93,6 +93,21 @@ def test_nothing_else_is_a_link(value):
     assert not is_link(value)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("https://paypal.com\u2215signin.evil.example/", "https://paypal.com\u30cesignin.evil.example/"),
+        *("https://2130706433/", "https://\u05d0.\u05d0/1.example"),
+    ],
+    ids=["a slash that is none", "a letter like a slash", "a number", "digits that move"],
+)
+def test_a_host_that_reads_as_another_one_is_no_link(browser, raw, member, asked, value):
+    fill_in(member, ("Web", value))
+    assert not is_link(value)
+    assert f'href="{value}"' not in browser().get("/@alice/").content.decode()
+    assert noted(raw) == []
+
+
 def test_a_link_that_links_back_is_verified_until_it_is_changed(browser, raw, store, alice, asked):
     client, asked.back = browser(alice), {SITE}
     fill_in(client, ("Web", SITE), ("Other", "https://other.example/"))

@@ -368,6 +368,19 @@ def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(cli
     assert client.post(url, FORM).status_code == 302
 
 
+def test_a_code_of_a_suspended_account_says_why_lets_the_person_appeal_and_stays(client, store, raw, codes):
+    Sanctions(store).impose(1, State.SUSPENDED, "Too many advertisements")
+    assert client.post(URL, form("wrong")).status_code == 422
+    answer = client.post(URL, form(codes[0]))
+    assert answer.status_code == 403
+    assert "Too many advertisements" in answer.content.decode()
+    [token] = re.findall(r'name="token" value="([^"]+)"', answer.content.decode())
+    client.post("/appeal/", {"token": token, "text": "It was not me."})
+    assert raw.zcard("appeals") == 1
+    Sanctions(store).lift(1)
+    assert client.post(URL, form(codes[0])).status_code == 302
+
+
 def test_the_command_names_what_is_wrong(store, alice):
     with pytest.raises(CommandError, match="no user 'nobody'"):
         call_command("resetlink", "nobody")

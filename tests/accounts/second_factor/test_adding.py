@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from webauthn.helpers import bytes_to_base64url
 
 from accounts.recovery.codes import RecoveryCodes
 from accounts.second_factor.repository import MOST_PASSKEYS, SecondFactors
@@ -130,12 +131,38 @@ def test_several_passkeys_and_an_app_are_there_at_once(store, alice, alices_app)
     assert factors.totp is not None
 
 
+DEEP = bytes_to_base64url(b"[" * 9999)
+
+
 @pytest.mark.parametrize(
-    "answer", ["", "x", "[]", "{}", '{"response": {}}', "[" * 9999, '{"response":{"clientDataJSON":"e30"}}']
+    "answer",
+    [
+        *("", "x", "[]", "{}", '{"response": {}}', "[" * 9999),
+        *(json.dumps({"response": {"clientDataJSON": inner}}) for inner in ("e30", DEEP)),
+    ],
 )
 def test_what_is_no_passkey_is_refused(client, raw, answer):
     assert client.post(ADD_KEY, {"passkey": answer, "name": "x"}).status_code in {302, 422}
     assert raw.keys("credentials:*") == []
+
+
+@pytest.mark.parametrize("answer", ["", "x", "x" * 30_000, Authenticator().create({"challenge": "AA"})])
+@pytest.mark.parametrize("name", ["", "a" * 51])
+def test_a_form_with_errors_brings_no_challenge_without_the_password(client, answer, name):
+    page = client.post(ADD_KEY, {"passkey": answer, "name": name}, follow=True).content.decode()
+    assert "data-options" not in page
+    assert 'name="password"' in page
+
+
+def test_a_name_that_is_too_long_comes_back_with_another_challenge(client, raw):
+    passkey, typed = Authenticator(), "a" * 51
+    options = options_in(client.post(ADD_KEY, {"password": PASSWORD}))
+    again = client.post(ADD_KEY, {"passkey": passkey.create(options), "name": typed})
+    assert (again.status_code, raw.exists("credentials:1")) == (422, 0)
+    assert "1 character too many." in again.content.decode()
+    assert f'value="{typed}"' in again.content.decode()
+    client.post(ADD_KEY, {"passkey": passkey.create(options_in(again)), "name": "Phone"})
+    assert raw.hlen("credentials:1") == 1
 
 
 def test_an_answer_to_another_session_or_purpose_is_refused(browser, store, raw, client):

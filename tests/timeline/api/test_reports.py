@@ -1,5 +1,7 @@
 """Reports of apps to the staff."""
 
+import json
+
 from retwis_site.identity import forget
 from tests.support.apps import App
 from tests.support.stored_posts import write_posts
@@ -38,3 +40,12 @@ def test_what_cannot_be_reported_is_refused(store, raw, alice, bob):
     ):
         assert app.ask("POST", REPORTS, sent).status_code == status
     assert raw.zcard("reports") == 0
+
+
+def test_half_of_a_character_in_json_is_a_question_mark(raw, alice, bob):
+    """Some apps cut texts in the middle of an emoji."""
+    sent = json.dumps({"account_id": "2", "comment": "rude \ud83d"})
+    answer = App(alice).client.post(REPORTS, sent, "application/json")
+    assert (answer.status_code, answer.json()["comment"]) == (200, "rude ?")
+    [report] = raw.keys("report:*")
+    assert raw.hget(report, "note") == "rude ?"

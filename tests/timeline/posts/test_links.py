@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.users.deletion import AccountDeletion
+from retwis_site.http.hosts import is_host
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
 from tests.support.people import register
@@ -21,7 +22,7 @@ from tests.support.stored_keys import publish
 from tests.support.texts.shown_links import LINKED, Shown
 from timeline.posts import links
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.links import AT_SIGNS, MOST_LABELS, addresses, folded, is_host
+from timeline.posts.links import AT_SIGNS, MOST_LABELS, addresses, folded
 from timeline.posts.repository import Posts
 
 TAG = re.compile(r"/tags/([^/]+)/")
