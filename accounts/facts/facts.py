@@ -20,9 +20,9 @@ from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.http.hosts import digits_move_before, is_host
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import iso
+from retwis_site.rendering.linking import digits_move_before, is_host
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import nonce, note_bad

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import regex
 
 from accounts.signing_in.forms import USERNAME
-from retwis_site.http.hosts import digits_move_before, has_known_ending, host_at_the_start
+from retwis_site.rendering.linking import digits_move_before, has_known_ending, host_at_the_start
 from timeline.posts.entities import LONGEST_POST
 
 # ---- Addresses

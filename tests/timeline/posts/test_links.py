@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.users.deletion import AccountDeletion
-from retwis_site.http.hosts import is_host
+from retwis_site.rendering.linking import is_host
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
 from tests.support.people import register
