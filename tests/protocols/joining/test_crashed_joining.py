@@ -71,11 +71,11 @@ def test_an_application(store, raw, step):
     assert_sound(raw)
 
 
-@pytest.mark.parametrize("step", range(18))
+@pytest.mark.parametrize("step", range(19))
 def test_an_approval(store, layout, raw, step):
     at = applied(store)
     killed = killed_before_round_trip(step, lambda: Answers(store).approve("dora", at, MODERATOR))
-    assert killed == (step < 17 + layout.counts)
+    assert killed == (step < 18 + layout.counts)
     finish_jobs(store, raw)
     assert assert_one_answer(store, raw) == (APPROVED if step > 2 else "")
     assert_sound(raw)
