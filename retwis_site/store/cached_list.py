@@ -292,7 +292,8 @@ class TimelineList:
 
     def remove_dead(self, pids: Sequence[int]) -> None:
         """Remove dead ids of this list, as `remove_dead`."""
-        remove_dead(self._store, {self: pids})
+        if pids:
+            remove_dead(self._store, {self: pids})
 
     def queue_remove_dead(self, pipe: Pipe, pids: Sequence[int]) -> None:
         """Remove one occurrence of each dead id. Padding goes in first, so the list never gets shorter."""
