@@ -59,7 +59,7 @@ def parsed(url: str, where: str) -> Options:
     try:
         options.get("connection_class", Connection)(**of_connection)  # sends nothing
     except (TypeError, redis.RedisError):
-        fix = "Write it like rediss://host:6380?ssl_ca_certs=/path/to/ca.pem."
+        fix = "Write it like rediss://host?ssl_ca_certs=/path/to/ca.pem."
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
     return options
 

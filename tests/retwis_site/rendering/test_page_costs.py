@@ -97,7 +97,7 @@ COSTS_BEHIND_A_PROXY = {
 
 # The same where staff has something to do, and something is imposed on alice and carol.
 COSTS_OF_STAFF = {
-    ("/", "a moderator"): ((3, 40), (5, 42)),  # an empty home, which looks for people to follow
+    ("/", "a moderator"): ((3, 41), (5, 43)),  # an empty home, which looks for people to follow
     ("/moderation/", "a moderator"): ((7, 15), (9, 17)),
     ("/moderation/?before=9", "a moderator"): ((4, 12), (6, 14)),
     ("/moderation/?appealed_before=9999999999", "a moderator"): ((4, 11), (6, 13)),
