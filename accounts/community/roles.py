@@ -51,8 +51,8 @@ class Roles:
         return role_of(uid, self._store.hget(keys.staff(), str(uid)))
 
     def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
-        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Ten round
-        trips. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
+        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Sixteen
+        round trips at most. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
         username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
         if not username or deleted is not None:
             raise NoSuchUser(str(uid))
@@ -74,7 +74,7 @@ class Roles:
 
     def finish(self, uid: int, act_id: str) -> None:
         """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
-        Seven round trips at most; two more each time that another change comes between."""
+        Eleven round trips at most; two more each time that another change comes between."""
         self.follow(uid)
         Log(self._store).copy(keys.staff(), act_id)
         self._store.hdel(keys.staff(), f"{MARK}{act_id}")
@@ -121,5 +121,5 @@ def _refusal(stored: Mapping[str, str], uid: int, role: Role, mark: str) -> Refu
 
 
 def finish_role(store: Store, claim: Claim) -> None:
-    """The job `role:<uid>:<id of the act>`. Seven round trips."""
+    """The job `role:<uid>:<id of the act>`. Round trips as for `Roles.finish`."""
     Roles(store).finish(job_id(claim.name, 1), claim.name.split(":")[2])

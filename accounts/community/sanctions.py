@@ -285,7 +285,7 @@ class Sanctions:
         return found, answer if answer is not None and answer.what == GRANTED else None
 
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
-        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Nine round
+        """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Ten round
         trips at most. Raises NothingImposed, NoAppeal, Decided."""
         present = self.standing(uid)
         if present is None:
@@ -301,7 +301,7 @@ class Sanctions:
             raise Decided
 
     def finish_answer(self, uid: int, act_id: str) -> None:
-        """What follows the commit of a decision; also after one that never reached it. Seven round trips at most."""
+        """What follows the commit of a decision; also after one that never reached it. Six round trips at most."""
         pipe = self._store.pipeline()
         answer = pipe.hget(keys.user(uid), answer_of(act_id))
         present = pipe.hget(keys.user(uid), "state_act")

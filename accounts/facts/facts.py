@@ -51,11 +51,12 @@ def is_link(value: str) -> bool:
     as in posts."""
     try:
         parts = urlsplit(value)
-        host, _ = (parts.hostname or "").removesuffix("."), parts.port  # a bad port raises ValueError
+        host, port = (parts.hostname or "").removesuffix("."), parts.port  # a bad port raises ValueError
     except ValueError:
         return False
     is_whole = not any(char.isspace() or char in '<>"\\' for char in value)
-    is_shown = is_host(host) and not digits_move_before(host, parts.path + parts.query + parts.fragment)
+    rest = f"{port or ''}{parts.path}{parts.query}{parts.fragment}"
+    is_shown = is_host(host) and not digits_move_before(host, rest)
     return parts.scheme in ("http", "https") and "@" not in parts.netloc and is_whole and is_shown
 
 

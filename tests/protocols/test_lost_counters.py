@@ -1,11 +1,14 @@
 """A counter that steps back gives ids out again: after a failover of its server, or when its key was lost. Nothing is
 written over what has the id. The next try takes the next id, and `doctor --fix` raises the counter."""
 
+from contextlib import suppress
+
 import pytest
 
 from retwis_site.exceptions import IdInUse
 from tests.support.people import PASSWORD, register, signed_in
 from tests.support.stored_keys import everything
+from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -62,3 +65,14 @@ def test_a_repost_takes_no_post_over(store, alice, bob, raw):
         assert all_but_counters(raw) == before
     Reposts(store).repost(2, 1, 1)
     assert raw.zscore("reposts:2", 1) == 4
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_repost_that_dies_leaves_the_post_whose_id_it_got(store, alice, bob, raw, step):
+    for number in range(2):
+        Posts(store).publish(1, NewPost("words of alice"), f"t{number}")
+    raw.decr("next_post_id")
+    before = all_but_counters(raw)
+    with suppress(IdInUse):
+        killed_before_round_trip(step, lambda: Reposts(store).repost(2, 1, 1))
+    assert all_but_counters(raw) == before

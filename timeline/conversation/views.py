@@ -70,9 +70,9 @@ from timeline.timelines.profile import PINNED
 
 
 def act_on_posts(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
-    """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: of what a
-    card does not show. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a person
-    with a block between them and the viewer."""
+    """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: a message
+    about what no card shows. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a
+    person with a block between them and the viewer."""
 
     @change
     @login_required

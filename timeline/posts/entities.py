@@ -142,8 +142,8 @@ class Post(NamedTuple):  # Python makes and compares tuples faster than dataclas
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is in the number of replies to a post. That of a person whom staff hides is in it while replies to
-        it are."""
+        """Whether it is in the number of replies to a post. A reply by a person whom staff hides is counted only while
+        replies to it are."""
         return self.author.state is not State.HIDDEN or self.counts.replies > 0
 
     @property

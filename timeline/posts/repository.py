@@ -328,8 +328,8 @@ class Posts:
 
     def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
-        trips; two more each for a reply and for a quote, twelve more with likes or reposts. Raises NoSuchPost (also
-        for another author's), PostDeleted.
+        trips; two more each for a reply and for a quote, twelve more with likes or reposts, one more where a worker
+        gets them. Raises NoSuchPost (also for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
         author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])

@@ -48,7 +48,7 @@ def parsed(url: str, where: str) -> Options:
     """What redis-py reads from an address: host, port, user and so on. Raises ImproperlyConfigured."""
     try:
         options = dict(parse_url(url))
-        if "path" not in options and not re.fullmatch(r"/?\d*", urlsplit(url).path):
+        if "path" not in options and not re.fullmatch(r"/?\d*/?", urlsplit(url).path):
             raise ValueError  # redis-py would take database 0
     except ValueError:  # its text may contain the password
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
@@ -59,7 +59,7 @@ def parsed(url: str, where: str) -> Options:
     try:
         options.get("connection_class", Connection)(**of_connection)  # sends nothing
     except (TypeError, redis.RedisError):
-        fix = "Write such as rediss://host:6380?ssl_ca_certs=/path/to/ca.pem."
+        fix = "Write it like rediss://host?ssl_ca_certs=/path/to/ca.pem."
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
     return options
 

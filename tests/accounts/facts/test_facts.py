@@ -97,9 +97,9 @@ def test_nothing_else_is_a_link(value):
     "value",
     [
         *("https://paypal.com\u2215signin.evil.example/", "https://paypal.com\u30cesignin.evil.example/"),
-        *("https://2130706433/", "https://\u05d0.\u05d0/1.example"),
+        *("https://2130706433/", "https://\u05d0.\u05d0/1.example", "https://\u05d0.\u05d0:8000/a"),
     ],
-    ids=["a slash that is none", "a letter like a slash", "a number", "digits that move"],
+    ids=["a slash that is none", "a letter like a slash", "a number", "digits that move", "a port that moves"],
 )
 def test_a_host_that_reads_as_another_one_is_no_link(browser, raw, member, asked, value):
     fill_in(member, ("Web", value))

@@ -5,6 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
 from retwis_site.checks import settings_are_right, sign_in_cookie_is_safe
+from retwis_site.store.connection.topology import described
 from retwis_site.store.connection.topology import transport as transport_of
 from tests.support.processes.processes import environment, manage
 
@@ -59,6 +60,13 @@ def test_an_incomplete_topology_is_an_error_without_passwords(settings, topology
     assert error.id == "retwis.E001"
     assert fix in error.msg
     assert "hidden" not in error.msg
+
+
+@pytest.mark.parametrize("path", ["", "/", "/2", "/2/"])
+def test_an_address_may_name_a_database_and_end_with_a_slash(settings, path):
+    settings.REDIS_TOPOLOGY, settings.REDIS_URL = "server", f"redis://one:6379{path}"
+    assert settings_are_right() == []
+    assert described() == f"redis://one:6379/{path.strip('/') or 0}"
 
 
 @pytest.mark.parametrize("topology", ["sentinel", "cluster"])

@@ -93,7 +93,7 @@ class RepostCase(Case):
 CASES = {
     "follow": Case(FOLLOW, BOB, "following", "followers", (7, 8)),
     "like": Case(LIKE, BOBS_POST, "likes", "liked_by", (7, 7)),
-    "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (12, 10), (3, 2)),
+    "repost": RepostCase(REPOST, BOBS_POST, "reposts", "reposted_by", (13, 10), (4, 2)),
     "block": Case(BLOCK, BOB, "blocked", "blocked_by", (12, 10)),
     "bookmark": Case(BOOKMARK, BOBS_POST, "bookmarks"),
     "mute": Case(MUTE, BOB, "muted", round_trips=(5, 4)),

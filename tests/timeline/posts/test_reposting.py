@@ -77,7 +77,7 @@ def test_an_undo_without_a_repost_is_one_round_trip(store, raw, pid, round_trips
 
 
 def test_the_round_trips_are_few(store, raw, pid, round_trips):
-    assert len(round_trips(lambda: Reposts(store).repost(ALICE, pid, BOB)).round_trips) == 13
+    assert len(round_trips(lambda: Reposts(store).repost(ALICE, pid, BOB)).round_trips) == 14
     assert len(round_trips(lambda: Reposts(store).undo(ALICE, pid, BOB)).round_trips) == 10
 
 
