@@ -318,7 +318,11 @@ const pageAt = async (address, sent) => {
     for (const link of document.querySelectorAll(`${OPENS_MENU}[aria-expanded=true]`)) if (link.nextElementSibling !== but) closeMore(link);
   };
   const menuAt = (element) => element.closest("details.menu, .choosing") ?? element.closest(OPENS_MENU)?.nextElementSibling;
-  for (const moved of ["click", "focusin"]) document.addEventListener(moved, ({ target }) => closeMenus(menuAt(target)));
+  document.addEventListener("click", ({ target }) => closeMenus(menuAt(target)));
+  document.addEventListener("focusin", ({ target }) => {
+    // A press on a text in a menu focuses the card around it once `j` has made that focusable; in Safari, one on a button too.
+    if (!target.querySelector("details.menu[open], .choosing")) closeMenus(menuAt(target));
+  });
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(`details.menu[open], ${OPENS_MENU} + .choosing`);
     if (!open) return;
