@@ -381,7 +381,7 @@ const pageAt = async (address, sent) => {
   addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
     if (event.target === sentNow) return event.preventDefault();
-    sentNow = event.target;
+    if (event.target.method === "post") sentNow = event.target; // a search may go out again with another word
     setTimeout(() => { sentNow = null; }, DOUBLE_CLICK);
     unanswered.add(event);
     markSlow();
