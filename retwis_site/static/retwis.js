@@ -430,7 +430,7 @@ const pageAt = async (address, sent) => {
     if (visit?.type === "back_forward" && history.state?.place) returnTo(history.state.place);
   });
 
-  // ---- swaps: when the focused element was replaced, the first new post gets the focus
+  // ---- swaps: when the focused element was replaced, the same action of the post or the first new post gets the focus
 
   let swapping = null;
 
@@ -451,12 +451,16 @@ const pageAt = async (address, sent) => {
     if (unchanged || isStillEmpty) detail.shouldSwap = false; // keep the focus, and let screen readers stay silent
     if (!detail.shouldSwap) return;
     const posts = document.querySelectorAll(".post").length;
-    swapping = { focused: detail.target.contains(document.activeElement), before: detail.target.id === "stream" ? 0 : posts };
+    const { activeElement } = document;
+    const action = detail.target.matches(".acts") && `#${detail.target.closest(".post").id} .acts .${activeElement.classList[0]}`;
+    swapping = { focused: detail.target.contains(activeElement), action, before: detail.target.id === "stream" ? 0 : posts };
   });
   document.body.addEventListener("htmx:afterSettle", () => {
     if (!swapping?.focused || document.activeElement !== document.body) return;
-    const first = document.querySelectorAll(".post")[swapping.before];
+    const { action, before } = swapping;
     swapping = null;
+    if (action) return document.querySelector(action)?.focus();
+    const first = document.querySelectorAll(".post")[before];
     if (!first) return;
     first.tabIndex = -1;
     first.focus();
@@ -533,10 +537,8 @@ const pageAt = async (address, sent) => {
     const row = `#${post.id} .acts`;
     const button = document.querySelector(`${row} .${kind}`);
     if (button?.getAttribute("formaction") !== address) return; // done by the click before, or the post is gone
-    const hadFocus = document.activeElement === button;
     button.setAttribute("hx-select-oob", "#messages:innerHTML");
     await htmx.ajax("POST", address, { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
-    if (hadFocus && !button.isConnected) document.querySelector(`${row} .${kind}`)?.focus();
   };
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
