@@ -709,8 +709,13 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
 
   const active = () => open.list.querySelector("[aria-selected=true]");
 
-  const activate = (option) => {
+  const deactivate = () => {
     active()?.setAttribute("aria-selected", "false");
+    open.text.removeAttribute("aria-activedescendant");
+  };
+
+  const activate = (option) => {
+    deactivate();
     option.setAttribute("aria-selected", "true");
     option.scrollIntoView({ block: "nearest" });
     open.text.setAttribute("aria-activedescendant", option.id);
@@ -727,10 +732,11 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
     text.dispatchEvent(new Event("input", { bubbles: true })); // the counter and the draft follow
   };
 
-  /** Ask after a pause. What is shown stays until then. */
+  /** Ask after a pause. What is shown stays until then, but Enter takes none of it: it may not fit what was typed. */
   const askSoon = (text) => {
     clearTimeout(timer);
     if (!tokenOf(text)) return close();
+    if (open) deactivate();
     timer = setTimeout(() => ask(text), PAUSE);
   };
   // Also within a composition: keyboards of phones compose each word.
