@@ -69,7 +69,7 @@ def test_a_click_elsewhere_closes_it(home, elsewhere):
     expect(item(page)).to_have_count(0)
 
 
-def test_a_click_between_its_entries_does_not(home):
+def test_a_click_between_its_entries_leaves_it_open(home):
     """Such a click gives the focus to the card, when a key had given it to that before."""
     page = home()
     page.keyboard.press("j")
