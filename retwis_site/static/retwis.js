@@ -318,7 +318,11 @@ const pageAt = async (address, sent) => {
     for (const link of document.querySelectorAll(`${OPENS_MENU}[aria-expanded=true]`)) if (link.nextElementSibling !== but) closeMore(link);
   };
   const menuAt = (element) => element.closest("details.menu, .choosing") ?? element.closest(OPENS_MENU)?.nextElementSibling;
-  for (const moved of ["click", "focusin"]) document.addEventListener(moved, ({ target }) => closeMenus(menuAt(target)));
+  document.addEventListener("click", ({ target }) => closeMenus(menuAt(target)));
+  document.addEventListener("focusin", ({ target }) => {
+    // A press on a text in a menu focuses the card around it once `j` has made that focusable; in Safari, one on a button too.
+    if (!target.querySelector("details.menu[open], .choosing")) closeMenus(menuAt(target));
+  });
   document.addEventListener("keydown", (event) => {
     const open = document.querySelector(`details.menu[open], ${OPENS_MENU} + .choosing`);
     if (!open) return;
@@ -377,7 +381,7 @@ const pageAt = async (address, sent) => {
   addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
     if (event.target === sentNow) return event.preventDefault();
-    sentNow = event.target;
+    if (event.target.method === "post") sentNow = event.target; // a search may go out again with another word
     setTimeout(() => { sentNow = null; }, DOUBLE_CLICK);
     unanswered.add(event);
     markSlow();
@@ -426,7 +430,7 @@ const pageAt = async (address, sent) => {
     if (visit?.type === "back_forward" && history.state?.place) returnTo(history.state.place);
   });
 
-  // ---- swaps: when the focused element was replaced, the first new post gets the focus
+  // ---- swaps: when the focused element was replaced, the same action of the post or the first new post gets the focus
 
   let swapping = null;
 
@@ -447,12 +451,16 @@ const pageAt = async (address, sent) => {
     if (unchanged || isStillEmpty) detail.shouldSwap = false; // keep the focus, and let screen readers stay silent
     if (!detail.shouldSwap) return;
     const posts = document.querySelectorAll(".post").length;
-    swapping = { focused: detail.target.contains(document.activeElement), before: detail.target.id === "stream" ? 0 : posts };
+    const { activeElement } = document;
+    const action = detail.target.matches(".acts") && `#${detail.target.closest(".post").id} .acts .${activeElement.classList[0]}`;
+    swapping = { focused: detail.target.contains(activeElement), action, before: detail.target.id === "stream" ? 0 : posts };
   });
   document.body.addEventListener("htmx:afterSettle", () => {
     if (!swapping?.focused || document.activeElement !== document.body) return;
-    const first = document.querySelectorAll(".post")[swapping.before];
+    const { action, before } = swapping;
     swapping = null;
+    if (action) return document.querySelector(action)?.focus();
+    const first = document.querySelectorAll(".post")[before];
     if (!first) return;
     first.tabIndex = -1;
     first.focus();
@@ -529,10 +537,8 @@ const pageAt = async (address, sent) => {
     const row = `#${post.id} .acts`;
     const button = document.querySelector(`${row} .${kind}`);
     if (button?.getAttribute("formaction") !== address) return; // done by the click before, or the post is gone
-    const hadFocus = document.activeElement === button;
     button.setAttribute("hx-select-oob", "#messages:innerHTML");
     await htmx.ajax("POST", address, { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
-    if (hadFocus && !button.isConnected) document.querySelector(`${row} .${kind}`)?.focus();
   };
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
@@ -703,8 +709,13 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
 
   const active = () => open.list.querySelector("[aria-selected=true]");
 
-  const activate = (option) => {
+  const deactivate = () => {
     active()?.setAttribute("aria-selected", "false");
+    open.text.removeAttribute("aria-activedescendant");
+  };
+
+  const activate = (option) => {
+    deactivate();
     option.setAttribute("aria-selected", "true");
     option.scrollIntoView({ block: "nearest" });
     open.text.setAttribute("aria-activedescendant", option.id);
@@ -721,10 +732,11 @@ addEventListener("load", () => navigator.serviceWorker?.register(`${siteTop}serv
     text.dispatchEvent(new Event("input", { bubbles: true })); // the counter and the draft follow
   };
 
-  /** Ask after a pause. What is shown stays until then. */
+  /** Ask after a pause. What is shown stays until then, but Enter takes none of it: it may not fit what was typed. */
   const askSoon = (text) => {
     clearTimeout(timer);
     if (!tokenOf(text)) return close();
+    if (open) deactivate();
     timer = setTimeout(() => ask(text), PAUSE);
   };
   // Also within a composition: keyboards of phones compose each word.

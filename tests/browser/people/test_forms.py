@@ -131,3 +131,10 @@ def test_the_second_click_of_a_double_click_sends_no_form(window, alice, raw):
     assert raw.hlen(f"invites:{alice.user.uid}") == 1
     button.click()  # and later it is another click
     expect(page.get_by_role("textbox", name="Address of the invitation")).to_have_count(2)
+
+
+def test_a_search_goes_out_again_while_the_first_is_not_answered(window):
+    page = window()
+    page.goto("/search/")
+    assert page.get_by_role("main").get_by_role("button", name="Search").evaluate(TWO_CLICKS) == [False, False]
+    expect(page).to_have_url("/search/?q=")

@@ -43,4 +43,5 @@ def test_two_actions_at_once_on_a_slow_line_both_show(alice, raw, page):
     for action in ("Like", "Bookmark"):
         button = post(page, "Worth both").get_by_role("button", name=action)
         expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_be_focused()
     assert raw.zcard(f"likes:{alice.user.uid}") == raw.zcard(f"bookmarks:{alice.user.uid}") == 1

@@ -114,6 +114,16 @@ def test_the_list_stays_while_more_is_typed(page, tag):
     expect(options(page)).to_have_count(2)
 
 
+def test_enter_chooses_nothing_that_was_marked_before_more_was_typed(page, tag):
+    composer(page).press_sequentially(f"#{tag}")
+    expect(options(page)).to_have_count(2)
+    page.keyboard.press("ArrowDown")
+    page.route("**/complete/**", lambda route: None)  # never answered
+    page.keyboard.type("x")
+    page.keyboard.press("Enter")
+    expect(composer(page)).to_have_value(f"#{tag}x\n")
+
+
 def test_the_keyboard_of_a_phone_composes_a_word_and_the_list_completes_it(window, alice, tag):
     page = window(alice, viewport=PHONE, has_touch=True)
     page.goto("/")

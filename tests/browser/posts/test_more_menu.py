@@ -69,6 +69,17 @@ def test_a_click_elsewhere_closes_it(home, elsewhere):
     expect(item(page)).to_have_count(0)
 
 
+def test_a_click_between_its_entries_leaves_it_open(home):
+    """Such a click gives the focus to the card, when a key had given it to that before."""
+    page = home()
+    page.keyboard.press("j")
+    more(page.locator("article:focus")).click()
+    expect(page.get_by_role("link", name=FIRST)).to_be_focused()
+    page.locator("article .choosing").click(position={"x": 60, "y": 3})
+    expect(page.locator("article:focus")).to_have_count(1)
+    expect(page.get_by_role("link", name=FIRST)).to_be_visible()
+
+
 @pytest.mark.parametrize("key", ["Tab", "Shift+Tab"])
 def test_who_tabs_on_from_it_finds_it_closed(home, key):
     """It would lie over what has the focus then."""
