@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
-from django.http.request import UnreadablePostError
+from django.http.request import RawPostDataException, UnreadablePostError
 from django.http.response import ResponseHeaders
 from django.utils.datastructures import MultiValueDict
 
@@ -210,12 +210,13 @@ def _read(request: HttpRequest, texts: dict[str, list[str]]) -> Sent:
 
 
 def _body_of(request: HttpRequest) -> bytes:
-    """Raises Unreadable, also for a Content-Length that is no number: Django reads that only now."""
+    """Raises Unreadable, also for a Content-Length that is no number, which Django reads only now, or such as `+5`: it
+    has read so much as a form by then."""
     if not request.META.get("CONTENT_LENGTH"):  # Django would read nothing
         return b""
     try:
         return request.body
-    except (ValueError, UnreadablePostError, RequestDataTooBig) as error:
+    except (ValueError, UnreadablePostError, RawPostDataException, RequestDataTooBig) as error:
         raise Unreadable("the body cannot be read") from error
 
 

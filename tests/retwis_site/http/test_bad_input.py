@@ -56,9 +56,10 @@ def test_a_body_shorter_than_its_content_length_is_not_posted(member, raw):
     assert not raw.exists("next_post_id")
 
 
-@pytest.mark.parametrize("length", ["-1", "x", "9" * 5000, "1e3", ""])
+@pytest.mark.parametrize("length", ["-1", "+5", "x", "9" * 5000, "1e3", ""])
 def test_an_invalid_length_gets_an_answer(browser, alice, length):
-    assert browser(alice).post("/post/", {"body": "x"}, CONTENT_LENGTH=length).status_code < 500
+    for address in ("/post/", "/api/v1/apps"):
+        assert browser(alice).post(address, {"body": "x"}, CONTENT_LENGTH=length).status_code < 500
 
 
 @pytest.mark.parametrize("url", PAGES)
