@@ -125,19 +125,22 @@ const pageAt = async (address, sent) => {
   };
 
   let lastChange = Promise.resolve(); // the next one begins with the form that this one leaves
+  const waiting = []; // forms with files that are not shown in them yet
 
   /** Send the form for its pictures alone: with these files, or without the picture that the button removes. */
   const changePictures = (form, { name, value }, files) => {
+    if (files) waiting.push({ form, files });
     lastChange = lastChange.then(async () => {
       const before = form.querySelector(".attach");
       const field = before.querySelector("[type=file]");
-      if (files) field.files = files; // who posts meanwhile sends them too
+      if (files) field.files = files;
       const body = new FormData(form);
       body.append(name, value);
       const { activeElement } = document;
       const text = activeElement.value;
       before.setAttribute("aria-busy", "true");
       const page = await pageAt(form.action, { method: "POST", body });
+      if (files) waiting.shift();
       const after = page?.querySelector(".composer details.attach");
       before.removeAttribute("aria-busy");
       if (after) showPictures(before, after, document.activeElement === activeElement && activeElement.value === text);
@@ -171,6 +174,14 @@ const pageAt = async (address, sent) => {
       same.setSelectionRange(activeElement.selectionStart, activeElement.selectionEnd);
     }
   };
+  // Who posts meanwhile sends them too.
+  document.addEventListener("submit", ({ target }) => {
+    const its = waiting.filter(({ form }) => form === target);
+    if (!its.length) return;
+    const all = new DataTransfer();
+    for (const { files } of its) for (const file of files) all.items.add(file);
+    target.querySelector(".attach [type=file]").files = all.files;
+  });
   document.addEventListener("click", async (event) => {
     const link = event.target.closest("a.attach");
     if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {

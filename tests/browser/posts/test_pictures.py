@@ -45,7 +45,7 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     assert shown.evaluate("img => img.naturalWidth") == 600
     its_place = size(shown)
     page.route("**/media/*", lambda route: None)  # none arrives
-    page.reload(wait_until="commit")
+    page.reload(wait_until="domcontentloaded")
     expect(shown).to_have_js_property("complete", False)
     assert size(shown) == its_place
     page.unroute("**/media/*")
@@ -135,9 +135,16 @@ def paste(page, *types):
 
 
 def held_uploads(page):
-    """The uploads of a page, which wait from now on."""
+    """The uploads of a page, which wait from now on; the form itself goes out."""
     waiting = []
-    page.route("**/post/", lambda route: waiting.append(route))
+
+    def hold(route):
+        if route.request.is_navigation_request():
+            route.continue_()
+        else:
+            waiting.append(route)
+
+    page.route("**/post/", hold)
     return waiting
 
 
@@ -179,6 +186,17 @@ def test_two_pictures_that_are_pasted_at_once_are_both_there(page):
     begun(page)
     waiting.pop().continue_()
     expect(described(page, 2)).to_be_visible()
+
+
+def test_who_posts_while_pictures_wait_posts_all_of_them(page, raw):
+    composer(page).fill("In a hurry")
+    held_uploads(page)
+    paste(page)
+    begun(page)
+    page.get_by_label("Up to four pictures").set_input_files(TALL)
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    expect(post(page, "In a hurry").get_by_role("img")).to_have_count(2)
 
 
 def test_an_upload_whose_answer_breaks_off_can_be_repeated(page):
