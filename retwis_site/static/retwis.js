@@ -546,10 +546,12 @@ const pageAt = async (address, sent) => {
 
   const act = async (post, kind, address, form) => {
     const row = `#${post.id} .acts`;
-    const button = document.querySelector(`${row} .${kind}`);
-    if (button?.getAttribute("formaction") !== address) return; // done by the click before, or the post is gone
-    button.setAttribute("hx-select-oob", "#messages:innerHTML");
-    await htmx.ajax("POST", address, { source: button, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
+    const button = document.querySelector(`${row} button.${kind}`); // none where it was in a menu that is gone by now
+    if (button && button.getAttribute("formaction") !== address) return; // done by the click before
+    const source = button ?? document.querySelector(row);
+    if (!source) return; // the post is gone
+    source.setAttribute("hx-select-oob", "#messages:innerHTML");
+    await htmx.ajax("POST", address, { source, target: row, select: row, swap: "outerHTML ignoreTitle:true settle:0ms", values: htmx.values(form) });
   };
   document.addEventListener("submit", (event) => {
     const { submitter: button, target: form } = event;
