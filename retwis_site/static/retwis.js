@@ -388,12 +388,11 @@ const pageAt = async (address, sent) => {
   // A form goes out once: a second click would find that the name is taken or the password another by now, and what the
   // first had answered would be lost. On the window: after all that stands on the document, which may send it in place.
   const DOUBLE_CLICK = 1000; // milliseconds
-  let sentNow = null;
+  let last = { form: null, at: 0 };
   addEventListener("submit", (event) => {
     if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
-    if (event.target === sentNow) return event.preventDefault();
-    if (event.target.method === "post") sentNow = event.target; // a search may go out again with another word
-    setTimeout(() => { sentNow = null; }, DOUBLE_CLICK);
+    if (event.target === last.form && event.timeStamp - last.at < DOUBLE_CLICK) return event.preventDefault();
+    if (event.target.method === "post") last = { form: event.target, at: event.timeStamp }; // a search may go out again with another word
     unanswered.add(event);
     markSlow();
   });
