@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitation, Invitations, NotInvited
-from accounts.users.entities import Login, NameTaken, Refused
+from accounts.users.entities import OPERATOR, Login, NameTaken, Refused
 from accounts.users.names import skeletons
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, ask_owners
@@ -35,11 +35,11 @@ class Newcomer(NamedTuple):
 
 
 def newcomers(store: Store) -> list[Newcomer]:
-    """Those of the newest MOST users who were invited, newest first. Four round trips. An inviter whose account is gone
-    counts as the operator."""
+    """Those of the newest MOST users who were invited, newest first. Four round trips. An inviter may be suspended or
+    deleted; one of whom nothing is left counts as the operator."""
     by = _inviters(store, MOST)
-    people = Users(store).people({uid for uid in by.values() if uid})
-    return [Newcomer(name, people[uid].username if uid in people else "") for name, uid in by.items()]
+    names = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "username"), {*by.values()} - {OPERATOR})
+    return [Newcomer(name, names.get(uid) or "") for name, uid in by.items()]
 
 
 def invited_by(store: Store, uid: int) -> list[str]:

@@ -81,6 +81,16 @@ def test_an_invitation_by_a_suspended_or_deleted_member_opens_nothing(store, raw
         raw.hdel("user:1", field)
 
 
+@pytest.mark.parametrize("gone", [{"state": "suspended"}, {"deleted": "5"}])
+def test_staff_sees_who_has_invited_somebody_also_when_the_inviter_is_suspended_or_deleted(staff, bob, carol, raw, gone):
+    raw.hset("user:3", "invited_by", "2")
+    raw.hset("user:2", mapping=gone)
+    page = staff.get("/moderation/joining/").content.decode()
+    assert 'invited by <a href="/moderation/people/bob/">@bob</a>' in page
+    raw.hset("user:3", "invited_by", "0")
+    assert "invited by the people who run this site" in staff.get("/moderation/joining/").content.decode()
+
+
 def test_nobody_takes_back_the_invitation_of_another_member(browser, alice, bob, raw, store):
     made = Invitations(store).make(by=2)
     Invitations(store).use(made, 9)
