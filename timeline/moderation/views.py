@@ -182,7 +182,12 @@ class SanctionForm(ReasonForm):
     action = forms.ChoiceField(
         label=gettext_lazy("Sanction"), choices=[(action.value, ACTIONS[action]) for action in SANCTIONS]
     )
-    days = forms.ChoiceField(label=gettext_lazy("Duration"), choices=FOR_DAYS, required=False)
+    days = forms.ChoiceField(
+        label=gettext_lazy("Duration"),
+        help_text=gettext_lazy("A suspension without an end becomes a deletion of the account after 30 days."),
+        choices=FOR_DAYS,
+        required=False,
+    )
     field_order: Sequence[str] = ("action", "days", "reason")
 
     @property
@@ -338,14 +343,23 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             if not link:
                 return done(request, _("Done."), "moderation_person", username)
             link = request.build_absolute_uri(link)
-    state = in_words(imposed.state) if imposed is not None else ""
-    until = day(imposed.until, active_language()) if imposed is not None and imposed.until else ""
-    context: dict[str, Any] = {"record": record, "state": state, "until": until, "link": link}
+    context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
     context |= _forms(act, form) | about_person(store, them.uid) | posts
     context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
+
+
+def _imposed(present: Imposed | None) -> dict[str, str]:
+    """What is imposed, in words: the state, with its last day or the day on which the account will be deleted, if there
+    is one."""
+    if present is None:
+        return {}
+    ends = {"until": present.until, "deleted_at": present.deleted_at}
+    return {"state": in_words(present.state)} | {
+        name: day(when, active_language()) for name, when in ends.items() if when
+    }
 
 
 def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:

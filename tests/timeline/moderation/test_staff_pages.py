@@ -14,6 +14,7 @@ from accounts.community.sanctions import Appeal, Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import day
 from tests.support.people import NEW_PASSWORD, log_in, register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_moderator, report
 from tests.support.removed_accounts import doctor_findings
@@ -209,6 +210,19 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     staff.post(address, {"act": "lift", "reason": "Enough"})
     assert Sanctions(store).of(BOB) is None
     assert "Sanction lifted" in staff.get(address).content.decode()
+
+
+def test_staff_reads_that_a_suspension_without_an_end_becomes_a_deletion_and_when(browser, site, carol):
+    staff, address, says = browser(carol), "/moderation/people/bob/", "becomes a deletion of the account after 30 days"
+    for form in (f"/moderation/reports/{site.rid}/", address):
+        assert says in staff.get(form).content.decode()
+    form = {"act": "sanction", "action": "suspended", "reason": "Ads"}
+    staff.post(address, form)
+    in_thirty_days = f"On {day(int(time.time()) + 30 * 86400, 'en')} the account is deleted permanently"
+    assert in_thirty_days in staff.get(address).content.decode()
+    staff.post(address, {"act": "lift", "reason": "Wrong"})
+    staff.post(address, {**form, "days": "7"})
+    assert "deleted permanently" not in staff.get(address).content.decode()
 
 
 @pytest.mark.parametrize("before", [None, State.HIDDEN])
