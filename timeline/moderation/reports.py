@@ -479,9 +479,12 @@ class Deciding:
 
 
 def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:
-    """Raises NotYours for oneself, and for staff of the same rank or above. One round trip."""
+    """Raises NotYours for oneself, and for staff of the same rank or above. The only admin may do to themself what an
+    admin may do to another one: else a report about them would wait for ever. One round trip."""
     staff = Roles(store).staff()
-    if by == whom or not may_act(staff.get(by, Role.MEMBER), staff.get(whom, Role.MEMBER), action):
+    has_other_admin = any(role is Role.ADMIN for uid, role in staff.items() if uid != by)
+    may = may_act(staff.get(by, Role.MEMBER), staff.get(whom, Role.MEMBER), action)
+    if not may or (by == whom and has_other_admin):
         raise NotYours
 
 

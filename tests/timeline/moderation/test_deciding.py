@@ -6,8 +6,9 @@ import time
 import pytest
 
 from accounts.community.log import Log
+from accounts.community.roles import Roles
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
-from accounts.users.entities import State
+from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from tests.support.people import register
 from tests.support.protocols.reports import ALICE, BOB, CAROL, make_admin, make_moderator, report
@@ -122,6 +123,21 @@ def test_nobody_decides_about_themself_and_moderators_not_about_staff(store):
     make_admin(store, DAN)
     decide(store, about_carol, Action.FREEZE, by=DAN)
     assert Sanctions(store).of(CAROL).state is State.FROZEN
+
+
+@pytest.mark.usefixtures("site")
+def test_only_where_no_other_admin_is_an_admin_closes_a_report_about_themself_and_imposes_nothing(store, raw):
+    make_admin(store, CAROL)
+    make_admin(store, ALICE)
+    one = report(store, DAN, CAROL)
+    with pytest.raises(NotYours):
+        decide(store, one, Action.DISMISS)
+    Roles(store).give(ALICE, Role.MODERATOR)
+    with pytest.raises(NotYours):
+        decide(store, one, Action.FREEZE)
+    decide(store, one, Action.DISMISS)
+    assert raw.zcard("reports") == 0
+    assert told(raw, DAN) == [f"report:{one.rid}:{DAN}"]
 
 
 @pytest.mark.usefixtures("site")
