@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -36,6 +35,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
+    ShownPost,
     about_person,
     in_words,
     label_of,
@@ -62,10 +62,10 @@ from timeline.moderation.reports import (
     require_may_act,
 )
 from timeline.people.directory import People, search_query
-from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post, PostDeleted
+from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post
 from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
-from timeline.posts.repository import Posts, delete_by_staff
+from timeline.posts.repository import Posts
 from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding
 from timeline.timelines.pagination import post_cursor
@@ -173,7 +173,7 @@ class ReasonForm(forms.Form):
     reason = TextField(
         LONGEST_REASON,
         label=gettext_lazy("Reason"),
-        help_text=gettext_lazy("It is kept in the log. The person concerned reads it."),
+        help_text=gettext_lazy("It is kept in the log. The person concerned can read it."),
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
 
@@ -329,7 +329,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
-    chosen = [one.pid for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
+    chosen = [one for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
         try:
@@ -345,7 +345,7 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             link = request.build_absolute_uri(link)
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
     context |= _forms(act, form) | about_person(store, them.uid) | posts
-    context["posts"] = [(one, one.pid in chosen) for one in posts["posts"]]
+    context["posts"] = [(one, one in chosen) for one in posts["posts"]]
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
@@ -372,14 +372,11 @@ def _forms(act: str, form: forms.Form) -> dict[str, forms.Form]:
     return {**empty, "sanctions": sanctions, place: form}
 
 
-def _delete(store: Store, author: int, pids: Sequence[int], form: forms.Form, me: User) -> str:
-    """Delete these posts of one author. The round trips of `delete_by_staff` for each. Returns an empty text. Raises
-    NothingChosen."""
-    if not pids:
+def _delete(store: Store, author: int, posts: Sequence[ShownPost], form: forms.Form, me: User) -> str:
+    """Delete these posts of one author, as `Deciding.delete`. Returns an empty text. Raises NothingChosen."""
+    if not posts:
         raise NothingChosen
-    for pid in pids:
-        with suppress(NoSuchPost, PostDeleted):  # its author was faster
-            delete_by_staff(store, pid, me.uid, form.cleaned_data["reason"])
+    Deciding(store).delete(author, {one.pid: one.body for one in posts}, me.uid, form.cleaned_data["reason"])
     return ""
 
 
@@ -424,15 +421,14 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     if form.is_valid() and found:
         try:
             require_may_act(store, me.uid, author, Action.DELETE)
-        except Refused as refused:
-            form.add_error(None, str(refused))
-        else:
             if "picture" in request.POST:
                 reason, blocks = form.cleaned_data["reason"], "block" in request.POST
                 remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
                 return done(request, _("The picture was deleted."), "moderation_post", username, pid)
-            _delete(store, author, [pid], form, me)
+            _delete(store, author, found, form, me)
             return done(request, _("The post was deleted."), page_of_form(request))
+        except Refused as refused:
+            form.add_error(None, str(refused))
     context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)

@@ -94,7 +94,7 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     reporter.goto("/notifications/")
     expect(reporter.get_by_text("Well seen, thank you.").first).to_be_visible()
     author.goto("/notifications/")
-    expect(author.get_by_text("The moderators have deleted a post of yours.")).to_be_visible()
+    expect(author.get_by_text("The moderators have deleted a post of yours.")).to_have_count(len(ADS))
     author.goto(f"/@{name}/")
     expect(author.get_by_text("Says that a friend did it")).to_have_count(0)
     expect(post(author, "only today")).to_have_count(0)

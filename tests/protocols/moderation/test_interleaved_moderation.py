@@ -1,6 +1,7 @@
 """Reports, roles and sanctions are changed by several people at once, with and without kills."""
 
 import itertools
+from functools import partial
 
 import pytest
 
@@ -63,6 +64,11 @@ class Site:
 
         return attempt(work, Refused)
 
+    def delete(self, by=MODERATOR):
+        """Delete carol's post where staff sees it."""
+        work = partial(Deciding(self.store).delete, CAROL, {CAROLS_POST: "Buy!"}, by, "Spam.")
+        return attempt(work, Refused, AccountDeleted)
+
     def leave(self, uid):
         def work():
             AccountDeletion(self.store).delete(User(uid, NAMES[uid]), f"secret{uid}")
@@ -117,6 +123,9 @@ REPORTED = {
         about_her_post,
         lambda s: [s.decide(Action.DELETE), lambda: delete(s.store, CAROL, CAROLS_POST), s.worker],
     ),
+    "deleted without a decision by two": (nothing, lambda s: [s.delete(), s.delete(OTHER), s.worker]),
+    "deleted without a decision, and reported": (about_her_post, lambda s: [s.delete(), s.report(ALICE), s.worker]),
+    "deleted without a decision while the author goes": (nothing, lambda s: [s.delete(), s.leave(CAROL)]),
 }
 
 

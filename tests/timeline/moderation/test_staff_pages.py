@@ -274,7 +274,7 @@ def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, c
     assert "Password reset link created" in staff.get("/moderation/log/").content.decode()
 
 
-def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, carol, store, raw):
+def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, bob, carol, store, raw):
     write_posts(raw, BOB, range(2, 5))
     write_posts(raw, ALICE, [5])
     staff, address = browser(carol), "/moderation/people/bob/"
@@ -284,7 +284,12 @@ def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, carol, s
         assert ('value="2" checked' in answer.content.decode()) == ("2" in wrong.get("post", ()))
     staff.post(address, {"act": "delete", "post": ["2", "4", "5"], "reason": "Ads"})
     assert [pid for pid in range(1, 6) if raw.hexists(f"post:{pid}", "deleted")] == [2, 4]
-    assert {(act.what, act.post) for act in Log(store).about(BOB)} == {("post:deleted", 4), ("post:deleted", 2)}
+    acts = {(act.what, act.post, act.reason) for act in Log(store).about(BOB)}
+    assert acts == {("report:post_deleted", 4, "Ads"), ("report:post_deleted", 2, "Ads")}
+    assert raw.zrange("reports", 0, -1) == [str(site.rid)]  # it is about another post
+    told = browser(bob).get("/notifications/").content.decode()
+    assert told.count("The moderators have deleted 2 posts of yours.") == 1
+    assert "Ads" in told
 
 
 def test_posts_that_come_after_the_page_leave_the_chosen_ones_chosen(browser, site, carol, raw):
@@ -336,6 +341,25 @@ def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
     assert "The post is deleted." in page
     assert f"/moderation/reports/{site.rid}/" in page
     assert staff.get("/moderation/people/bob/2/").status_code == 404
+
+
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_reports(
+    browser, site, alice, bob, carol, store, raw, capsys, is_reported
+):
+    pid = 1 if is_reported else 2
+    publish(raw, store, bob, "Buy more!")
+    browser(carol).post(f"/moderation/people/bob/{pid}/", {"reason": "No ads here"})
+    assert raw.hexists(f"post:{pid}", "deleted")
+    told = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators have deleted a post of yours." in told
+    assert "No ads here" in told
+    assert raw.zcard("reports") == 1 - is_reported
+    assert ("The moderators have acted" in browser(alice).get("/notifications/").content.decode()) == is_reported
+    assert raw.zrange("notices:3", 0, -1) == []
+    [act] = Log(store).about(BOB)
+    assert (act.what, act.post, act.by, act.reason) == ("report:post_deleted", pid, CAROL, "No ads here")
+    assert not any(doctor_findings(capsys)[0].values())
 
 
 def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, site, carol, store, raw):
