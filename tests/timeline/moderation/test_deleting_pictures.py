@@ -1,12 +1,15 @@
 """Staff deletes one picture of a post; the rest of the post stays, and nobody uploads the picture again."""
 
 import json
+import re
 
 import pytest
 
+from accounts.community.sanctions import Sanctions
 from accounts.media import repository
 from accounts.media.decoding import Decoded, Shape
 from accounts.media.repository import PictureBlocked, PictureGone, Pictures, is_alike
+from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
 from timeline.posts.entities import Media, NewPost, Picture
@@ -40,6 +43,20 @@ def test_one_picture_goes_and_the_other_stays(member, bob, store, post, raw):
     assert raw.hkeys("blocked_media") == [red]
     assert '"picture:deleted"' in raw.zrange("log:2026", 0, -1)[0]
     assert raw.zcard("outbox") == 0
+
+
+@pytest.mark.parametrize("address", ["/moderation/people/bob/", "/moderation/new/"])
+def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a_suspended_person(
+    member, store, post, raw, address
+):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    raw.hset(f"post:{post}", "body", "")
+    Sanctions(store).impose(2, State.SUSPENDED, "Ads")
+    page = member.get(address).content.decode()
+    assert page.count('<img src="/media/') == 2
+    [way] = re.findall(r'<a href="([^"]+)"><time', page)
+    assert member.get(way).content.decode().count('<img src="/media/') == 2
 
 
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):

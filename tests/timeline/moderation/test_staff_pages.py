@@ -164,10 +164,10 @@ def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspe
     assert "1 session<" in page
     assert 'invited by <a href="/moderation/people/Alice/">@Alice</a>' in page
     assert 'Invited recently: <a href="/moderation/people/carol/">' in page
-    assert re.findall(r'href="/@bob/(\d+)/"', page) == [str(pid) for pid in range(12, 2, -1)]
+    assert re.findall(r'href="/moderation/people/bob/(\d+)/"', page) == [str(pid) for pid in range(12, 2, -1)]
     assert 'href="?before=3"' in page
     older = staff.get("/moderation/people/bob/?before=3").content.decode()
-    assert re.findall(r'href="/@bob/(\d+)/"', older) == ["2", "1"]
+    assert re.findall(r'href="/moderation/people/bob/(\d+)/"', older) == ["2", "1"]
     assert "Buy!" in older
     raw.hset("user:2", "invited_by", 0)
     assert "invited by the people who run this site" in staff.get("/moderation/people/bob/").content.decode()
@@ -376,7 +376,7 @@ def test_new_members_stand_with_their_first_posts_and_none_is_left_out(browser, 
     assert (len(found[0]), {*found[0]}) == (22, {"bob", *names[:21]})
     assert {*found[1]} == {"Alice", "carol", *names[21:]}
     assert 'href="?before=2000"' in pages[0]
-    assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/@bob/1/", pages[0], re.S)
+    assert re.search(r"@bob.*Joined 1 January 1970.*Buy!.*/moderation/people/bob/1/", pages[0], re.S)
 
 
 def test_a_new_member_who_began_with_a_repost_stands_with_the_first_post(browser, site, carol, store, raw, alice):
