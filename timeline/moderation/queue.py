@@ -17,7 +17,7 @@ from accounts.users.entities import Role, State, User
 from accounts.users.html import at
 from accounts.users.repository import ask_owners
 from retwis_site.http.language import listed
-from retwis_site.rendering.dates import moment
+from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.fragments import Fragment, Html, active_language
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers, newest_below
@@ -130,6 +130,7 @@ def label_of(reason: str, rule: str) -> str:
 # ---- What staff does, in words.
 
 
+DELETED_ALONE = "post:deleted"  # a deletion without a decision: by the operator, or by an earlier version
 SITE = "site:"  # what a change of the site's words is called in the log, before the names of the fields
 
 ACTS = {
@@ -142,7 +143,7 @@ ACTS = {
     Action.DISMISS: _("No rule was broken"),
     Action.WARN: _("Person warned"),
     Action.DELETE: _("Post deleted"),
-    "post:deleted": _("Post deleted"),
+    DELETED_ALONE: _("Post deleted"),
     "picture:deleted": _("Picture deleted"),
     "picture:removed": _("Profile picture removed"),
     "header:removed": _("Header removed"),
@@ -181,6 +182,8 @@ class NamedAct(NamedTuple):
     when: str
     by: str  # username; empty for the operator
     whom: str  # username; empty for an act about no person
+    post: int  # id of the post that it was about; 0: about none, or without a report nothing of it is left
+    until: str  # the last day of a sanction; empty without an end
 
 
 def about_person(store: Store, uid: int) -> dict[str, Any]:
@@ -247,6 +250,8 @@ def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
             *moment(act.when, active_language()),
             names.get(act.by, ""),
             names.get(act.whom, ""),
+            act.post if act.what != DELETED_ALONE else 0,
+            day(act.until, active_language()) if act.until else "",
         )
         for act in acts
     ]

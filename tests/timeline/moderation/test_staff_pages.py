@@ -209,7 +209,9 @@ def test_staff_imposes_and_lifts_a_sanction_without_a_report(browser, site, caro
     assert "It ends on " in staff.get(address).content.decode()
     staff.post(address, {"act": "lift", "reason": "Enough"})
     assert Sanctions(store).of(BOB) is None
-    assert "Sanction lifted" in staff.get(address).content.decode()
+    page = staff.get(address).content.decode()
+    assert "Sanction lifted" in page
+    assert f"Account hidden until {day(int(time.time()) + 86400, 'en')}" in page
 
 
 def test_staff_reads_that_a_suspension_without_an_end_becomes_a_deletion_and_when(browser, site, carol):
@@ -359,6 +361,10 @@ def test_a_deletion_where_staff_sees_the_post_tells_the_author_and_closes_its_re
     assert raw.zrange("notices:3", 0, -1) == []
     [act] = Log(store).about(BOB)
     assert (act.what, act.post, act.by, act.reason) == ("report:post_deleted", pid, CAROL, "No ads here")
+    way = f"/moderation/people/bob/{pid}/"
+    log = browser(carol).get("/moderation/log/").content.decode()
+    assert f'Post deleted · <a href="{way}">A post by @bob</a>' in log
+    assert ("Buy!" if is_reported else "Buy more!") in browser(carol).get(way).content.decode()
     assert not any(doctor_findings(capsys)[0].values())
 
 
