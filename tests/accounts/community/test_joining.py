@@ -82,7 +82,9 @@ def test_an_invitation_by_a_suspended_or_deleted_member_opens_nothing(store, raw
 
 
 @pytest.mark.parametrize("gone", [{"state": "suspended"}, {"deleted": "5"}])
-def test_staff_sees_who_has_invited_somebody_also_when_the_inviter_is_suspended_or_deleted(staff, bob, carol, raw, gone):
+def test_staff_sees_who_has_invited_somebody_also_when_the_inviter_is_suspended_or_deleted(
+    staff, bob, carol, raw, gone
+):
     raw.hset("user:3", "invited_by", "2")
     raw.hset("user:2", mapping=gone)
     page = staff.get("/moderation/joining/").content.decode()
