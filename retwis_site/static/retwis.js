@@ -167,6 +167,7 @@ const pageAt = async (address, sent) => {
     after.open = true;
     before.replaceWith(after);
     const described = [...after.querySelectorAll("[name=alt]")];
+    after.closest("form").elements.body.required = !described.length; // pictures need no text
     const same = described.find((field) => field.id === activeElement.id);
     if (waits) (described.find((field) => !field.value) ?? described.at(-1) ?? after.querySelector("summary")).focus();
     else if (same) {

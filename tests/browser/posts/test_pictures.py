@@ -55,6 +55,20 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     assert page.get_by_role("img", name="Something red").evaluate("img => img.naturalWidth") == 900
 
 
+def test_pictures_need_no_text(page):
+    page.goto("/compose/")
+    page.get_by_text("Pictures", exact=True).click()
+    page.get_by_label("Up to four pictures").set_input_files(RED)
+    page.get_by_role("button", name="Remove").click()
+    expect(described(page, 1)).to_have_count(0)
+    expect(composer(page)).to_have_js_property("required", True)
+    page.get_by_label("Up to four pictures").set_input_files(RED)
+    described(page, 1).fill("Nothing but red")
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    expect(page.get_by_role("img", name="Nothing but red")).to_be_visible()
+
+
 def test_an_animation_moves_where_motion_is_allowed_and_keeps_its_place(page):
     composer(page).fill("It moves")
     page.get_by_role("link", name="Pictures").click()
