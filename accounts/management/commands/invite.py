@@ -1,4 +1,4 @@
-"""`manage.py invite --uses 10 --days 30`"""
+"""`manage.py invite --uses 10 --days 30`, `manage.py invite --revoke ADDRESS`"""
 
 from typing import Any
 
@@ -16,7 +16,15 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--uses", type=number(1, MOST_USES), default=1, help="how many people may join by it; 1")
         parser.add_argument("--days", type=number(1, MOST_DAYS), default=DAYS, help=f"how long it can be used; {DAYS}")
+        parser.add_argument(
+            "--revoke", metavar="ADDRESS", help="make none: nobody joins by this one any more, whoever made it"
+        )
 
     def run(self, store: Store, **options: Any) -> None:
+        if options["revoke"]:
+            found = Invitations(store).find(options["revoke"].strip("/").rpartition("/")[2])
+            Invitations(store).revoke(found.by, found.code)
+            self.say("The invitation is revoked.")
+            return
         made = Invitations(store).make(uses=options["uses"], days=options["days"])
         self.stdout.write(address_of("invited", made.code))

@@ -4,7 +4,7 @@ import json
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from accounts.community.acts import Answers
 from accounts.community.log import Log
@@ -138,6 +138,16 @@ def test_the_operator_gets_an_address(raw, store):
     [one] = Invitations(store).of(0)
     assert output.getvalue().strip() == f"http://localhost:8000/invited/{one.code}/"
     assert one.left == 3
+
+
+@pytest.mark.parametrize("by", [0, 1])
+def test_the_operator_revokes_an_invitation_by_its_address(raw, store, alice, by):
+    made = Invitations(store).make(by, uses=100)
+    Invitations(store).use(made, 9)
+    call_command("invite", "--revoke", f"http://localhost:8000/invited/{made.code}/", stdout=StringIO())
+    assert (raw.exists(f"invites:{by}"), raw.keys("uses:*")) == (0, [])
+    with pytest.raises(CommandError):
+        call_command("invite", "--revoke", made.code, stdout=StringIO())
 
 
 def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
