@@ -42,7 +42,7 @@ FEATURE = Feature(
             FormField("note", "textarea", _("Note")),
             *hidden("act", "action", "days", "digest", "block", "imposed"),
         ),
-        "moderation_post": (_REASON, *hidden("next")),
+        "moderation_post": (_REASON, *hidden("picture", "block", "next")),
     },
     searchers=(ReportChecks,),
     account_lines=account_lines,

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+import redis
 
 from accounts.community.sanctions import Sanctions
 from accounts.media import repository
@@ -12,6 +13,7 @@ from accounts.media.repository import PictureBlocked, PictureGone, Pictures, is_
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.stores.seam import broken_store
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import remove_by_staff
 from timeline.posts.repository import Posts
@@ -43,6 +45,30 @@ def test_one_picture_goes_and_the_other_stays(member, bob, store, post, raw):
     assert raw.hkeys("blocked_media") == [red]
     assert '"picture:deleted"' in raw.zrange("log:2026", 0, -1)[0]
     assert raw.zcard("outbox") == 0
+
+
+def test_what_an_error_page_sends_again_deletes_one_picture_and_not_the_post(member, bob, store, post, raw):
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    address, red = f"/moderation/people/bob/{post}/", decoded_picture().digest
+    member.get(address)
+    with broken_store(redis.ConnectionError()):
+        failed = member.post(address, {"reason": "No", "picture": red, "block": "1"}).content.decode()
+    kept = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', failed)
+    member.post(address, {"reason": "No"} | dict(kept))
+    assert not raw.hexists(f"post:{post}", "deleted")
+    assert red not in raw.hget(f"post:{post}", "media")
+    assert raw.hexists("blocked_media", red)
+
+
+def test_a_form_without_a_reason_comes_back_as_it_was_ticked(member, bob, store, post, raw):
+    """What is blocked is so for good."""
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    address, form = f"/moderation/people/bob/{post}/", {"reason": "", "picture": decoded_picture().digest}
+    for sent, is_ticked in (({}, False), ({"block": "1"}, True)):
+        refused = member.post(address, form | sent).content.decode()
+        assert ('name="block" value="1" checked' in refused) == is_ticked
 
 
 @pytest.mark.parametrize("address", ["/moderation/people/bob/", "/moderation/new/"])
