@@ -66,7 +66,7 @@ FEATURE = Feature(
         ),
         "publish": (
             FormField("body", "textarea", _("Your post")),
-            *hidden("token", "as", "reply_to", "quote", "media", "alt", "sensitive"),
+            *hidden("token", "as", "reply_to", "quote", "media", "alt", "sensitive", "add", "remove"),
         ),
     },
     cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),

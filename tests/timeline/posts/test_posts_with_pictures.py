@@ -5,12 +5,14 @@ import json
 import re
 
 import pytest
+import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.media.repository import Pictures
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.pictures import decoded_picture, picture_file, uploaded
+from tests.support.stores.seam import broken_store
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
 from timeline.posts.repository import Posts
@@ -57,6 +59,17 @@ def test_a_post_may_have_a_picture_and_no_text(browser, alice, raw):
     assert raw.hget("post:1", "body") == ""
     assert json.loads(raw.hget("post:1", "media"))["sensitive"] is True
     assert "Sensitive pictures" in browser().get("/@Alice/1/").content.decode()
+
+
+def test_what_an_error_page_sends_again_removes_the_picture_and_publishes_nothing(member, raw, red):
+    member.get("/")
+    with broken_store(redis.ConnectionError()):
+        failed = member.post("/post/", {"body": "Look", "media": [red], "alt": [""], "remove": red}).content.decode()
+    kept = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', failed)
+    again = member.post("/post/", {"body": "Look"} | dict(kept))
+    assert not raw.exists("post:1")
+    assert "Look</textarea>" in again.content.decode()
+    assert 'name="media"' not in again.content.decode()
 
 
 def test_without_a_script_pictures_are_added_described_and_removed(member, raw):
