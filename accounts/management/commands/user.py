@@ -103,6 +103,7 @@ class ResetLink(UserCommand):
     def run(self, store: Store, **options: Any) -> None:
         username: str = options["username"]
         uid = uid_of(store, username)
+        Log(store).write(Act(what="link", whom=uid))
         self.stdout.write(address_of("reset", ResetLinks(store).make(uid)))
 
 

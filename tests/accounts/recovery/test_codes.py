@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.community.roles import Roles
+from accounts.community.log import Log
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.codes import LIVES, NUMBER, RecoveryCodes, ResetLinks, field_of
 from accounts.signing_in.sessions.repository import Sessions
@@ -354,6 +355,8 @@ def test_the_command_prints_an_address_that_works(browser, store, alice, capsys,
     out = said(capsys, "resetlink", "ALICE")
     [path] = re.findall(r"^https://retwis\.example(/reset/[\w-]{43}/)$", out, re.MULTILINE)
     assert browser().post(path, FORM).status_code == 302
+    [act] = Log(store).page().acts
+    assert (act.what, act.whom, act.by) == ("link", 1, 0)
 
 
 def test_the_link_of_a_suspended_account_says_why_and_lets_the_person_appeal(client, store, raw, url):
