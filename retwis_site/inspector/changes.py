@@ -46,10 +46,11 @@ class SentCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round trip: commands that were sent together. The bytes are those of the commands and of the replies, on the
-    wire."""
+    """One round trip: commands that were sent together; `number` counts also those that were not kept. The bytes are
+    those of the commands and of the replies, on the wire."""
 
     commands: tuple[SentCommand, ...]
+    number: int
     seconds: float
     sent: int
     received: int
@@ -58,7 +59,7 @@ class Step:
 def recorded_steps(recorded: Recording) -> Iterator[Step]:
     """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
     for one in recorded.round_trips:
-        yield Step(tuple(map(sent_command, one.commands)), one.seconds, one.sent, one.received)
+        yield Step(tuple(map(sent_command, one.commands)), one.number, one.seconds, one.sent, one.received)
 
 
 def sent_command(command: Command) -> SentCommand:
@@ -154,7 +155,7 @@ class Changes:
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        steps = [[step.commands, step.seconds, step.sent, step.received] for step in record.steps]
+        steps = [[step.commands, step.number, step.seconds, step.sent, step.received] for step in record.steps]
         text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
         pipe = self._store.pipeline()
         for name in names:
@@ -205,8 +206,8 @@ def _parsed(text: str | None) -> Sent | None:
 
 
 def _step(stored: Any) -> Step:
-    commands, seconds, bytes_sent, bytes_received = stored
-    return Step(tuple(map(_command, commands)), float(seconds), int(bytes_sent), int(bytes_received))
+    commands, number, seconds, bytes_sent, bytes_received = stored
+    return Step(tuple(map(_command, commands)), int(number), float(seconds), int(bytes_sent), int(bytes_received))
 
 
 def _command(stored: Any) -> SentCommand:

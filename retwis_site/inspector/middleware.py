@@ -73,7 +73,7 @@ def _made(commands: Iterable[Command]) -> bytes:
     for command in commands:
         key = str(command[1]) if len(command) > 1 else ""
         kind, _, number = key.rpartition(":")
-        if not (number.isdecimal() and number.isascii()):
+        if not (kind and number.isdecimal() and number.isascii()):  # the cursor of a SCAN is no id
             kind, number = key, ""
         code = getattr(command, "code", None)
         identity = (command[0], kind, command[2:], id(code))
@@ -138,6 +138,7 @@ def panel(watch: Watch, change: Change | None, language: str) -> bytes:
         change=_change_in_words(change) if change else NOTHING,
         of_change=_of_change(change, language) if change else NOTHING,
         steps=b"".join([_step(one, rows(one.commands), language) for one in watch.round_trips]),
+        is_whole=not watch.left_out,
     )
 
 
@@ -186,7 +187,7 @@ def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
     """A round trip. `listed`: its commands, as rows."""
     return STEP.fill_as_sent(
         language,
-        summary=_step_in_words(language, len(step.commands), _milliseconds(step.seconds)),
+        summary=_step_in_words(language, step.number, _milliseconds(step.seconds)),
         sent=step.sent,
         received=step.received,
         commands=listed,

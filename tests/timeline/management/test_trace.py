@@ -42,7 +42,7 @@ def test_what_a_worker_sends_for_a_post_is_printed(trace):
     assert "HMGET post:2 user_id time body" in printed
     assert "APPEND postings:0:" in printed
     assert "ZREM outbox index:2:•••" in printed
-    assert "  As before: attempts, lease:index:2:•••, outbox, " in printed
+    assert "  Nothing new is seen in: attempts, lease:index:2:•••, outbox, " in printed
 
 
 def test_a_home_is_printed_twice(trace):
@@ -190,6 +190,6 @@ The keys before and after
         + 2
       updates:1  zset, 1 → 2 members
         + 2
-      As before: outbox, posts:1 and 1 more
+      Nothing new is seen in: outbox, posts:1 and 1 more
 
 """

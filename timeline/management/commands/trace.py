@@ -169,7 +169,8 @@ def lines_of(title: str, watch: Watch) -> Iterator[str]:
 
 
 def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iterator[str]:
-    """A title, the keys that have changed with what is new in each, and the names of the others that were written."""
+    """A title, the keys that have changed with what is new in each, and the names of the others that were written: what
+    is private or behind the first page of a key may have changed there."""
     yield "The keys before and after"
     for (type_, lines), some in groupby(sorted(changed, key=_kind), key=lambda one: (one.type, tuple(one.lines))):
         alike = list(some)
@@ -180,10 +181,10 @@ def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iter
         yield from (f"        {line}" for line in lines[:MOST_LINES])
         if len(lines) > MOST_LINES:
             yield f"        … and {len(lines) - MOST_LINES} more"
-    if not changed:
-        yield "      No key was changed."
     if same:
-        yield f"      As before: {', '.join(_families(same))}"
+        yield f"      Nothing new is seen in: {', '.join(_families(same))}"
+    elif not changed:
+        yield "      No key was written."
 
 
 def _shown(commands: Sequence[SentCommand]) -> Iterator[tuple[str, str, str]]:
