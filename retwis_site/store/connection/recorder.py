@@ -49,7 +49,7 @@ _SEVERAL_KEYS = (
 @dataclass(slots=True)
 class RoundTrip:
     """One round trip: the commands that were sent together, and the seconds until the last reply was read. In a watch
-    also the bytes of the commands and of the replies. `number`: of all commands, also those that a watch has not kept."""
+    also the bytes of the commands and of the replies. `number`: of all commands, also those that were not kept."""
 
     commands: tuple[Command, ...]
     number: int
