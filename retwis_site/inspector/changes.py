@@ -88,12 +88,12 @@ class Sent:
     commands: int
     round_trips: int
     seconds: float
-    homes: int  # how many home timelines a post was pushed into
+    pushes: int  # to home timelines; one that is not there stays away
     jobs: int  # how many jobs a worker has done together; 0 for a form
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 
 
-_NUMBERS = ("what", "commands", "round_trips", "seconds", "homes", "jobs")  # the fields before the steps
+_NUMBERS = ("what", "commands", "round_trips", "seconds", "pushes", "jobs")  # the fields before the steps
 
 
 @dataclass(frozen=True)
@@ -198,9 +198,9 @@ def _digest(job: str) -> str:
 def _parsed(text: str | None) -> Sent | None:
     """A stored record; None for what is none."""
     with suppress(ValueError, TypeError):
-        what, commands, round_trips, seconds, homes, jobs, steps = json.loads(text or "")
+        what, commands, round_trips, seconds, pushes, jobs, steps = json.loads(text or "")
         return Sent(
-            str(what), int(commands), int(round_trips), float(seconds), int(homes), int(jobs), tuple(map(_step, steps))
+            str(what), int(commands), int(round_trips), float(seconds), int(pushes), int(jobs), tuple(map(_step, steps))
         )
     return None
 

@@ -154,12 +154,12 @@ def _sent(summary: str, one: Sent, language: str) -> bytes:
 
 
 def _change_in_words(change: Change) -> str:
-    """Such as "Your post: 10 round trips, pushed to 18 homes"."""
+    """Such as "Your post: 10 round trips, 18 pushes to homes"."""
     everything = (change.form, *change.jobs)
-    homes = sum(one.homes for one in everything)
+    pushes = sum(one.pushes for one in everything)
     parts = [_counted_round_trips(change.form.round_trips)]
-    if homes:
-        parts.append(ngettext("pushed to %(number)d home", "pushed to %(number)d homes", homes) % {"number": homes})
+    if pushes:
+        parts.append(ngettext("%(number)d push to homes", "%(number)d pushes to homes", pushes) % {"number": pushes})
     if change.waits:
         parts.append(_("a worker has not finished yet"))
     return f"{_whose(change.form)}: {listed(*parts)}"

@@ -157,8 +157,7 @@ def lines_of(title: str, watch: Watch) -> Iterator[str]:
     """A title with the numbers, and a line for each command: the number of its round trip, the command, its complexity
     and who asked for it."""
     steps = list(recorded_steps(watch))
-    sent = sum(len(step.commands) for step in steps) + sum(watch.left_out.values())
-    yield f"{title}: {_number(len(steps), 'round trip', 'round trips')}, {_number(sent, 'command', 'commands')}"
+    yield f"{title}: {_number(len(steps), 'round trip', 'round trips')}, {_number(watch.number, 'command', 'commands')}"
     shown = [list(_shown(step.commands)) for step in steps]
     widths = [min(WIDEST, max((len(row[place]) for rows in shown for row in rows), default=0)) for place in (0, 1)]
     for number, rows in enumerate(shown, start=1):
