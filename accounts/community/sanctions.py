@@ -184,9 +184,7 @@ class Sanctions:
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
-        present = self.standing(uid)
-        if present is None:
-            raise NothingImposed
+        present = self._imposed(uid)
         _require_in_time(present)
         self._commit(Act(what="lifted", whom=uid, by=by, reason=reason), NO_SANCTION)
 
@@ -240,9 +238,7 @@ class Sanctions:
     def appeal(self, uid: int, text: str) -> None:
         """Keep what a person says about what is imposed on them, for staff to decide. Once for each sanction. Commit:
         the HSET. Six round trips. Raises NothingImposed, AppealedAlready, TooLate."""
-        present = self.standing(uid)
-        if present is None:
-            raise NothingImposed
+        present = self._imposed(uid)
         if present.appeal is not None:
             raise AppealedAlready
         _require_in_time(present)
@@ -276,6 +272,12 @@ class Sanctions:
         """What is imposed on a person, with their appeal and its answer; None when nothing is. One round trip."""
         return case_in(uid, self._store.hgetall(keys.user(uid)))
 
+    def _imposed(self, uid: int) -> SanctionCase:
+        present = self.standing(uid)
+        if present is None:
+            raise NothingImposed
+        return present
+
     def standing_or_grant(self, uid: int) -> tuple[SanctionCase | None, Act | None]:
         """As `standing`; and when nothing is imposed, the decision that has granted the person's last appeal, if one
         has. One round trip."""
@@ -287,9 +289,7 @@ class Sanctions:
     def decide_appeal(self, uid: int, granted: bool, by: int, reason: str) -> None:
         """Lift what is imposed, or let it stand. Commit: HSETNX, which decides between two moderators. Ten round
         trips at most. Raises NothingImposed, NoAppeal, Decided."""
-        present = self.standing(uid)
-        if present is None:
-            raise NothingImposed
+        present = self._imposed(uid)
         if present.appeal is None:
             raise NoAppeal
         act, act_id = Act(what=GRANTED if granted else REFUSED, whom=uid, by=by, reason=reason), present.imposed.act_id

@@ -15,7 +15,7 @@ from django.http.request import RawPostDataException, UnreadablePostError
 from django.http.response import ResponseHeaders
 from django.utils.datastructures import MultiValueDict
 
-from retwis_site.store.ids import parse_number
+from retwis_site.store.ids import parse_id, parse_number
 
 _ADDRESSES = (
     "/api/",
@@ -178,6 +178,10 @@ class Sent:
         if found is None:
             raise Invalid(f"{name} is no id")
         return found
+
+    def ids(self, name: str) -> list[int]:
+        """The ids of a list, each once. What is no id is left out."""
+        return [found for text in dict.fromkeys(self.texts(name)) if (found := parse_id(text)) is not None]
 
 
 NOTHING_SENT = Sent({}, MultiValueDict())

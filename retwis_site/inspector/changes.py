@@ -46,10 +46,11 @@ class SentCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One round trip: commands that were sent together. The bytes are those of the commands and of the replies, on the
-    wire."""
+    """One round trip: commands that were sent together; `number` counts also those that were not kept. The bytes are
+    those of the commands and of the replies, on the wire."""
 
     commands: tuple[SentCommand, ...]
+    number: int
     seconds: float
     sent: int
     received: int
@@ -58,7 +59,7 @@ class Step:
 def recorded_steps(recorded: Recording) -> Iterator[Step]:
     """The round trips of a recording, in order. Those of `watching()` have askers and bytes."""
     for one in recorded.round_trips:
-        yield Step(tuple(map(sent_command, one.commands)), one.seconds, one.sent, one.received)
+        yield Step(tuple(map(sent_command, one.commands)), one.number, one.seconds, one.sent, one.received)
 
 
 def sent_command(command: Command) -> SentCommand:
@@ -87,12 +88,12 @@ class Sent:
     commands: int
     round_trips: int
     seconds: float
-    homes: int  # how many home timelines a post was pushed into
+    pushes: int  # to home timelines; one that is not there stays away
     jobs: int  # how many jobs a worker has done together; 0 for a form
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 
 
-_NUMBERS = ("what", "commands", "round_trips", "seconds", "homes", "jobs")  # the fields before the steps
+_NUMBERS = ("what", "commands", "round_trips", "seconds", "pushes", "jobs")  # the fields before the steps
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class Changes:
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        steps = [[step.commands, step.seconds, step.sent, step.received] for step in record.steps]
+        steps = [[step.commands, step.number, step.seconds, step.sent, step.received] for step in record.steps]
         text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
         pipe = self._store.pipeline()
         for name in names:
@@ -197,16 +198,16 @@ def _digest(job: str) -> str:
 def _parsed(text: str | None) -> Sent | None:
     """A stored record; None for what is none."""
     with suppress(ValueError, TypeError):
-        what, commands, round_trips, seconds, homes, jobs, steps = json.loads(text or "")
+        what, commands, round_trips, seconds, pushes, jobs, steps = json.loads(text or "")
         return Sent(
-            str(what), int(commands), int(round_trips), float(seconds), int(homes), int(jobs), tuple(map(_step, steps))
+            str(what), int(commands), int(round_trips), float(seconds), int(pushes), int(jobs), tuple(map(_step, steps))
         )
     return None
 
 
 def _step(stored: Any) -> Step:
-    commands, seconds, bytes_sent, bytes_received = stored
-    return Step(tuple(map(_command, commands)), float(seconds), int(bytes_sent), int(bytes_received))
+    commands, number, seconds, bytes_sent, bytes_received = stored
+    return Step(tuple(map(_command, commands)), int(number), float(seconds), int(bytes_sent), int(bytes_received))
 
 
 def _command(stored: Any) -> SentCommand:

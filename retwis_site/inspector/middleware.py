@@ -73,7 +73,7 @@ def _made(commands: Iterable[Command]) -> bytes:
     for command in commands:
         key = str(command[1]) if len(command) > 1 else ""
         kind, _, number = key.rpartition(":")
-        if not (number.isdecimal() and number.isascii()):
+        if not (kind and number.isdecimal() and number.isascii()):  # the cursor of a SCAN is no id
             kind, number = key, ""
         code = getattr(command, "code", None)
         identity = (command[0], kind, command[2:], id(code))
@@ -138,6 +138,7 @@ def panel(watch: Watch, change: Change | None, language: str) -> bytes:
         change=_change_in_words(change) if change else NOTHING,
         of_change=_of_change(change, language) if change else NOTHING,
         steps=b"".join([_step(one, rows(one.commands), language) for one in watch.round_trips]),
+        is_whole=not watch.left_out,
     )
 
 
@@ -153,12 +154,12 @@ def _sent(summary: str, one: Sent, language: str) -> bytes:
 
 
 def _change_in_words(change: Change) -> str:
-    """Such as "Your post: 10 round trips, pushed to 18 homes"."""
+    """Such as "Your post: 10 round trips, 18 pushes to homes"."""
     everything = (change.form, *change.jobs)
-    homes = sum(one.homes for one in everything)
+    pushes = sum(one.pushes for one in everything)
     parts = [_counted_round_trips(change.form.round_trips)]
-    if homes:
-        parts.append(ngettext("pushed to %(number)d home", "pushed to %(number)d homes", homes) % {"number": homes})
+    if pushes:
+        parts.append(ngettext("%(number)d push to homes", "%(number)d pushes to homes", pushes) % {"number": pushes})
     if change.waits:
         parts.append(_("a worker has not finished yet"))
     return f"{_whose(change.form)}: {listed(*parts)}"
@@ -186,7 +187,7 @@ def _step(step: Step | RoundTrip, listed: bytes, language: str) -> bytes:
     """A round trip. `listed`: its commands, as rows."""
     return STEP.fill_as_sent(
         language,
-        summary=_step_in_words(language, len(step.commands), _milliseconds(step.seconds)),
+        summary=_step_in_words(language, step.number, _milliseconds(step.seconds)),
         sent=step.sent,
         received=step.received,
         commands=listed,

@@ -213,4 +213,4 @@ def _described(trip: RoundTrip) -> str:
         if len(text) > LONGEST_ROUND_TRIP:
             text = f"{text[:LONGEST_ROUND_TRIP]}..."
             break
-    return f"{trip.seconds * 1000:.1f} ms, {len(trip.commands)} commands: {text}"
+    return f"{trip.seconds * 1000:.1f} ms, {trip.number} commands: {text}"

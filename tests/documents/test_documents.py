@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
 from retwis_site.environment import SETTINGS
+from retwis_site.features import Feature
 from retwis_site.store import commands
 from retwis_site.store.kinds import KINDS
 
@@ -49,6 +51,13 @@ def test_every_management_command_of_the_site_is_documented():
     assert documented == own | {"check"}
     verbs = {f"{noun} {verb}" for noun in own for verb in getattr(loaded[noun], "verbs", ())}
     assert {f"{noun} {verb}" for noun, verb in re.findall(r"^\| `manage.py (user|db) (\w+)", RUNNING, re.M)} == verbs
+
+
+def test_all_that_a_feature_may_declare_is_documented():
+    declared = table_of((ROOT / "docs/architecture.md").read_text().partition("## A request")[0])[2:]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in declared))) == sorted(
+        part.name for part in fields(Feature)
+    )
 
 
 def test_every_former_name_of_a_command_is_documented_once():

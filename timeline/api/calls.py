@@ -7,7 +7,7 @@ One view takes all of them (`views.py`).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from django.http import HttpRequest
@@ -16,7 +16,7 @@ from django.utils.encoding import iri_to_uri
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
 from retwis_site.exceptions import BadCursor
-from retwis_site.http.apps import Sent
+from retwis_site.http.apps import Invalid, Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
 from timeline.people.lists import Cursor
@@ -84,6 +84,13 @@ class Call:
         """Raises Invalid."""
         sent = self.sent
         return Window(sent.id("max_id"), sent.id("since_id"), sent.id("min_id"), sent.number("limit", default, most))
+
+
+def valid(form: Any) -> Any:
+    """The form. Raises Invalid."""
+    if not form.is_valid():
+        raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
+    return form
 
 
 Answer = Callable[[Call], object]  # what is written as JSON, or is written already (bytes), or a whole HttpResponse

@@ -20,10 +20,9 @@ from retwis_site.exceptions import Gone, NotFound, NotShown
 from retwis_site.http.apps import Invalid
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
-from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, begun, trip
-from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of, valid
 from timeline.api.entities import Account, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.api.relationships import ask_between_each
@@ -138,9 +137,7 @@ def update_credentials(call: Call) -> object:
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
     fields = sent.objects("fields_attributes")
     if "display_name" in sent or "note" in sent or fields:
-        form = _profile_form(call, user, source, fields)
-        if not form.is_valid():
-            raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
+        form = valid(_profile_form(call, user, source, fields))
         RateLimits(connect()).count(EDITS, str(me.uid))
         profile = origin_of(call.request) + reverse("profile", args=[me.username])
         Facts(connect()).save(me, form.cleaned_data["name"], form.cleaned_data["bio"], form.facts(), profile)
@@ -228,7 +225,7 @@ MOST = 40  # accounts of one call
 
 def accounts(call: Call) -> object:
     """Those of the asked for accounts that the viewer sees."""
-    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None][:MOST]
+    uids = call.sent.ids("id")[:MOST]
 
     def reading(pipe: Pipe, me: int | None) -> Reading[list[Account]]:
         between = ask_between_each(pipe, me, uids) if me is not None and uids else None
@@ -305,7 +302,7 @@ class FamiliarFollowers(TypedDict):
 
 def familiar_followers(call: Call) -> object:
     """Followers of these people whom the viewer follows, some of each."""
-    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None]
+    uids = call.sent.ids("id")
     if not uids:
         return []
     known = known_followers(connect(), call.viewer, uids[:MOST_FAMILIAR])

@@ -104,7 +104,7 @@ MOST = 100  # people of one call
 
 def relationships(call: Call) -> object:
     """Those of the people who exist, in the order in which they were asked for. One round trip."""
-    uids = [uid for text in dict.fromkeys(call.sent.texts("id")) if (uid := parse_id(text)) is not None][:MOST]
+    uids = call.sent.ids("id")[:MOST]
     if not uids:
         return []
     _, (people, between) = call.viewer.ask_as_user(

@@ -3,14 +3,16 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypedDict
+from functools import partial
+from typing import TypedDict
 
+from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, Sent
+from retwis_site.rendering.pages import origin_of
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
-from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
-from timeline.api.calls import Call, Endpoint
+from timeline.api.calls import Call, Endpoint, valid
 from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of, names_of
 from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
@@ -75,13 +77,6 @@ def _language(sent: Sent) -> str:
     return code if is_language(code) else ""
 
 
-def _valid(form: Any) -> Any:
-    """The form. Raises Invalid."""
-    if not form.is_valid():
-        raise Invalid(" ".join(str(error) for errors in form.errors.values() for error in errors))
-    return form
-
-
 def _new_post(sent: Sent, token: str, uid: int) -> tuple[NewPost, str]:
     """What is to be published, and its one-time token. Two round trips with pictures, else none; one more for a picture
     without a description. Raises Invalid, DescriptionMissing."""
@@ -90,7 +85,7 @@ def _new_post(sent: Sent, token: str, uid: int) -> tuple[NewPost, str]:
     named["sensitive"] = "1" if sent.flag("sensitive") else None
     pictures = pictures_of(uid, sent.texts("media_ids"))
     require_descriptions(connect(), uid, pictures)
-    form = _valid(PostForm({"body": _text(sent), "token": token, **named}, pictures=pictures))
+    form = valid(PostForm({"body": _text(sent), "token": token, **named}, pictures=pictures))
     return replace(form.new_post, language=_language(sent)), form.cleaned_data["token"]
 
 
@@ -106,9 +101,13 @@ def _token(call: Call) -> str:
 def _shown(call: Call, pid: int) -> Status:
     """A status as it is now. Round trips and errors as for `Threads.one`."""
     call.viewer.just_changed = (pid,)
+    return _one(call, pid)[1]
+
+
+def _one(call: Call, pid: int) -> tuple[Post, Status]:
     statuses = Statuses(call)
-    [status] = statuses.of([Threads(connect()).one(call.viewer, pid, statuses.about_authors)])
-    return status
+    post = Threads(connect()).one(call.viewer, pid, statuses.about_authors)
+    return post, statuses.of([post])[0]
 
 
 def publish(call: Call) -> object:
@@ -132,9 +131,8 @@ MOST = 40  # statuses that are asked for at once
 
 def show_some(call: Call) -> object:
     """Those that the viewer sees, in the order in which they were asked for. Two round trips."""
-    pids = [pid for text in call.sent.texts("id") if (pid := parse_id(text)) is not None]
     statuses = Statuses(call)
-    return statuses.of(Threads(connect()).some(call.viewer, [*dict.fromkeys(pids)][:MOST], statuses.about_authors))
+    return statuses.of(Threads(connect()).some(call.viewer, call.sent.ids("id")[:MOST], statuses.about_authors))
 
 
 def edit(call: Call) -> object:
@@ -148,7 +146,7 @@ def edit(call: Call) -> object:
         for one in sent.objects("media_attributes")
         if {"id", "description"} <= one.keys()
     ]
-    form = _valid(EditForm({"body": _text(sent)}, post, said))
+    form = valid(EditForm({"body": _text(sent)}, post, said))
     RateLimits(connect()).count(POSTS, str(me.uid))
     try:
         Posts(connect()).change(me.uid, pid, form.cleaned_data["body"], form.pictures)
@@ -169,11 +167,9 @@ def delete(call: Call) -> object:
     """The status as it was, with its text. A repost is undone. The pictures stay for a day, to be posted anew, unless
     the app says `delete_media`. Raises NoSuchPost, also for another author's."""
     me = call.viewer.require_user()
-    statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
+    post, status = _one(call, call.id)
     if post.listed_by.uid != me.uid:
         raise NoSuchPost(call.id)
-    [status] = statuses.of([post])
     is_repost = post.context.listed is not None
     if is_repost:
         REPOSTING.undo(connect(), me.uid, post)
@@ -212,14 +208,12 @@ class Edit(TypedDict):
 
 def history(call: Call) -> object:
     """The texts of a status, the first one first."""
-    statuses = Statuses(call)
-    post = Threads(connect()).one(call.viewer, call.id, statuses.about_authors)
-    [status] = statuses.of([post])
+    post, status = _one(call, call.id)
     names = None if post.context.mentioned is None else names_of(status["mentions"])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
         Edit(
-            content=html_of(text, statuses.origin, names),
+            content=html_of(text, origin_of(call.request), names),
             spoiler_text="",
             sensitive=status["sensitive"],
             created_at=date_time(since),
@@ -258,18 +252,13 @@ def _limited(act: Act) -> Callable[[Call], object]:
 def _undo(act: Act) -> Callable[[Call], object]:
     """An undo is never limited, and no block refuses it. Behind a block it is done, and the answer is a 404: the viewer
     does not see the status."""
-    return _acting(_find_or_hidden, act)
+    return _acting(partial(_find, find=find_post_or_hidden), act)
 
 
-def _find(call: Call) -> Post:
+def _find(call: Call, find: Callable[[Viewer, int], Post] = find_post) -> Post:
     """The post of the call, or what it reposts."""
-    post = find_post(call.viewer, call.id)
-    return post if post.links.repost_of is None else find_post(call.viewer, post.links.repost_of)
-
-
-def _find_or_hidden(call: Call) -> Post:
-    post = find_post_or_hidden(call.viewer, call.id)
-    return post if post.links.repost_of is None else find_post_or_hidden(call.viewer, post.links.repost_of)
+    post = find(call.viewer, call.id)
+    return post if post.links.repost_of is None else find(call.viewer, post.links.repost_of)
 
 
 def reblog(call: Call) -> object:
@@ -283,9 +272,7 @@ def reblog(call: Call) -> object:
     if own is None:  # the post was deleted meanwhile
         raise NoSuchPost(post.pid)
     call.viewer.just_changed = (post.pid,)
-    statuses = Statuses(call)
-    [status] = statuses.of([Threads(store).one(call.viewer, own, statuses.about_authors)])
-    return status
+    return _one(call, own)[1]
 
 
 def _pin(store: Store, me: int, post: Post) -> None:

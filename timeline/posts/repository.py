@@ -478,9 +478,7 @@ def recount_posts(store: Store, uid: int) -> Iterator[None]:
         leased = Outbox(store).add_all(jobs)
         Settling(leased).settle([cause.pid for cause in causes])
         PostNotices(leased).write(causes)
-        for job in jobs:
-            Outbox(leased).queue_done(pipe, job)
-        pipe.execute()
+        Outbox(store).all_done(jobs)
         yield
 
 

@@ -49,9 +49,10 @@ _SEVERAL_KEYS = (
 @dataclass(slots=True)
 class RoundTrip:
     """One round trip: the commands that were sent together, and the seconds until the last reply was read. In a watch
-    also the bytes of the commands and of the replies."""
+    also the bytes of the commands and of the replies. `number`: of all commands, also those that were not kept."""
 
     commands: tuple[Command, ...]
+    number: int
     seconds: float = 0.0
     sent: int = 0
     received: int = 0
@@ -69,7 +70,7 @@ class Recording:
 
     def add(self, commands: Sequence[Command]) -> RoundTrip:
         """Record a round trip that begins now."""
-        round_trip = RoundTrip(tuple(commands))
+        round_trip = RoundTrip(tuple(commands), len(commands))
         self.round_trips.append(round_trip)
         return round_trip
 
@@ -90,12 +91,12 @@ class Watch(Recording):
         return self.kept + sum(self.left_out.values())
 
     def add(self, commands: Sequence[Command]) -> RoundTrip:
-        free = MOST_KEPT - self.kept
-        if len(commands) > free:
+        free, number = MOST_KEPT - self.kept, len(commands)
+        if number > free:
             self.left_out = dict(Counter(self.left_out) + Counter(str(command[0]) for command in commands[free:]))
             commands = commands[:free]
         self.kept += len(commands)
-        round_trip = RoundTrip(tuple(commands))
+        round_trip = RoundTrip(tuple(commands), number)
         self.round_trips.append(round_trip)
         return round_trip
 

@@ -43,7 +43,7 @@ def test_the_page_after_a_post_says_what_the_post_and_the_worker_have_sent(windo
     Follows(store).follow(bob.user.uid, alice.user.uid)
     page = window(alice, java_script_enabled=scripts)
     page.goto("/")
-    said = inspector(page).get_by_text(re.compile(r"Your post: \d+ round trips, pushed to 2 homes"))
+    said = inspector(page).get_by_text(re.compile(r"Your post: \d+ round trips, 2 pushes to homes"))
     job = inspector(page).get_by_text("The worker, job index")
 
     def says_what_the_worker_did():

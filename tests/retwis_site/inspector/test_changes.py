@@ -17,7 +17,7 @@ def test_after_a_post_the_next_page_shows_what_the_post_has_sent(member):
     assert inspector(recorded_pages[0]) is None
     first, second = map(inspector, recorded_pages[1:])
     assert first.summary.partition(" ms ")[2].startswith("Your post: ")
-    assert "round trips, pushed to 1 home" in first.summary
+    assert "round trips, 1 push to homes" in first.summary
     assert len(first.headings) == 2
     assert "Your post" not in second.summary
     assert COOKIE not in member.cookies or not member.cookies[COOKIE].value
@@ -52,10 +52,10 @@ def test_what_the_worker_sends_for_a_post_is_shown_too(store, raw, settings, mem
         raw.rpush(f"posts:{uid}", "-0")
     member.post("/post/", {"body": "hello", "token": "t1"})
     waiting = inspector(member.get("/"))
-    assert waiting.summary.endswith("pushed to 1 home, a worker has not finished yet")
+    assert waiting.summary.endswith("1 push to homes, a worker has not finished yet")
     drain(store, "a worker")
     done = inspector(member.get("/"))
-    assert done.summary.endswith("pushed to 3 homes")
+    assert done.summary.endswith("3 pushes to homes")
     assert done.headings[1].startswith("The worker, job fan: ")
     assert "Your post" not in inspector(member.get("/")).summary
 
@@ -118,4 +118,4 @@ def test_posts_are_pushed_into_the_homes_of_followers(raw, store, member, bob):
     Follows(store).follow(2, 1)
     write_posts(raw, 1, [1])
     member.post("/post/", {"body": "hello", "token": "t1"})
-    assert "pushed to 2 homes" in inspector(member.get("/")).summary
+    assert "2 pushes to homes" in inspector(member.get("/")).summary

@@ -1,8 +1,12 @@
 """Each page ends with what it has sent to Redis."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
+from retwis_site.inspector.middleware import rows
+from retwis_site.store.connection import recorder
 from tests.support.stored_posts import write_posts
 from tests.support.texts.inspector import inspector
 from timeline.relations.relations import Follows
@@ -70,3 +74,16 @@ def test_the_rows_of_each_viewer_have_their_own_ids(browser, alice, bob):
         commands = [command for step in page.commands for command in step]
         assert {f"user:{uid}", f"notices:{uid}"} <= {command.split()[1] for command in commands}
         assert not [command for command in commands if f":{3 - uid}" in command]
+
+
+def test_each_scan_has_its_own_cursor():
+    assert [b"SCAN  %d " % cursor in rows((("SCAN", cursor, "COUNT", 500),)) for cursor in (0, 2916)] == [True, True]
+
+
+def test_a_page_of_very_many_commands_lists_the_first_and_counts_all(member, monkeypatch):
+    monkeypatch.setattr(recorder, "MOST_KEPT", 3)
+    answer = member.get("/")
+    page, shown = answer.content.decode(), inspector(answer)
+    headings = [int(number) for number in re.findall(r"Round trip: (\d+) command", page)]
+    assert sum(headings) == shown.numbers[0] > sum(map(len, shown.commands)) == 3
+    assert "The other commands are not listed." in page

@@ -6,6 +6,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from retwis_site.store.connection import recorder
 from retwis_site.telemetry.log_lines import LONGEST_LINE
 from retwis_site.telemetry.middleware import BEGAN, MOST_ROUND_TRIPS, ObservedRequests
 from retwis_site.telemetry.redaction import HIDDEN
@@ -50,6 +51,12 @@ def test_a_slow_request_names_its_round_trips_and_commands(lasting, slow):
     assert first.endswith(" ms, 1 commands: HMGET user:7 username password")
     commands = f"HSET user:7 username {HIDDEN} password {HIDDEN}, ZRANGE tag:{HIDDEN} 0 19"
     assert second.endswith(f" ms, 2 commands: {commands}")
+
+
+def test_a_round_trip_of_which_a_part_is_kept_has_the_number_of_all(lasting, slow, monkeypatch):
+    monkeypatch.setattr(recorder, "MOST_KEPT", 2)
+    lasting(2.0, several_reads)
+    assert " ms, 2 commands: HSET user:7" in slow()[0]
 
 
 def test_a_request_below_the_limit_has_no_such_line(lasting, slow, settings):

@@ -8,10 +8,13 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from retwis_site.inspector.key_browser import ChangedKey
+from retwis_site.store import kinds
 from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import watching
 from tests.support.command_output import said
 from tests.support.stored_posts import write_posts
+from timeline.management.commands.trace import lines_of_changes
 from timeline.relations.relations import BlockedPeople, Follows
 
 NOW = 1_800_000_000
@@ -42,7 +45,7 @@ def test_what_a_worker_sends_for_a_post_is_printed(trace):
     assert "HMGET post:2 user_id time body" in printed
     assert "APPEND postings:0:" in printed
     assert "ZREM outbox index:2:•••" in printed
-    assert "  As before: attempts, lease:index:2:•••, outbox, " in printed
+    assert "  Nothing new is seen in: attempts, lease:index:2:•••, outbox, " in printed
 
 
 def test_a_home_is_printed_twice(trace):
@@ -79,6 +82,14 @@ def test_what_is_alike_is_counted(raw, store, trace):
     printed = trace("post", "alice", "hello")
     assert "… and 19 more LPUSHX" in printed
     assert "… and 18 more" in printed
+
+
+def test_kinds_of_keys_stand_apart_also_behind_a_prefix(monkeypatch):
+    monkeypatch.setattr(kinds, "PREFIX", "blog:")
+    new = [ChangedKey(f"blog:{word}:1", "string", None, 3, ()) for word in ("idem", "inspected", "media", "postings")]
+    *printed, same = lines_of_changes(new, ["blog:outbox", "blog:posts:1", "blog:posts:2"])
+    assert printed[1:] == [f"      {change.key}  string, new: 3 bytes (not shown)" for change in new]
+    assert same == "      Nothing new is seen in: blog:outbox, blog:posts:1 and 1 more"
 
 
 def test_no_secret_is_printed(raw, alice, trace):
@@ -190,6 +201,6 @@ The keys before and after
         + 2
       updates:1  zset, 1 → 2 members
         + 2
-      As before: outbox, posts:1 and 1 more
+      Nothing new is seen in: outbox, posts:1 and 1 more
 
 """

@@ -18,6 +18,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection.recorder import Watch, watching
 from retwis_site.store.ids import nonce
+from retwis_site.store.kinds import unprefixed
 from retwis_site.store.rate_limits import RateLimits
 from timeline.posts.feature import POSTS
 from timeline.posts.forms import PostForm
@@ -156,8 +157,7 @@ def lines_of(title: str, watch: Watch) -> Iterator[str]:
     """A title with the numbers, and a line for each command: the number of its round trip, the command, its complexity
     and who asked for it."""
     steps = list(recorded_steps(watch))
-    sent = sum(len(step.commands) for step in steps) + sum(watch.left_out.values())
-    yield f"{title}: {_number(len(steps), 'round trip', 'round trips')}, {_number(sent, 'command', 'commands')}"
+    yield f"{title}: {_number(len(steps), 'round trip', 'round trips')}, {_number(watch.number, 'command', 'commands')}"
     shown = [list(_shown(step.commands)) for step in steps]
     widths = [min(WIDEST, max((len(row[place]) for rows in shown for row in rows), default=0)) for place in (0, 1)]
     for number, rows in enumerate(shown, start=1):
@@ -169,9 +169,10 @@ def lines_of(title: str, watch: Watch) -> Iterator[str]:
 
 
 def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iterator[str]:
-    """A title, the keys that have changed with what is new in each, and the names of the others that were written."""
+    """A title, the keys that have changed with what is new in each, and the names of the others that were written: what
+    is private or behind the first page of a key may have changed there."""
     yield "The keys before and after"
-    for (type_, lines), some in groupby(sorted(changed, key=_kind), key=lambda one: (one.type, tuple(one.lines))):
+    for (_, type_, lines), some in groupby(sorted(changed, key=lambda one: (_kind(one), one.key)), key=_kind):
         alike = list(some)
         for change in alike[:ALIKE]:
             yield f"      {change.key}  {type_}, {_lengths(change)}"
@@ -180,28 +181,33 @@ def lines_of_changes(changed: Sequence[ChangedKey], same: Sequence[str]) -> Iter
         yield from (f"        {line}" for line in lines[:MOST_LINES])
         if len(lines) > MOST_LINES:
             yield f"        … and {len(lines) - MOST_LINES} more"
-    if not changed:
-        yield "      No key was changed."
     if same:
-        yield f"      As before: {', '.join(_families(same))}"
+        yield f"      Nothing new is seen in: {', '.join(_families(same))}"
+    elif not changed:
+        yield "      No key was written."
 
 
 def _shown(commands: Sequence[SentCommand]) -> Iterator[tuple[str, str, str]]:
     """Of commands in a row that are alike only the first are shown."""
-    for (name, _, asker), some in groupby(commands, key=lambda one: (one.name, one.key.partition(":")[0], one.asker)):
+    for (name, _, asker), some in groupby(commands, key=lambda one: (one.name, _word(one.key), one.asker)):
         alike = list(some)
         yield from ((str(command), command.complexity, asker) for command in alike[:ALIKE])
         if len(alike) > ALIKE:
             yield f"… and {len(alike) - ALIKE} more {name}", "", ""
 
 
-def _kind(change: ChangedKey) -> tuple[str, Iterable[str], str]:
-    return change.key.partition(":")[0], tuple(change.lines), change.key
+def _kind(change: ChangedKey) -> tuple[str, str, tuple[str, ...]]:
+    return _word(change.key), change.type, tuple(change.lines)
+
+
+def _word(key: str) -> str:
+    """The first word of a key, such as `posts`."""
+    return unprefixed(key).partition(":")[0]
 
 
 def _families(names: Sequence[str]) -> Iterator[str]:
     """The names of keys, in order; of several of a kind the first, and how many more there are."""
-    for _, some in groupby(sorted(set(names)), key=lambda name: name.partition(":")[0]):
+    for _, some in groupby(sorted(set(names)), key=_word):
         first, *others = some
         yield f"{first} and {len(others)} more" if others else first
 
