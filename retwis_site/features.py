@@ -26,6 +26,7 @@ from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store.chunks import Writes
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.connection import topology
 from retwis_site.store.ids import parse_number
 from retwis_site.store.kinds import KINDS, OfId, One
@@ -135,9 +136,9 @@ class Feature:
     # What a worker removes with a deleted account: a step for each removed chunk, none when nothing is left. It runs
     # from the last feature to the first: what is built on an account goes before the account.
     remove_account: Callable[[Store, int], Iterable[object]] | None = None
-    # What a worker does when staff has hidden or suspended a person, or shows them again: numbers follow. A step for
-    # each chunk; it can run twice.
-    recount: Callable[[Store, int], Iterable[object]] | None = None
+    # What a worker does when staff has hidden or suspended a person, or shows them again: numbers follow. By the kind
+    # of a sorted set of ids that the person has, what follows from a chunk of it, the newest first; it can run twice.
+    recount: Callable[[Store, int], Mapping[OfId, Callable[[Scored], None]]] | None = None
     # By kind, whether something of a user still shows a picture: `media_users:<digest>` names it by kind, uid and id.
     picture_uses: Mapping[str, AskUse] = field(default_factory=dict)
     # Addresses whose forms may have pictures, so that their bodies may be large: names, or paths of a view with many.

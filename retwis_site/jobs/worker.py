@@ -94,7 +94,11 @@ def rounds(store: Store, worker: str) -> Iterator[Counter[str]]:
             outbox.take_back(tuple(_interrupted), worker)
         _interrupted.clear()
     skipped: set[str] = set()
-    while due := [job for job in outbox.due(BATCH + len(skipped)) if job not in skipped]:
+    while listed := outbox.due(BATCH + len(skipped)):
+        skipped.intersection_update(listed)  # what other workers have finished takes no place in the next look
+        due = [job for job in listed if job not in skipped]
+        if not due:
+            break
         alone, finished = [], Counter[str]()
         for kind, jobs in _by_kind(due).items():
             together = _batch_handler(kind)

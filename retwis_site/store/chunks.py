@@ -41,16 +41,15 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def newest_first(store: Store, key: str) -> Iterator[list[tuple[str, float]]]:
-    """A sorted set in chunks, the highest score first; members of one score in descending order. One round trip
-    a chunk.
+def newest_first(store: Store, key: str, last: tuple[float, str] | None = None) -> Iterator[list[tuple[str, float]]]:
+    """A sorted set in chunks, the highest score first; members of one score in descending order. `last`: the score and
+    the member below which it begins. One round trip a chunk.
 
     Each read starts at the last row of the chunk before. Many rows may share its score, so its offset among them is
     counted. When rows were removed, that row has moved: then a smaller offset is tried, so no row is left out. Rows
     that are not below the last row were read before: they are dropped, so no row comes twice.
     """
-    last: tuple[float, str] | None = None
-    high, offset = "+inf", 0
+    high, offset = "+inf" if last is None else f"{last[0]:.17g}", 0
     while True:
         rows = store.zrevrangebyscore_withscores(key, high, "-inf", offset, AT_ONCE)
         below = [(member, score) for member, score in rows if last is None or (score, member) < last]

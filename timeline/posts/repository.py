@@ -5,8 +5,9 @@ in `settling.py`; how it comes to its readers, in `delivery.py`.
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from django.conf import settings
@@ -17,9 +18,11 @@ from accounts.users.repository import ask_user
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answers, emptied, newest_first, remove_members
+from retwis_site.store.chunks import AT_ONCE, answers, emptied, remove_members
 from retwis_site.store.client import Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
+from retwis_site.store.kinds import OfId
 from timeline.posts.delivery import REMOVED_BY_CLEANUP, Delivery
 from timeline.posts.entities import (
     NO_LINKS,
@@ -457,29 +460,31 @@ def finish_staff_deletion(store: Store, claim: Claim) -> None:
 # ---- The posts of a person whom staff has hidden or suspended, or shows again.
 
 
-def recount_posts(store: Store, uid: int) -> Iterator[None]:
+def recount_posts(store: Store, uid: int) -> dict[OfId, Callable[[Scored], None]]:
     """Make numbers count the posts of a user, or leave them out, as the user stands now; and let the notices that they
-    have caused go, or come back. In chunks, the newest first: a reply before what it answers. Each post has a job, as
-    in `remove_posts`. Seven round trips a chunk, and those of `Settling.settle`."""
-    for rows in newest_first(store, keys.updates(uid)):
-        pipe = store.pipeline()
-        asked = [
-            (pid, pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]))
-            for pid in stored_ids(keys.updates(uid), [member for member, _ in rows])
-        ]
-        pipe.execute()
-        causes = []
-        for pid, fields in asked:
-            author, when, *named = fields.value
-            links = links_from(keys.post(pid), named)
-            if author == str(uid) and links.repost_of is None:
-                causes.append(cause_of(pid, uid, links, stored_time(keys.post(pid), when)))
-        jobs = [f"settle:{cause.pid}:{nonce()}" for cause in causes]
-        leased = Outbox(store).add_all(jobs)
-        Settling(leased).settle([cause.pid for cause in causes])
-        PostNotices(leased).write(causes)
-        Outbox(store).all_done(jobs)
-        yield
+    have caused go, or come back. The newest first: a reply before what it answers. Each post has a job, as in
+    `remove_posts`. Seven round trips a chunk, and those of `Settling.settle`."""
+    return {keys.updates: partial(_recount, store, uid)}
+
+
+def _recount(store: Store, uid: int, rows: Scored) -> None:
+    pipe = store.pipeline()
+    asked = [
+        (pid, pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]))
+        for pid in stored_ids(keys.updates(uid), [member for member, _ in rows])
+    ]
+    pipe.execute()
+    causes = []
+    for pid, fields in asked:
+        author, when, *named = fields.value
+        links = links_from(keys.post(pid), named)
+        if author == str(uid) and links.repost_of is None:
+            causes.append(cause_of(pid, uid, links, stored_time(keys.post(pid), when)))
+    jobs = [f"settle:{cause.pid}:{nonce()}" for cause in causes]
+    leased = Outbox(store).add_all(jobs)
+    Settling(leased).settle([cause.pid for cause in causes])
+    PostNotices(leased).write(causes)
+    Outbox(leased).all_done(jobs)
 
 
 # ---- The posts of a deleted account, removed by a worker a chunk at a time.

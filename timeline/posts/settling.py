@@ -15,6 +15,7 @@ The text of a deleted post is removed last, because it leads to listings.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -368,8 +369,8 @@ class Settling:
 
     def _remove_texts(self, seen: Mapping[int, PostState]) -> None:
         """One round trip; none without deleted posts that have a text, and posts whose hash has expired. One more for
-        each deleted post with pictures, which lose their last link to it here."""
-        pipe = self._store.pipeline()
+        each author of deleted posts with pictures, which lose their last link to these here."""
+        pipe, released = self._store.pipeline(), defaultdict[int, set[str]](set)
         for pid, now in seen.items():
             if now.exists and not now.deleted:
                 continue
@@ -380,11 +381,13 @@ class Settling:
                 pipe.hset(keys.post(pid), {"body": ""})
             if now.media:
                 digests = media_from(keys.post(pid), now.media).digests
-                Pictures(self._store).release(now.author, digests)
+                released[now.author].update(digests)
                 for field in ("media", *(f"{change}{digest}" for change in CHANGES for digest in digests)):
                     pipe.hdel(keys.post(pid), field)
             if now.texts:
                 pipe.unlink(keys.edits(pid))
+        for author, pictures in released.items():
+            Pictures(self._store).release(author, pictures)
         pipe.execute()
 
     def _count(self, settled: Settled) -> None:

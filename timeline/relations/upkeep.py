@@ -1,7 +1,7 @@
 """The upkeep of relations: their lines in files, what of them goes with an account or a post, and their checks."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -148,25 +148,31 @@ def _said(store: Store, relation: Relation, me: int, moments: Moments, address_o
 # ---- The edges of a person whom staff has hidden or suspended, or shows again: numbers and notices follow.
 
 
-def recount_relations(store: Store, uid: int) -> Iterator[None]:
+def recount_relations(store: Store, uid: int) -> dict[OfId, Callable[[Scored], None]]:
     """Make numbers count the edges from a person and to them, or leave them out, as they stand now; and let the notices
-    that they have caused go, or come back. In chunks, of at most twelve round trips; more where edges end meanwhile."""
+    that they have caused go, or come back. At most twelve round trips a chunk; more where edges end meanwhile."""
+    found: dict[OfId, Callable[[Scored], None]] = {}
     for relation in relations():
         if relation.count is None or relation.mirror is None:
             continue
-        for rows in newest_first(store, relation.truth(uid)):
-            scores = {member: score for member, score in rows if relation.target.is_valid(member)}
-            edges = edges_of(store, relation, [(uid, member) for member in scores])
-            if relation.scores is Scores.OWN_POST:
-                edges = [replace(edge, own_post=integer(scores[edge.target])) for edge in edges]
-            Edges(store, relation).mend(edges)
-            yield
+        found[relation.truth] = partial(_recount_truths, store, relation, uid)
         if relation.target.is_person:
-            # Nothing but the numbers follows from the other side, unless an edge ends here: a follower has just left.
-            alone = replace(relation, effects=(), afterwards=partial(_end, relation))
-            for rows in newest_first(store, relation.mirror(uid)):
-                Edges(store, alone).mend([Edge(who, str(uid), uid) for member, _ in rows if (who := parse_id(member))])
-                yield
+            found[relation.mirror] = partial(_recount_mirrors, store, relation, uid)
+    return found
+
+
+def _recount_truths(store: Store, relation: Relation, uid: int, rows: Scored) -> None:
+    scores = {member: score for member, score in rows if relation.target.is_valid(member)}
+    edges = edges_of(store, relation, [(uid, member) for member in scores])
+    if relation.scores is Scores.OWN_POST:
+        edges = [replace(edge, own_post=integer(scores[edge.target])) for edge in edges]
+    Edges(store, relation).mend(edges)
+
+
+def _recount_mirrors(store: Store, relation: Relation, uid: int, rows: Scored) -> None:
+    """Nothing but the numbers follows from the other side, unless an edge ends here: a follower has just left."""
+    alone = replace(relation, effects=(), afterwards=partial(_end, relation))
+    Edges(store, alone).mend([Edge(who, str(uid), uid) for member, _ in rows if (who := parse_id(member))])
 
 
 def _end(relation: Relation, store: Store, stand: Mapping[Edge, bool]) -> None:

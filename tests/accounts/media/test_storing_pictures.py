@@ -3,9 +3,12 @@
 import pytest
 
 from accounts.media.repository import CLASSES, Mark, PictureGone, Pictures, QuotaReached, StoreFull, job_of
+from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from tests.support.pictures import decoded_picture
+from timeline.posts.entities import Media, NewPost, Picture
+from timeline.posts.repository import Posts
 
 
 @pytest.fixture
@@ -81,6 +84,19 @@ def test_a_full_store_and_a_full_account_refuse_pictures(pictures, alice, settin
         pictures.add(1, blue)
     assert not raw.exists(f"media:{blue.digest}")
     assert sorted(set(CLASSES)) == CLASSES
+
+
+def test_one_look_at_a_picture_that_many_posts_of_a_deleted_account_have_shown(pictures, alice, store, round_trips):
+    """Each look reads all marks of the picture, so one for each post would grow with the square of their number."""
+    pictures.add(1, decoded_picture())
+    media = Media((Picture(decoded_picture().digest),))
+    for number in range(6):
+        Posts(store).publish(1, NewPost("Look", media=media), f"t{number}")
+    AccountDeletion(store).delete(alice.user, alice.secret)
+    sent = round_trips(lambda: drain(store, "worker")).commands
+    jobs = [command[-1] for command in sent if command[:2] == ("ZADD", "outbox") and "picture:" in command[-1]]
+    assert len(jobs) == 2  # the other one is that of the upload, which goes with the account
+    assert store.zcard(keys.media_users(decoded_picture().digest)) == 0
 
 
 def test_a_deleted_account_takes_its_pictures_with_it(pictures, alice, bob, raw, store):

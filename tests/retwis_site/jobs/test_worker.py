@@ -87,6 +87,23 @@ def test_a_job_that_another_worker_has_finished_meanwhile_does_not_run(raw, stor
     assert (raw.keys("lease:*"), raw.hgetall("attempts")) == ([], {})
 
 
+def test_jobs_that_another_worker_has_finished_do_not_make_the_next_look_larger(raw, store, sent, monkeypatch):
+    monkeypatch.setattr(worker, "BATCH", 2)
+    for uid in range(1, 31):
+        add_overdue_job(raw, f"user:{uid}")
+    at_work = set()
+
+    def finish_the_next_job():
+        [first, second] = [*raw.zrange("outbox", 0, 1), "", ""][:2]
+        if raw.exists(f"lease:{first}") and first not in at_work:
+            at_work.add(first)
+            raw.zrem("outbox", second)
+
+    with before_each_round_trip(finish_the_next_job):
+        assert drain(store, "worker") == 15
+    assert {command[-1] for command in sent.commands if command[:2] == ("ZRANGEBYSCORE", "outbox")} == {2, 3}
+
+
 def test_a_job_that_another_worker_has_put_off_meanwhile_is_not_claimed(raw, store):
     later = int(time.time()) + 3600
     raw.zadd("outbox", {"picture:abc:1": later})

@@ -13,7 +13,9 @@ from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.repository import Users
-from retwis_site.jobs.worker import drain
+from retwis_site.jobs import outbox
+from retwis_site.jobs.worker import drain, rounds
+from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
@@ -218,3 +220,20 @@ def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_t
     recorded = round_trips(lambda: Sanctions(store).impose(BOB, State.HIDDEN, "noise"))
     assert len(recorded.round_trips) == 13
     assert [job.partition(":")[0] for job in noted(site)] == ["recount"]
+
+
+def test_the_numbers_of_someone_who_has_done_much_follow_in_turns_and_none_begins_anew(site, store, monkeypatch):
+    """Else a worker would do nothing else for minutes, and a killed one would have done nothing."""
+    pids = [publish(store, ALICE, f"post {number}") for number in range(5)]
+    for pid in pids:
+        Likes(store).like(BOB, pid, ALICE)
+    site.zadd("likes:2", dict.fromkeys(pids, 7))  # all at once, as from an import
+    monkeypatch.setattr(outbox, "TURN", -1.0)  # one chunk
+    monkeypatch.setattr(chunks, "AT_ONCE", 3)
+    Sanctions(store).impose(BOB, State.HIDDEN, "noise")
+    begun = []
+    while jobs := noted(site):
+        begun += [job.split(":")[2:-1] for job in jobs]
+        next(rounds(store, "worker"))
+    assert begun == [[], ["likes", "7", "3"], ["likes", "7", "1"]]
+    assert [site.hget(f"post:{pid}", "likes") for pid in pids] == [None] * 5
