@@ -208,7 +208,10 @@ class ReportChecks(Searcher):
         return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
 
     def _was_sent(self, report: Report | None) -> bool:
-        return report is not None and (report.decision is not None or self._is_claimed(report))
+        """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
+        return report is not None and (
+            report.decision is not None or self._is_claimed(report) or self._is_listed(report)
+        )
 
     def gone(self, names: list[str]) -> Chunks:
         """Members of `reports_about:` and `reports_by:` whose reports are gone."""
