@@ -173,10 +173,7 @@ class ReportChecks(Searcher):
             under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
             yield [
-                Finding(
-                    f"{keys.report(one.rid)} is not in the queue",
-                    partial(Reports(self._store).list_open, one.rid, one.about.whom),
-                )
+                Finding(f"{keys.report(one.rid)} is not in the queue", partial(Reports(self._store).finish, one))
                 for one in reports
                 if one.decision is None and f"report:{one.rid}" not in under_way
                 if self._is_claimed(one) and not self._is_listed(one)
