@@ -88,8 +88,9 @@ class PostChecks(Searcher):
     def lost_posts(self, names: list[str]) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
 
-        Only timelines and listings tell such a post from one whose request died before the commit: a post comes into them
-        after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
+        Only timelines and listings tell such a post from one whose request died before the commit: a post comes into
+        them after the commit. An author whose post is in a timeline has lost entries, so all missing posts of that
+        author are lost.
         """
         for batch in ids(self._store, names):
             yield [
