@@ -26,6 +26,7 @@ from retwis_site.store.chunks import answers, newest_below, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.snowflake import STEP
 
 # ---- Appeals against sanctions, as they are stored.
 
@@ -354,9 +355,10 @@ def removal_job(uid: int, act_id: str) -> str:
 
 
 def queue_end(pipe: Pipe, uid: int, until: int) -> None:
-    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds)."""
+    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds). It comes when
+    the sanction has ended by the clock of each process: one that is behind would still leave the person out."""
     job = end_job(uid, until)
-    pipe.zadd(keys.outbox(job), {job: until})
+    pipe.zadd(keys.outbox(job), {job: until + STEP})
 
 
 def end_job(uid: int, until: int) -> str:

@@ -278,9 +278,9 @@ class Pictures:
 
     def block(self, digest: str) -> None:
         """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.
-        Two round trips."""
+        The first block stands: a worker that repeats it may find the picture gone. Two round trips."""
         look = self._store.hget(keys.media_info(digest), "look")
-        self._store.hset(keys.blocked_media(), {digest: look or "0"})
+        self._store.hsetnx(keys.blocked_media(), digest, look or "0")
 
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""

@@ -173,10 +173,7 @@ class ReportChecks(Searcher):
             under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
             yield [
-                Finding(
-                    f"{keys.report(one.rid)} is not in the queue",
-                    partial(Reports(self._store).list_open, one.rid, one.about.whom),
-                )
+                Finding(f"{keys.report(one.rid)} is not in the queue", partial(Reports(self._store).finish, one))
                 for one in reports
                 if one.decision is None and f"report:{one.rid}" not in under_way
                 if self._is_claimed(one) and not self._is_listed(one)
@@ -208,7 +205,10 @@ class ReportChecks(Searcher):
         return [rid for rid in rids if not _is_young(rid) and not self._was_sent(found.get(rid))]
 
     def _was_sent(self, report: Report | None) -> bool:
-        return report is not None and (report.decision is not None or self._is_claimed(report))
+        """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
+        return report is not None and (
+            report.decision is not None or self._is_claimed(report) or self._is_listed(report)
+        )
 
     def gone(self, names: list[str]) -> Chunks:
         """Members of `reports_about:` and `reports_by:` whose reports are gone."""

@@ -42,6 +42,7 @@ from timeline.posts.settling import (
     PostState,
     Settling,
     authors_of,
+    written_by,
 )
 from timeline.relations.relation import Counts, PostCount, ask_number, ask_post_exists
 from timeline.relations.relations import LIKE, REPOST
@@ -87,8 +88,9 @@ class PostChecks(Searcher):
     def lost_posts(self, names: list[str]) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
 
-        Only a timeline tells such a post from one whose request died before the commit: a post is pushed into timelines
-        after the commit. An author with one such post has lost entries, so all missing posts of that author are lost.
+        Only timelines and listings tell such a post from one whose request died before the commit: a post comes into
+        them after the commit. An author whose post is in a timeline has lost entries, so all missing posts of that
+        author are lost.
         """
         for batch in ids(self._store, names):
             yield [
@@ -115,16 +117,22 @@ class PostChecks(Searcher):
         return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a post, or another lost post of its author, is in a timeline; or whether `updates:` has a bad entry
-        for it, or had any. False when the author does not exist: the post could not be put back. One round trip."""
+        """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; or whether
+        `updates:` has a bad entry for it, or had any. False when the author does not exist: the post could not be put
+        back. Two round trips at most."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
         entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
         damaged = ask_damaged(pipe, keys.updates(author))
+        look = PostLook(pipe, written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
             return False
+        listed = [pipe.zscore(key, str(pid)) for key in look.seen[pid].stands_in]
+        pipe.execute()
+        if any(score.value is not None for score in listed):
+            return True
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         return has_losses or bool(entries.value or damaged.value) or any(place.value is not None for place in places)
 

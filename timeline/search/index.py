@@ -48,7 +48,7 @@ from timeline.posts.reading.records import ask_post
 RANGE = 16_384  # ids of a counter: two bytes say which one of its range
 MOST_POSTS = 8192  # with ids from the time; a range with more is full
 AHEAD = 600  # seconds; above the LEASE of a job, and above the STEP by which clocks differ
-LONGEST = 2**47  # from the first id of a range to the first of the next: nine years; six bytes hold twice as much
+LONGEST = 2**47  # from the first id of a range to the first of the next: 13 months; six bytes hold twice as much
 KEPT = 5.0  # seconds that a process keeps the ranges
 SOON = 1000  # ids that posts may get within KEPT seconds
 
@@ -80,6 +80,12 @@ class Ranges(NamedTuple):
         first = self.starts[place - 1] if self.starts else SMALLEST
         after = self.starts[place] if place < len(self.starts) else LARGEST_ID + 1
         return Range(first, after, 6, SMALLEST // RANGE + place - 1)
+
+    def with_room_for(self, pids: Iterable[int]) -> "Ranges":
+        """These, and new ones for posts whose place no record can say: the first one of a site, or after two years
+        without any. All workers let them begin at the same ids."""
+        far = {pid // LONGEST * LONGEST for pid in pids if pid - self.of(pid).first >= 2 * LONGEST}
+        return self._replace(starts=tuple(sorted({SMALLEST, *self.starts, *far}))) if far else self
 
     def below(self, before: int) -> Iterator[Range]:
         """The ranges with ids below `before`, highest first."""
@@ -335,14 +341,16 @@ class Indexing:
         """Write posts into the index. Returns how many have terms: a repost, a deleted or missing post has none. Two
         round trips; one more when a range of ids from the time is full, and one while a `reindex` is unfinished."""
         pipe = self._store.pipeline()
-        ranges = ask_ranges(pipe)
+        asked = ask_ranges(pipe)
         unfinished = pipe.hget(keys.search_index(), LAST)
         terms = self._terms(pipe, pids)
+        known = asked.value
+        ranges = known.with_room_for(terms)
         if unfinished.value is not None and terms:
             self._store.hset(keys.search_index(), {f"{LATE}{pid}": "1" for pid in terms})
         divided: dict[Range, Terms] = {}
         for pid, of_post in terms.items():
-            divided.setdefault(ranges.value.of(pid), {})[pid] = of_post
+            divided.setdefault(ranges.of(pid), {})[pid] = of_post
         counted = {}
         for within, some in divided.items():
             queue_terms(pipe, within, some)
@@ -350,10 +358,12 @@ class Indexing:
                 counted[within] = pipe.hincrby(keys.search_index(), f"posts:{within.first}", len(some))
             if within.first == SMALLEST:
                 pipe.zadd(keys.posting_ranges(), {str(SMALLEST): SMALLEST})
+        if ranges is not known:
+            pipe.zadd(keys.posting_ranges(), {str(start): start for start in ranges.starts})
         pipe.execute()
         if counted:
             last = max(counted)
-            self._open_next(last, counted[last].value, ranges.value)
+            self._open_next(last, counted[last].value, ranges)
         return sum(map(bool, terms.values()))
 
     def terms(self, pids: Iterable[int]) -> Terms:

@@ -193,7 +193,7 @@ def test_an_appeal_against_what_has_ended_by_itself_waits_no_more(sanctions, sto
     ended = int(time.time()) - 1
     raw.hset("user:2", "state_until", ended)
     sanctions.follow_end(BOB, ended)
-    drain(store, "worker")
+    drain_due(store, raw)
     assert raw.zcard("appeals") == 0
 
 

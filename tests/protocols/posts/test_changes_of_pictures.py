@@ -1,6 +1,7 @@
 """Two moderators, an edit and a deletion change the pictures of one post at once, and processes are killed: no change
 undoes another one, and nothing of a deleted post is left."""
 
+import itertools
 import json
 
 import pytest
@@ -15,6 +16,7 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import killed_before_part
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
 from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.repository import Posts
@@ -107,3 +109,21 @@ def test_nothing_of_the_pictures_of_a_deleted_post_is_left(store, raw, layout):
         assert not [name for name in names if name == "media" or name.startswith("alt:")], (seed, names)
         drain_due(store, raw)
         assert list(raw.zrange("media_sizes", 0, -1)) == [], seed
+
+
+LOOK = "f0" * 16
+
+
+def test_a_block_that_a_worker_repeats_when_the_picture_is_gone_knows_how_it_looks(store, raw, layout):
+    for step in itertools.count():
+        pid = post_with_pictures(store, raw, layout)
+        raw.hset(f"media_info:{RED}", "look", LOOK)
+        is_killed = killed_before_part(step, lambda pid=pid: remove_by_staff(store, pid, RED, BOB, "", blocks=True))
+        drain_due(store, raw)
+        assert noted(raw) == []
+        if RED not in shown(raw, pid):
+            assert raw.hgetall("blocked_media") == {RED: LOOK}, step
+            assert not raw.exists(f"media_info:{RED}"), step
+        if not is_killed:
+            break
+    assert RED not in shown(raw, pid)

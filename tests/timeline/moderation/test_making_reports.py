@@ -79,6 +79,27 @@ def test_a_report_that_is_lost_from_a_list_is_found_by_doctor(store, raw, key, m
     assert raw.zrange(key, 0, -1) == [str(one.rid)]
 
 
+def test_a_report_about_a_deleted_account_that_is_lost_from_the_lists_goes(store, raw, bob, monkeypatch, capsys):
+    report(store, ALICE, BOB)
+    raw.delete("reports", "reports_about:2")
+    AccountDeletion(store).delete(bob.user, bob.secret)
+    drain(store, "worker")
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    call_command("doctor", "--fix", stdout=io.StringIO())
+    assert not any(any(found.values()) for found in doctor_findings(capsys))
+    assert raw.keys("report*") == []
+
+
+def test_a_report_in_the_queue_that_the_set_of_its_author_has_lost_stays(store, raw, monkeypatch, capsys):
+    """As when a replica without the last writes took over."""
+    one = report(store, ALICE, BOB)
+    raw.delete("reports_by:1")
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    call_command("cleanup", stdout=io.StringIO())
+    assert [found.rid for found in Reports(store).open(None, 9)] == [one.rid]
+    assert not any(any(found.values()) for found in doctor_findings(capsys))
+
+
 @pytest.fixture(params=["alice", "bob"])
 def deletion(request, store, raw):
     """The deletion of an account. Returns a function that checks what is left of alice's report about bob's post."""

@@ -17,6 +17,7 @@ from retwis_site.jobs import outbox
 from retwis_site.jobs.worker import drain, rounds
 from retwis_site.store import chunks
 from retwis_site.store.local_cache import Memory
+from retwis_site.store.snowflake import STEP
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
 from timeline.notices import Inbox
@@ -105,11 +106,27 @@ def test_numbers_come_back_when_a_suspension_ends_by_itself(site, store, monkeyp
     assert site.hget("post:1", "likes") is None
     assert site.zrange("liked_by:1", 0, -1) == site.zrange("unseen:liked_by:1", 0, -1) == ["2"]
     [job] = noted(site)
-    assert site.zscore("outbox", job) == ends
-    monkeypatch.setattr(time, "time", lambda: float(ends))
+    assert site.zscore("outbox", job) == ends + STEP
+    monkeypatch.setattr(time, "time", lambda: float(ends + STEP))
     drain(store, "worker")
     assert site.hget("post:1", "likes") == "1"
     assert (site.exists("unseen:liked_by:1"), noted(site)) == (0, [])
+
+
+def test_an_act_on_a_server_whose_clock_is_behind_is_counted_when_a_sanction_has_ended(site, store, monkeypatch):
+    pid, ends = publish(store, ALICE, "Hello"), int(time.time()) + 3600
+    impose(store, State.HIDDEN, until=ends)
+    now = [ends]
+    monkeypatch.setattr(time, "time", lambda: float(now[0]))
+    drain(store, "worker")
+    now[0] = ends - STEP + 1
+    Likes(store).like(BOB, pid, ALICE)
+    assert site.hget(f"post:{pid}", "likes") is None
+    now[0] = ends + STEP
+    drain(store, "worker")
+    assert site.hget(f"post:{pid}", "likes") == "1"
+    assert site.keys("unseen:*") == noted(site) == []
+    assert site.zrange("notices:1", 0, -1) == [f"like:{pid}:2"]
 
 
 def test_doctor_finds_wrong_numbers_of_someone_hidden_for_some_days(site, store):
@@ -135,7 +152,7 @@ def test_doctor_finds_a_sanction_whose_end_no_number_would_follow(site, store, m
     for job in noted(site):
         site.zrem("outbox", job)
     assert "user 2: no job makes numbers follow the end of the sanction" in fix()
-    monkeypatch.setattr(time, "time", lambda: float(ends))
+    monkeypatch.setattr(time, "time", lambda: float(ends + STEP))
     drain(store, "worker")
     assert site.hget(f"post:{pid}", "likes") == "1"
 

@@ -4,7 +4,7 @@ texts of posts that are gone."""
 import pytest
 
 from tests.support.command_output import said
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.doctor_report import LOST, doctor
 from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything
@@ -79,6 +79,20 @@ def test_a_reply_that_is_under_way_is_no_finding(site, capsys, job):
     _, errors, _ = doctor(capsys)
     assert LACKING not in errors
     assert NUMBERS not in errors
+
+
+def test_a_post_that_stands_in_a_listing_was_published_and_is_put_back(site, capsys):
+    """A server of a cluster lost its last writes when its replica took over, and the lists were evicted."""
+    listed = {key: site.zrange(key, 0, -1) for key in ("updates:1", "updates:2")}
+    site.zrem("updates:1", 4)
+    site.zrem("updates:2", 3)
+    site.delete("timeline", "posts:1", "posts:2")
+    said(capsys, "cleanup")
+    assert doctor(capsys) == (1, {LOST: 2}, {})
+    doctor(capsys, "--fix")
+    assert doctor(capsys) == (0, {}, {})
+    assert {key: site.zrange(key, 0, -1) for key in listed} == listed
+    assert_conversations_agree(site, "put back")
 
 
 def test_a_tombstone_whose_last_reply_is_lost_goes(site, capsys):

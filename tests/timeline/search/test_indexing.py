@@ -1,7 +1,5 @@
 """Posts come into the index under their terms, and `reindex` writes it anew."""
 
-import time
-
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -9,7 +7,8 @@ from django.core.management.base import CommandError
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands.deliver import POLL_EVERY
 from retwis_site.store import snowflake
-from retwis_site.store.snowflake import SMALLEST
+from retwis_site.store.snowflake import EPOCH, SMALLEST, Snowflakes
+from tests.support.clock import Clock
 from tests.support.command_output import said
 from tests.support.delivering import drain_due, is_finished
 from tests.support.stores.indexed_posts import posts_under, write_post
@@ -20,6 +19,18 @@ from timeline.posts.repository import Posts
 from timeline.search import index, rebuilding
 from timeline.search.index import Indexing, terms_of
 from timeline.search.rebuilding import AlreadyReindexing, Rebuilding
+
+YEAR = 365 * 24 * 3600
+
+
+@pytest.fixture(autouse=True)
+def time_of_ids(monkeypatch):
+    """The clock of ids made from the time. The first range of them has room for thirteen months, so it stands."""
+    clock = Clock()
+    clock.now = EPOCH + YEAR // 2
+    monkeypatch.setattr(snowflake, "make", Snowflakes(0, clock.time).make)
+    monkeypatch.setattr(index, "time", clock)
+    return clock
 
 
 def test_a_post_stands_under_its_words_and_what_operators_ask_for():
@@ -71,6 +82,21 @@ def test_a_post_with_an_id_from_the_time_is_found_before_any_range_has_ended(raw
     assert raw.hgetall("search_index") == {f"posts:{SMALLEST}": "1"}
 
 
+@pytest.mark.parametrize("earlier", [0, 1, 2], ids=["never", "half a year after 2026 began", "a year later too"])
+def test_posts_after_years_without_any_are_found(raw, store, time_of_ids, earlier):
+    pids = []
+    for years in [0, 1][:earlier] + [9.5] * 8 + [9.6, 20]:
+        time_of_ids.now = EPOCH + YEAR // 2 + int(years * YEAR)
+        pids.append(snowflake.make())
+        write_post(raw, pids[-1], "dogs")
+        Indexing(store).index(pids[-1:])
+    assert posts_under(store, "dog") == {*pids}
+    before = raw.zrange("posting_ranges", 0, -1)
+    reindex()
+    assert posts_under(store, "dog") == {*pids}
+    assert before[0] == raw.zrange("posting_ranges", 0, 0)[0] == str(SMALLEST)
+
+
 def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch):
     monkeypatch.setattr(index, "MOST_POSTS", 3)
     pids = [snowflake.make() for _ in range(8)]
@@ -80,7 +106,7 @@ def test_a_full_range_ends_at_an_id_that_no_post_has_yet(raw, store, monkeypatch
     starts = [int(start) for start in raw.zrange("posting_ranges", 0, -1)]
     assert starts[0] == SMALLEST
     assert len(starts) == 2  # the next one has not begun, so it cannot be full
-    assert snowflake.made_at(starts[1]) == pytest.approx(time.time() + index.AHEAD, abs=60)
+    assert snowflake.made_at(starts[1]) == pytest.approx(index.time.time() + index.AHEAD, abs=60)
     later = starts[1] + 5
     write_post(raw, later, "dogs")
     Indexing(store).index([later])
