@@ -27,7 +27,7 @@ def part_of(window: Window) -> Part:
 
 def listed(page: Page, statuses: Statuses) -> Listed:
     """A page of posts as the answer to a call."""
-    newest = page.posts[0].listed if page.posts else None
+    newest = page.newer or (page.posts[0].listed if page.posts else None)
     return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
 
 

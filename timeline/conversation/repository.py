@@ -514,9 +514,6 @@ class ActedBy:
 # ---- A user's own lists of posts: those that they like, and those that they keep.
 
 
-MOST = POSTS_A_PAGE + READ_MORE + 1  # rows that are read for a page
-
-
 @dataclass(frozen=True, slots=True)
 class SavedPage:
     """A page of posts, the latest like or bookmark first."""
@@ -561,7 +558,7 @@ class SavedPosts:
         if part.upwards:
             posts = posts[::-1]
             older = posts[-1].pid if posts else None
-        newest = posts[0].pid if posts else None
+        newest = (filled.older if part.upwards else None) or (posts[0].pid if posts else None)
         last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (older, newest))
         return SavedPage(posts, last, first)
 
@@ -570,16 +567,16 @@ def _read_saved(
     pipe: Pipe, key: str, part: SavedPart, beside: Handle[LatestActed]
 ) -> Reading[tuple[LatestActed, Scored]]:
     """The rows of a part, in the order in which they are looked at, and what else the first round trip asks."""
-    above = part.above
+    above, most = part.above, part.size + READ_MORE + 2  # one tells that there are others, and one is `above` itself
     if above is None:
-        return (yield from read_rows(pipe, key, part.below, MOST, beside))
+        return (yield from read_rows(pipe, key, part.below, most, beside))
     asked = ask_start_rank(pipe, key, above)
     below = Result(int) if part.below is None else ask_start_rank(pipe, key, part.below)
     other, end, start = yield from trip(beside, asked, below)
     if part.upwards:
-        start = max(start, end - MOST)
+        start = max(start, end - most)
     if start >= end:
         return other, []
-    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + MOST) - 1))
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + most) - 1))
     kept = [row for row in rows if row[0] != above.member]
     return other, kept[::-1] if part.upwards else kept
