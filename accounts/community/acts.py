@@ -2,7 +2,6 @@
 words, pictures of profiles that are removed."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +15,6 @@ from accounts.users.names import skeletons
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, forget
 from retwis_site import identity
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -55,12 +53,10 @@ class Answers:
             return False
         name = username.lower()
         job = self._outbox.add(f"application:{name}:{at}:{act.id}")
-        won = job.store.hsetnx(keys.applications(), answer_of(name, at), act.line())
-        with suppress(LeaseEnded):
+        is_carried_out = bool(job.store.hsetnx(keys.applications(), answer_of(name, at), act.line()))
+        with job.ending():
             is_carried_out = Answers(job.store).finish(name, at, act.id)
-            job.done()
-            return is_carried_out
-        return bool(won)
+        return is_carried_out
 
     def finish(self, name: str, at: int, act_id: str) -> bool:
         """What follows the commit; also after an answer that never reached it, or came second. Returns whether this
