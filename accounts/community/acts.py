@@ -53,10 +53,10 @@ class Answers:
             return False
         name = username.lower()
         job = self._outbox.add(f"application:{name}:{at}:{act.id}")
-        is_carried_out = bool(job.store.hsetnx(keys.applications(), answer_of(name, at), act.line()))
+        won = job.store.hsetnx(keys.applications(), answer_of(name, at), act.line())
         with job.ending():
-            is_carried_out = Answers(job.store).finish(name, at, act.id)
-        return is_carried_out
+            return Answers(job.store).finish(name, at, act.id)
+        return bool(won)
 
     def finish(self, name: str, at: int, act_id: str) -> bool:
         """What follows the commit; also after an answer that never reached it, or came second. Returns whether this

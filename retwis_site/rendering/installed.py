@@ -50,7 +50,8 @@ def offline(request: HttpRequest) -> HttpResponse:
 @publicly_cached(0)
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The script. A browser that has it asks for it again after a page was opened, and takes one that differs: a new
-    version of the site, other words of its own, and another language of the browser make it differ. Round trips as for `manifest`."""
+    version of the site, other words of its own, and another language of the browser make it differ. Round trips as for
+    `manifest`."""
     files = [static(file) for file in FILES]
     told = {"scope": reverse("home"), "page": reverse("offline"), "files": files}
     told["version"] = _version(shown_site(connect()), files)

@@ -287,8 +287,8 @@ class Threads:
             replies = pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE)
             in_thread = pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD)
             author, post = yield from read_by_id(pipe, me, pid)
-            direct, below = stored_ids(keys.replies_to(pid), replies.value), stored_ids(keys.thread(pid), in_thread.value)
-            return author, post.value, acted.value, direct, below
+            direct = stored_ids(keys.replies_to(pid), replies.value)
+            return author, post.value, acted.value, direct, stored_ids(keys.thread(pid), in_thread.value)
 
         author, found, latest, direct, below = viewer.ask(reading)
         if direct and found.links.root is not None and found.links.root != pid:
