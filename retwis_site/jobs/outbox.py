@@ -142,9 +142,9 @@ class Outbox:
 
     def add(self, name: str) -> Job:
         """Add a job that this process carries out at once. One round trip."""
-        job, pipe = self.queue_add(name)
-        pipe.execute()
-        return job
+        leased = owned(self._store)
+        leased.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
+        return Job(name, leased)
 
     def queue_add(self, name: str) -> tuple[Job, Pipe]:
         """Like `add`; the returned pipe adds it, beside what else is queued there. No round trip."""
