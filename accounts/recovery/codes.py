@@ -2,7 +2,7 @@
 
 `user:<uid>` has a field for each code that is left: `recovery:<hash>`, the time when it was made. A code has 80 random
 bits, so nobody can find it from its hash by trying, however fast the hash is: SHA-256 is enough, and a slow hash would
-only cost the site. The command that sets a password empties the field of its code; an empty one opens nothing. HDEL
+only cost the site. The command that sets a password marks the field of its code as spent, and then it goes. HDEL
 takes a code as a second factor: its reply tells one of two requests at once that it was first.
 """
 
@@ -11,7 +11,7 @@ import secrets
 import time
 
 from accounts.users.entities import State, SuspendedLogin, User
-from accounts.users.repository import PERSON, RECOVERY, Users, person, state_now
+from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
@@ -43,7 +43,7 @@ class RecoveryCodes:
     def owner(self, uid: int, typed: str) -> User | None:
         """The user, when they have this code; it is not taken. One round trip. Raises SuspendedLogin."""
         *about, code = self._store.hmget(keys.user(uid), [*PERSON, field_of(uid, typed)])
-        return _let_in(uid, about) if code else None
+        return None if code in (None, SPENT) else _let_in(uid, about)
 
     def claim(self, uid: int, typed: str) -> bool:
         """Take a code; False when the user has no such code. One round trip."""
@@ -73,7 +73,7 @@ def _let_in(uid: int, about: list[str | None]) -> User | None:
 
 def codes_in(fields: dict[str, str]) -> list[str]:
     """The names of the fields of codes that are left, among all fields of a user."""
-    return [name for name, made in fields.items() if name.startswith(RECOVERY) and made]
+    return [name for name, made in fields.items() if name.startswith(RECOVERY) and made != SPENT]
 
 
 # ---- Links that set a new password once: `/reset/<token>/`. An operator or a moderator makes one and hands it over.

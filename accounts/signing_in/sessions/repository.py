@@ -23,6 +23,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
 from accounts.users.repository import (
     HASHES,
+    SPENT,
     Users,
     hash_that_counts,
     new_secret,
@@ -128,10 +129,10 @@ class Sessions:
         Round trips as for `end_all`. `spent`: the field of the recovery code that allows it.
 
         One HSET writes the hash, another official secret and another generation, so no session outlives the old
-        password, and empties the code: a store that refuses takes no code. The fields that it overrules are removed
+        password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
         after it.
         """
-        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, "")})
+        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, SPENT)})
 
     def _end_generation(self, uid: int, fields: Mapping[str, str]) -> str:
         generation = nonce()
