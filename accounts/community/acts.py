@@ -2,7 +2,6 @@
 words, pictures of profiles that are removed."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +15,6 @@ from accounts.users.names import skeletons
 from accounts.users.registration import Registration
 from accounts.users.repository import Users, forget
 from retwis_site import identity
-from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Store
@@ -56,10 +54,8 @@ class Answers:
         name = username.lower()
         job = self._outbox.add(f"application:{name}:{at}:{act.id}")
         won = job.store.hsetnx(keys.applications(), answer_of(name, at), act.line())
-        with suppress(LeaseEnded):
-            is_carried_out = Answers(job.store).finish(name, at, act.id)
-            job.done()
-            return is_carried_out
+        with job.ending():
+            return Answers(job.store).finish(name, at, act.id)
         return bool(won)
 
     def finish(self, name: str, at: int, act_id: str) -> bool:

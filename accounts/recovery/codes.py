@@ -2,7 +2,8 @@
 
 `user:<uid>` has a field for each code that is left: `recovery:<hash>`, the time when it was made. A code has 80 random
 bits, so nobody can find it from its hash by trying, however fast the hash is: SHA-256 is enough, and a slow hash would
-only cost the site. HDEL takes a code: its reply tells one of two requests at once that it was first.
+only cost the site. The command that sets a password marks the field of its code as spent, and then it goes. HDEL
+takes a code as a second factor: its reply tells one of two requests at once that it was first.
 """
 
 import hashlib
@@ -10,12 +11,11 @@ import secrets
 import time
 
 from accounts.users.entities import State, SuspendedLogin, User
-from accounts.users.repository import PERSON, Users, person, state_now
+from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, state_now
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
-FIELD = "recovery:"  # what the names of the fields begin with
 NUMBER = 10  # codes that are made at once
 SIGNS = 16  # of a code, 5 bits each
 LONGEST_TYPED = 100  # characters
@@ -43,7 +43,7 @@ class RecoveryCodes:
     def owner(self, uid: int, typed: str) -> User | None:
         """The user, when they have this code; it is not taken. One round trip. Raises SuspendedLogin."""
         *about, code = self._store.hmget(keys.user(uid), [*PERSON, field_of(uid, typed)])
-        return None if code is None else _let_in(uid, about)
+        return None if code in (None, SPENT) else _let_in(uid, about)
 
     def claim(self, uid: int, typed: str) -> bool:
         """Take a code; False when the user has no such code. One round trip."""
@@ -59,7 +59,7 @@ def field_of(uid: int, typed: str) -> str:
     """The field of a code, as a person may type it: in any letter case, with or without spaces and hyphens, with
     letters in place of digits that look like them."""
     code = typed[:LONGEST_TYPED].lower().translate(_AS_READ)
-    return FIELD + hashlib.sha256(f"{uid}:{code}".encode(errors="replace")).hexdigest()[:32]
+    return RECOVERY + hashlib.sha256(f"{uid}:{code}".encode(errors="replace")).hexdigest()[:32]
 
 
 def _let_in(uid: int, about: list[str | None]) -> User | None:
@@ -72,16 +72,15 @@ def _let_in(uid: int, about: list[str | None]) -> User | None:
 
 
 def codes_in(fields: dict[str, str]) -> list[str]:
-    """The names of the fields of codes, among all fields of a user."""
-    return [name for name in fields if name.startswith(FIELD)]
+    """The names of the fields of codes that are left, among all fields of a user."""
+    return [name for name, made in fields.items() if name.startswith(RECOVERY) and made != SPENT]
 
 
 # ---- Links that set a new password once: `/reset/<token>/`. An operator or a moderator makes one and hands it over.
 #
 # `reset:<digest of the token>` has the user, the generation of the user's sessions, and the user's role. So a link also
 # ends with a password change, and with whatever else ends all sessions; and what a moderator made for a member opens no
-# account of staff. The user's hash names the newest link, which alone opens the account. UNLINK takes it: its reply
-# tells one of two requests at once that it was first.
+# account of staff. The user's hash names the newest link, which alone opens the account.
 
 
 LIVES = keys.reset.lives  # seconds
@@ -120,11 +119,6 @@ class ResetLinks:
         if made_for != f"{generation or ''}:{role or ''}" or newest not in (None, _digest(token)):
             return None
         return _let_in(uid, about)
-
-    def claim(self, token: str) -> User | None:
-        """Take a link: like `owner`, for one request alone. Three round trips. Raises SuspendedLogin."""
-        user = self.owner(token)
-        return user if user is not None and self._store.unlink(_key(token)) else None
 
 
 def _digest(token: str) -> str:

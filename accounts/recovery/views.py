@@ -72,23 +72,24 @@ def recover(request: RetwisRequest) -> HttpResponse:
     """Set a new password with a code. It ends all sessions; the user logs in with the new password."""
     form = RecoverForm(typed(request))
     if form.is_valid():
-        user = _claimed(request, form.cleaned_data["username"], form.cleaned_data["code"])
+        code = form.cleaned_data["code"]
+        user = _owner_of(request, form.cleaned_data["username"], code)
         if user is not None:
-            return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code")
+            spent = field_of(user.uid, code)
+            return _with_new_password(request, user, form.cleaned_data["password1"], "used a recovery code", spent)
         form.add_error(None, _("Wrong username or recovery code. A code works once."))
     return form_page(request, "accounts/recovery/recover.html", {"form": form})
 
 
-def _claimed(request: RetwisRequest, name: str, code: str) -> User | None:
-    """The user of this name, when the code was one of theirs: it is taken, but for a suspended account. At most six
-    round trips. Raises TooOften, SuspendedLogin."""
+def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
+    """The user of this name, when the code is one of theirs. At most five round trips. Raises TooOften,
+    SuspendedLogin."""
     limits, address = RateLimits(connect()), client_address(request)
     subject = login_subject(name, address)
     limits.count(RECOVERIES, address)
     limits.count(CODES, subject)
-    uid, codes = Users(connect()).find(name) or 0, RecoveryCodes(connect())
-    user = codes.owner(uid, code)
-    if user is None or not codes.claim(uid, code):
+    user = RecoveryCodes(connect()).owner(Users(connect()).find(name) or 0, code)
+    if user is None:
         logger.warning("wrong name or recovery code from %s, counted as %s", address, subject)
         return None
     limits.forget(CODES, subject)
@@ -101,18 +102,15 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
     shows why it is suspended, and stays. The link is for people who have lost everything, so it also removes the second
     factor, and the page says so."""
-    links = ResetLinks(connect())
-    user = links.owner(token)
+    user = ResetLinks(connect()).owner(token)
     if user is None:
-        return _ended(request)
+        return form_page(request, "accounts/recovery/ended.html", {}, status=410)
     form = NewPasswordForm(typed(request), username=user.username)
     if form.is_bound:
         RateLimits(connect()).count(RECOVERIES, client_address(request))
     if not form.is_valid():
         context = {"form": form, "owner": user, "has_factor": answer(connect(), ask_has_factor, user.uid)}
         return form_page(request, "accounts/recovery/reset.html", context)
-    if links.claim(token) is None:
-        return _ended(request)
     response = _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
     # Last: a dead process leaves an account that is as safe as before, and another link is needed.
     if remove_factors(connect(), user.uid):
@@ -120,13 +118,9 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     return response
 
 
-def _ended(request: RetwisRequest) -> HttpResponse:
-    return form_page(request, "accounts/recovery/ended.html", {}, status=410)
-
-
-def _with_new_password(request: RetwisRequest, user: User, password: str, how: str) -> HttpResponse:
-    """The code or link is taken by now. When this process dies before the password is set, another one is needed."""
-    Sessions(connect()).change_password(user.uid, make_password(password))
+def _with_new_password(request: RetwisRequest, user: User, password: str, how: str, *spent: str) -> HttpResponse:
+    """The password takes the code or ends the link. Of two requests at once the last one sets it: both had the code."""
+    Sessions(connect()).change_password(user.uid, make_password(password), spent)
     log_account_event(request, how, user)
     return done(request, _("Your password was changed. Log in with it."), "login")
 

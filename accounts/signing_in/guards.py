@@ -97,9 +97,9 @@ def login_required(view: UserView[P]) -> Guarded[P]:
 
 def staff_required(view: UserView[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
-    404, with any method, so it stands above `require_safe` and the like. No cache stores the answer. Where the site
-    requires a second factor of staff, a viewer without one is led to the page where it can be added.
-    Round trips as for `request.user`."""
+    404, with any method, so it stands above `require_safe` and the like. Only a form that is sent after a logout keeps
+    its text, as all do. No cache stores the answer. Where the site requires a second factor of staff, a viewer without
+    one is led to the page where it can be added. Round trips as for `request.user`. Raises NotSignedIn."""
     return _only({Role.MODERATOR, Role.ADMIN}, view)
 
 
@@ -110,6 +110,8 @@ def admin_required(view: UserView[P]) -> Guarded[P]:
 
 def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
     def guard(request: RetwisRequest) -> User | HttpResponseBase:
+        if request.method == "POST":
+            request.viewer.require_user()
         if request.viewer.checked.role not in roles:
             raise Http404
         if lacks_required_factor(request):

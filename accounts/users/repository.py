@@ -22,6 +22,7 @@ TRIES = 3  # times that a sequence starts again when the account has changed mea
 # What the hash of a user holds when staff has imposed nothing, or no longer does.
 NO_SANCTION = {"state": "", "state_until": "0", "state_reason": "", "state_since": "0", "state_act": ""}
 HASHES = ("password", "prepared_password", "old_password")
+RECOVERY, SPENT = "recovery:", "0"  # what the fields of recovery codes begin with, and the value of a spent one
 PERSON = ("username", "name", "deleted", "colour", "picture", "state", "state_until")
 
 # An entry has a user of some 250 bytes, so all have 2 MB.
@@ -228,10 +229,11 @@ def hash_that_counts(password: str | None, prepared: str | None, old: str | None
     return old if password is None else password
 
 
-def overruled_hashes(fields: Mapping[str, str]) -> list[str]:
-    """The fields of these whose hash does not count, but for `password`."""
+def overruled_by_password(fields: Mapping[str, str]) -> list[str]:
+    """The fields of these whose hash does not count, but for `password`, and the recovery code that has set it."""
     counts = hash_that_counts(*(fields.get(name) for name in HASHES))
-    return [name for name in HASHES[1:] if name in fields and not fields[name].endswith(counts or "-")]
+    hashes = [name for name in HASHES[1:] if name in fields and not fields[name].endswith(counts or "-")]
+    return [*hashes, *(name for name, value in fields.items() if name.startswith(RECOVERY) and value == SPENT)]
 
 
 def ask_owner(pipe: Pipe, name: str) -> Result[int | None]:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from retwis_site.http.public_cache import publicly_cached
@@ -49,7 +50,8 @@ def offline(request: HttpRequest) -> HttpResponse:
 @publicly_cached(0)
 def service_worker(request: HttpRequest) -> HttpResponse:
     """The script. A browser that has it asks for it again after a page was opened, and takes one that differs: a new
-    version of the site, and other words of its own, make it differ. Round trips as for `manifest`."""
+    version of the site, other words of its own, and another language of the browser make it differ. Round trips as for
+    `manifest`."""
     files = [static(file) for file in FILES]
     told = {"scope": reverse("home"), "page": reverse("offline"), "files": files}
     told["version"] = _version(shown_site(connect()), files)
@@ -58,5 +60,5 @@ def service_worker(request: HttpRequest) -> HttpResponse:
 
 
 def _version(site: Site, files: list[str]) -> str:
-    made_of = repr((_version_of_code(), files, site.name, site.colour, site.tagline))
+    made_of = repr((_version_of_code(), get_language(), files, site.name, site.colour, site.tagline))
     return hashlib.sha256(made_of.encode()).hexdigest()[:16]

@@ -60,7 +60,7 @@ user = OfId(
         Field("generation", says="sessions and tokens of another one have ended"),
         Field("reset_link", says="the digest of the newest link for a new password; others have ended"),
         Field(
-            "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s",
+            "recovery:<hash>", OWN_TIME, "when each recovery code was made, unix s; 0: it has set a password",
             line="recovery_code user hash made",
         ),
         Field("name", says="display name", shown=EVERYONE),

@@ -1,7 +1,5 @@
 """Lists of posts as apps ask for them: home, everyone, a tag, a person, likes and bookmarks."""
 
-from dataclasses import replace
-
 from retwis_site.http.apps import Sent
 from retwis_site.store.client import connect
 from timeline.api.calls import Call, Endpoint, Listed, Window, number_of
@@ -9,6 +7,7 @@ from timeline.api.reading import Statuses
 from timeline.conversation.repository import SavedPart, SavedPosts
 from timeline.posts.entities import Page
 from timeline.posts.links import folded
+from timeline.posts.reading.visibility import Rule, WithPictures
 from timeline.relations.relation import Relation
 from timeline.relations.relations import BOOKMARK, LIKE
 from timeline.tags.tags import CombinedTags, TagPages
@@ -28,7 +27,7 @@ def part_of(window: Window) -> Part:
 
 def listed(page: Page, statuses: Statuses) -> Listed:
     """A page of posts as the answer to a call."""
-    newest = page.posts[0].listed if page.posts else None
+    newest = page.newer or (page.posts[0].listed if page.posts else None)
     return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
 
 
@@ -47,8 +46,8 @@ def public(call: Call) -> object:
     if call.sent.flag("remote"):
         return NOTHING
     statuses = Statuses(call)
-    page = EveryoneTimeline(connect()).part(call.viewer, part, statuses.about_authors)
-    return listed(_wanted(page, call.sent), statuses)
+    page = EveryoneTimeline(connect()).part(call.viewer, part, _rules(call.sent), statuses.about_authors)
+    return listed(page, statuses)
 
 
 def tag(call: Call) -> object:
@@ -60,15 +59,12 @@ def tag(call: Call) -> object:
         return NOTHING
     statuses = Statuses(call)
     tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"].removeprefix("#")), *any_of])], all_of, none_of)
-    page = TagPages(connect()).part(call.viewer, tags, part, statuses.about_authors)
-    return listed(_wanted(page, sent), statuses)
+    page = TagPages(connect()).part(call.viewer, tags, part, _rules(sent), statuses.about_authors)
+    return listed(page, statuses)
 
 
-def _wanted(page: Page, sent: Sent) -> Page:
-    """The page, or of it what has pictures: then it may have fewer posts than there is room for."""
-    if not sent.flag("only_media"):
-        return page
-    return replace(page, posts=[post for post in page.posts if post.media.pictures])
+def _rules(sent: Sent) -> list[Rule]:
+    return [WithPictures()] if sent.flag("only_media") else []
 
 
 def of_account(call: Call) -> object:

@@ -234,9 +234,7 @@ class Threads:
         rules = [_AsksWhomTheViewerFollows(followed)]
         acted = latest.asking_for(pid)
         reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
-        posts = self._read(reader, dict.fromkeys([*above, pid, *direct, *below]))
-        if len(below) == IN_THREAD:
-            self._read_below_unseen(reader, pid, posts, below[-1])
+        posts = self._read_thread(reader, pid, [*above, *direct], below)
         shown = [post for post in posts.values() if post.links.reply_to != pid or post.pid in here]
         page = ThreadPage(
             author,
@@ -281,22 +279,23 @@ class Threads:
 
     def around(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Around:
         """What a post replies to, and the replies to it and to these, as far as the page of the post has them. Round
-        trips and errors as for `one`, and one more for replies to a post that is a reply itself."""
+        trips and errors as for `one`; one more for replies to a post that is a reply itself, and for more than
+        IN_THREAD of them those of `_read_below_unseen`."""
 
-        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed, list[int]]]:
+        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed, list[int], list[int]]]:
             acted = ask_latest_acted(pipe, me)
             replies = pipe.zrangebyscore(keys.replies_to(pid), "-inf", "+inf", A_PAGE)
             in_thread = pipe.zrangebyscore(keys.thread(pid), "-inf", "+inf", IN_THREAD)
             author, post = yield from read_by_id(pipe, me, pid)
-            listed = [(keys.replies_to(pid), replies.value), (keys.thread(pid), in_thread.value)]
-            return author, post.value, acted.value, [one for key, some in listed for one in stored_ids(key, some)]
+            direct = stored_ids(keys.replies_to(pid), replies.value)
+            return author, post.value, acted.value, direct, stored_ids(keys.thread(pid), in_thread.value)
 
-        author, found, latest, below = viewer.ask(reading)
-        if below and found.links.root not in (None, pid):
-            below += self._in_thread(found.links.root or pid, pid)
+        author, found, latest, direct, below = viewer.ask(reading)
+        if direct and found.links.root is not None and found.links.root != pid:
+            below = self._in_thread(found.links.root, pid)
         above = [higher for higher in _above(found.links) if higher != pid]
         reader = self._reader(viewer, author, pid, latest, about_authors)
-        posts = self._read(reader, dict.fromkeys([*above, pid, *below]))
+        posts = self._read_thread(reader, pid, [*above, *direct], below)
         higher = [posts[one] for one in reversed(above) if one in posts]
         return Around([post for post in higher if isinstance(post, Post)], _in_order(pid, posts.values()))
 
@@ -322,6 +321,16 @@ class Threads:
         """The next posts of a thread above an id. One round trip."""
         pids = self._store.zrangebyscore(keys.thread(root), f"({above}", "+inf", IN_THREAD)
         return stored_ids(keys.thread(root), pids)
+
+    def _read_thread(
+        self, reader: PostReader, top: int, near: Sequence[int], below: Sequence[int]
+    ) -> dict[int, InThread]:
+        """The post `top`, those near it, and the next posts of its thread, `below`. Round trips as for `_read` and
+        `_read_below_unseen`."""
+        posts = self._read(reader, dict.fromkeys([*near, top, *below]))
+        if len(below) == IN_THREAD:
+            self._read_below_unseen(reader, top, posts, below[-1])
+        return posts
 
     def _read_below_unseen(self, reader: PostReader, top: int, posts: dict[int, InThread], end: int) -> None:
         """Add the replies above the id `end` to those of the posts below `top` that the viewer does not see: at most
@@ -514,9 +523,6 @@ class ActedBy:
 # ---- A user's own lists of posts: those that they like, and those that they keep.
 
 
-MOST = POSTS_A_PAGE + READ_MORE + 1  # rows that are read for a page
-
-
 @dataclass(frozen=True, slots=True)
 class SavedPage:
     """A page of posts, the latest like or bookmark first."""
@@ -561,7 +567,7 @@ class SavedPosts:
         if part.upwards:
             posts = posts[::-1]
             older = posts[-1].pid if posts else None
-        newest = posts[0].pid if posts else None
+        newest = (filled.older if part.upwards else None) or (posts[0].pid if posts else None)
         last, first = (None if pid is None else Cursor(scores[pid], str(pid)) for pid in (older, newest))
         return SavedPage(posts, last, first)
 
@@ -570,16 +576,16 @@ def _read_saved(
     pipe: Pipe, key: str, part: SavedPart, beside: Handle[LatestActed]
 ) -> Reading[tuple[LatestActed, Scored]]:
     """The rows of a part, in the order in which they are looked at, and what else the first round trip asks."""
-    above = part.above
+    above, most = part.above, part.size + READ_MORE + 2  # one tells that there are others, and one is `above` itself
     if above is None:
-        return (yield from read_rows(pipe, key, part.below, MOST, beside))
+        return (yield from read_rows(pipe, key, part.below, most, beside))
     asked = ask_start_rank(pipe, key, above)
     below = Result(int) if part.below is None else ask_start_rank(pipe, key, part.below)
     other, end, start = yield from trip(beside, asked, below)
     if part.upwards:
-        start = max(start, end - MOST)
+        start = max(start, end - most)
     if start >= end:
         return other, []
-    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + MOST) - 1))
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + most) - 1))
     kept = [row for row in rows if row[0] != above.member]
     return other, kept[::-1] if part.upwards else kept

@@ -253,7 +253,9 @@ class TargetBlocked(TargetRefused):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Posts, newest first, and the cursor of the next page (`?before=<older>`); None on the last page."""
+    """Posts, newest first, and the cursor of the next page (`?before=<older>`); None on the last page. `newer`: the
+    one of the next page upwards, where an app has asked for that."""
 
     posts: list[Post]
     older: int | None
+    newer: int | None = None

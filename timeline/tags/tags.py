@@ -21,6 +21,7 @@ from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
 from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
+from timeline.posts.reading.visibility import Rule
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS, ask_has_at_home
 from timeline.relations.relation import Edge, ask_number
@@ -166,12 +167,19 @@ class TagPages:
         page = self._filled(viewer, part, posts, acted, CombinedTags([tag]))
         return TagPage(ViewersTag(tag, spelling or tag, following, at_home), page)
 
-    def part(self, viewer: Viewer, tags: "CombinedTags", part: Part, about_authors: AskAboutAuthors) -> Page:
-        """A part of the posts with these folded tags; none for a tag that no post ever had. `about_authors`: as
-        for `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
+    def part(
+        self,
+        viewer: Viewer,
+        tags: "CombinedTags",
+        part: Part,
+        rules: Sequence[Rule],
+        about_authors: AskAboutAuthors,
+    ) -> Page:
+        """A part of the posts with these folded tags; none for a tag that no post ever had. `rules`, `about_authors`:
+        as for `PostReader`. Round trips as for `page`, and at most two more where posts must have several tags, or lack
         some."""
         found, acted = viewer.ask(lambda pipe, me: trip(tags.ask_ids(pipe, part), ask_latest_acted(pipe, me)))
-        return self._filled(viewer, part, found, acted, tags, about_authors)
+        return self._filled(viewer, part, found, acted, tags, rules, about_authors)
 
     def of_followed(self, viewer: Viewer, before: int | None) -> tuple[list[ViewersTag], Page]:
         """The tags that the viewer follows, the follow of last first, and their posts, newest first. Raises
@@ -206,10 +214,11 @@ class TagPages:
         found: Newest,
         acted: LatestActed,
         tags: "CombinedTags",
+        rules: Sequence[Rule] = (),
         about: AskAboutAuthors = nothing_more,
     ) -> Page:
         fresh = viewer.just_changed
-        reader = PostReader(self._store, viewer.user, acted=acted, fresh=fresh, about_authors=about)
+        reader = PostReader(self._store, viewer.user, rules, acted=acted, fresh=fresh, about_authors=about)
         filled = part.fill(found.ids, lambda pids: reader.read(tags.left_of(self._store, pids)))
         return part.page(filled, found.has_more)
 

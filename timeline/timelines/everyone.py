@@ -19,7 +19,7 @@ from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
 from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
-from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts
+from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.pagination import Part, Shown, fill
@@ -173,14 +173,14 @@ class EveryoneTimeline:
         pipe.execute()
         return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
-    def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
-        """A part of everyone's posts. `about_authors`: as for `PostReader`. Round trips as for `page`."""
+    def part(self, viewer: Viewer, part: Part, rules: Sequence[Rule], about_authors: AskAboutAuthors) -> Page:
+        """A part of everyone's posts. `rules`, `about_authors`: as for `PostReader`. Round trips as for `page`."""
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))
         )
         fresh = viewer.just_changed
         reader = PostReader(
-            self._store, viewer.user, [NoReposts()], acted=acted, fresh=fresh, about_authors=about_authors
+            self._store, viewer.user, [NoReposts(), *rules], acted=acted, fresh=fresh, about_authors=about_authors
         )
         return self._read(heads, part, reader.read)[1]
 

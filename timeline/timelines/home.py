@@ -97,9 +97,8 @@ class Homes:
         me, before = owner.uid, part.before
         sources, timeline = HomeSources(self._store, me, chosen), self.list_of(me)
         content = timeline.page(head, before, sources.newest)
-        listed = part.of(content.ids)
-        if part.upwards and content.complete_down_to > part.above:
-            listed = sources.just_above(part)
+        begins_lower = part.upwards and content.complete_down_to > part.above
+        listed = sources.just_above(part) if begins_lower else part.of(content.ids)
         rule = PostsOfFollowed(me, *sources.chosen)
         at_most = None if part.upwards else part.size + 1  # one more tells that there are older ones
         reader = PostReader(
@@ -114,7 +113,7 @@ class Homes:
         spare = max(SPARE, _spare.get(me) or 0) if is_first_page else SPARE
         filled = part.fill(listed, reader.read, spare)
         timeline.remove_dead(filled.dead)
-        page = part.page(filled, has_more=False)
+        page = part.page(filled, has_more=begins_lower)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
             page = _below_the_head(sources, filled, part, reader.read)
         if before is None:

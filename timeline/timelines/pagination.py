@@ -70,10 +70,11 @@ class Part(NamedTuple):
     def page(self, filled: "Filled", has_more: bool) -> Page:
         """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
         looked at upwards there is most likely the post from which the app came."""
+        further = filled.older or (filled.last if has_more else None)
         if self.upwards:
             posts = filled.posts[::-1]
-            return Page(posts, posts[-1].listed if posts else None)
-        return Page(filled.posts, filled.older or (filled.last if has_more else None))
+            return Page(posts, posts[-1].listed if posts else None, further)
+        return Page(filled.posts, further)
 
 
 # Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.

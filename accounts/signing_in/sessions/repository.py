@@ -5,7 +5,7 @@
 `auths` opens nothing. Tests interleave all of it, with crashes: `tests/protocols/`.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from accounts.signing_in.factors import ask_has_factor
@@ -23,11 +23,12 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
 from accounts.users.repository import (
     HASHES,
+    SPENT,
     Users,
     hash_that_counts,
     new_secret,
     new_secret_of,
-    overruled_hashes,
+    overruled_by_password,
     state_now,
 )
 from retwis_site.features import AddressOf, Line, Owner
@@ -123,14 +124,15 @@ class Sessions:
         when there are sessions with a secret of their own."""
         return self._end_generation(uid, {})
 
-    def change_password(self, uid: int, password: str) -> str:
+    def change_password(self, uid: int, password: str, spent: Iterable[str] = ()) -> str:
         """Set another password (a Django hash) and end every session. Returns the generation of those that follow.
-        Round trips as for `end_all`.
+        Round trips as for `end_all`. `spent`: the field of the recovery code that allows it.
 
         One HSET writes the hash, another official secret and another generation, so no session outlives the old
-        password. The fields that it overrules are removed after it.
+        password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
+        after it.
         """
-        return self._end_generation(uid, {"password": password})
+        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, SPENT)})
 
     def _end_generation(self, uid: int, fields: Mapping[str, str]) -> str:
         generation = nonce()
@@ -149,8 +151,8 @@ class Sessions:
             Sessions(job.store).settle(uid, old, stored.value)
 
     def settle(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
-        """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove an old
-        password that was replaced. Up to four round trips.
+        """Make `auths` follow the user's hash, whose fields were read after `old` was replaced, and remove what a new
+        password has overruled. Up to four round trips.
 
         When the hash still has the old secret, it was not replaced. The old secret is empty for an account that had
         none. A deleted account has neither a secret nor a password.
@@ -164,7 +166,7 @@ class Sessions:
         pipe = self._store.pipeline()
         if current != old:
             pipe.hdel(keys.auths(), old)
-        for overruled in overruled_hashes(fields):
+        for overruled in overruled_by_password(fields):
             pipe.hdel(keys.user(uid), overruled)
         pipe.execute()
         self.remove(uid, ended_in(fields))

@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django_redis import pool as django_redis_pool
 from django_redis.cache import RedisCache
 from redis.backoff import NoBackoff
-from redis.connection import Connection, SSLConnection, parse_url
+from redis.connection import SSLConnection, parse_url
 from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel
@@ -53,12 +53,9 @@ def parsed(url: str, where: str) -> Options:
     except ValueError:  # its text may contain the password
         fix = "Write redis://host:6379, rediss://user:password@host:6379 or unix:///path/to/redis.sock."
         raise ImproperlyConfigured(f"{where} is not the address of a Redis server. {fix}") from None
-    of_connection = {
-        name: value for name, value in options.items() if name not in {"connection_class", "max_connections"}
-    }
     try:
-        options.get("connection_class", Connection)(**of_connection)  # sends nothing
-    except (TypeError, redis.RedisError):
+        redis.ConnectionPool.from_url(url).make_connection()  # sends nothing
+    except (TypeError, ValueError, AttributeError, redis.RedisError):
         fix = "Write it like rediss://host?ssl_ca_certs=/path/to/ca.pem."
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
     return options

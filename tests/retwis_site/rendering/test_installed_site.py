@@ -51,6 +51,13 @@ def test_other_words_of_the_site_make_another_worker(browser, raw):
     assert told(browser().get(WORKER).content.decode())["version"] != before
 
 
+def test_another_language_makes_another_worker_which_keeps_the_page_anew(browser):
+    in_german = {"accept-language": "de"}
+    versions = [told(browser().get(WORKER, headers=sent).content.decode())["version"] for sent in ({}, in_german)]
+    assert versions[0] != versions[1]
+    assert 'lang="de"' in browser().get("/offline/", headers=in_german).content.decode()
+
+
 def test_the_page_for_no_connection_knows_nobody(browser, member, round_trips):
     member.get("/")
     answers = []

@@ -10,6 +10,7 @@ from accounts.media.repository import Pictures
 from tests.support.apps import App
 from tests.support.delivering import deliver
 from tests.support.pictures import decoded_picture, uploaded
+from tests.support.stored_posts import write_posts, write_tag
 
 DAY = 24 * 3600
 
@@ -120,11 +121,19 @@ def test_pictures_of_a_deleted_status_go_after_a_day_or_at_once(store, raw, alic
         assert [key for key in raw.keys("media*") if red in key and "draft" not in key] == []
 
 
-def test_only_posts_with_pictures_are_listed_as_media(store, app):
-    for text in ("one", "two"):
-        app.json("POST", "/api/v1/statuses", {"status": text})
-    assert app.json("GET", "/api/v1/accounts/1/statuses", {"only_media": "true"}) == []
-    assert app.json("GET", "/api/v1/timelines/public", {"only_media": "true"}) == []
+def test_only_posts_with_pictures_are_listed_as_media_and_a_page_is_full_of_them(store, raw, app):
+    lists, sent = ("accounts/1/statuses", "timelines/public", "timelines/tag/a"), {"only_media": "true"}
+    write_posts(raw, 1, range(1, 30))
+    write_tag(raw, "a", range(1, 30))
+    for _ in range(2):
+        red = upload(app).json()["id"]
+        last = int(app.json("POST", "/api/v1/statuses", {"status": "Look: #a", "media_ids[]": [red]})["id"])
+        write_posts(raw, 1, range(last + 1, last + 30))
+        write_tag(raw, "a", range(last + 1, last + 30))
+    for listed in lists:
+        for asked, pids in (({}, ["60", "30"]), ({"limit": 1}, ["60"]), ({"min_id": 1, "limit": 1}, ["30"])):
+            found = app.json("GET", f"/api/v1/{listed}", {**sent, **asked})
+            assert [one["id"] for one in found] == pids, (listed, asked)
 
 
 def test_what_is_no_picture_of_the_user_is_refused_and_nothing_is_posted(store, raw, alice, bob):

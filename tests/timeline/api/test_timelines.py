@@ -11,7 +11,7 @@ from tests.support.stored_posts import write_answer, write_posts, write_tag
 from timeline.api import calls
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
-from timeline.relations.relations import Follows
+from timeline.relations.relations import Follows, Mutes
 
 
 def ids(statuses):
@@ -121,6 +121,32 @@ def test_many_hidden_replies_just_above_an_old_post_do_not_end_the_timeline(stor
     write_posts(raw, 2, range(103, 1500))
     raw.zadd("following:1", {"2": 1})
     assert ids(app.json("GET", "/api/v1/timelines/home?min_id=2")) == [*range(122, 102, -1)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("timelines/home?", "timelines/public?", "timelines/tag/a?", "timelines/tag/b?all[]=a&"),
+        *("bookmarks?", "bookmarks?limit=40&"),
+    ],
+)
+def test_behind_posts_that_are_not_shown_the_way_up_goes_on(store, raw, alice, bob, address):
+    write_posts(raw, 1, [1, 502])
+    write_posts(raw, 2, range(2, 502))
+    write_tag(raw, "a", range(1, 503))
+    write_tag(raw, "b", [502, *range(2, 250)])
+    raw.zadd("bookmarks:1", {"502": 1_700_000_000, **{str(pid): 1_600_000_000 + pid for pid in range(1001, 1500)}})
+    Follows(store).follow(1, 2)
+    Mutes(store).mute(1, 2)
+    app, address = App(alice), f"/api/v1/{address}min_id=1"
+    for _ in range(4):
+        answer = app.ask("GET", address)
+        if answer.json():
+            break
+        address = linked(answer, "prev")
+    assert ids(answer.json()) == [502]
+    assert app.json("GET", linked(answer, "prev")) == []
+    assert linked(app.ask("GET", linked(answer, "prev")), "prev") is None
 
 
 def test_each_timeline_has_the_posts_that_were_asked_for(store, raw, alice, bob, carol):

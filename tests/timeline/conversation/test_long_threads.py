@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.support.apps import App
 from tests.support.http.page_text import post_ids
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.conversation.repository import DEEPEST, IN_THREAD, UNSEEN_IN_A_ROW
@@ -31,10 +32,12 @@ def thread(raw, alice, bob, carol):
 
 @pytest.mark.usefixtures("thread")
 @pytest.mark.parametrize("why", HIDES)
-def test_a_late_answer_to_a_post_that_is_not_seen_is_shown(member, store, raw, why):
+def test_a_late_answer_to_a_post_that_is_not_seen_is_shown(member, store, raw, alice, why):
     write_answer(raw, CAROL, LATE, parent=2)
     HIDES[why](store, raw)
     assert LATE in post_ids(member.get("/@Alice/1/"))
+    below = App(alice).json("GET", "/api/v1/statuses/1/context")["descendants"]
+    assert str(LATE) in {status["id"] for status in below}
 
 
 @pytest.mark.usefixtures("thread")
