@@ -113,13 +113,15 @@ def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, ap
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=100&limit=3")) == [99, 98, 97]
 
 
-def test_many_hidden_replies_just_above_an_old_post_do_not_end_the_timeline(store, raw, app, bob, carol):
+@pytest.mark.parametrize("followed", [1, 60])
+def test_many_hidden_replies_just_above_an_old_post_do_not_end_the_timeline(store, raw, app, bob, carol, followed):
+    """The more people a user follows, the fewer posts of each are read at first."""
     write_posts(raw, 3, [1])
     write_posts(raw, 2, [2])
     for pid in range(3, 103):
         write_answer(raw, 2, pid, parent=1)  # carol is not followed
     write_posts(raw, 2, range(103, 1500))
-    raw.zadd("following:1", {"2": 1})
+    raw.zadd("following:1", {"2": 1, **{str(100 + number): 1 for number in range(1, followed)}})
     assert ids(app.json("GET", "/api/v1/timelines/home?min_id=2")) == [*range(122, 102, -1)]
 
 
