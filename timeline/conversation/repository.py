@@ -515,9 +515,6 @@ class ActedBy:
 # ---- A user's own lists of posts: those that they like, and those that they keep.
 
 
-MOST = POSTS_A_PAGE + READ_MORE + 1  # rows that are read for a page
-
-
 @dataclass(frozen=True, slots=True)
 class SavedPage:
     """A page of posts, the latest like or bookmark first."""
@@ -571,16 +568,16 @@ def _read_saved(
     pipe: Pipe, key: str, part: SavedPart, beside: Handle[LatestActed]
 ) -> Reading[tuple[LatestActed, Scored]]:
     """The rows of a part, in the order in which they are looked at, and what else the first round trip asks."""
-    above = part.above
+    above, most = part.above, part.size + READ_MORE + 1
     if above is None:
-        return (yield from read_rows(pipe, key, part.below, MOST, beside))
+        return (yield from read_rows(pipe, key, part.below, most, beside))
     asked = ask_start_rank(pipe, key, above)
     below = Result(int) if part.below is None else ask_start_rank(pipe, key, part.below)
     other, end, start = yield from trip(beside, asked, below)
     if part.upwards:
-        start = max(start, end - MOST)
+        start = max(start, end - most)
     if start >= end:
         return other, []
-    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + MOST) - 1))
+    [rows] = yield from trip(pipe.zrevrange_withscores(key, start, min(end, start + most) - 1))
     kept = [row for row in rows if row[0] != above.member]
     return other, kept[::-1] if part.upwards else kept
