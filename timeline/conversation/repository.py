@@ -252,9 +252,9 @@ class Threads:
         return page
 
     def one(self, viewer: Viewer, pid: int, about_authors: AskAboutAuthors) -> Post:
-        """A post by its id alone; the id of a repost gives what it reposts, as a list has it. `about_authors`:
-        as for `PostReader`. Two round trips; one for a post that is cached, one more while its author is not.
-        Raises NoSuchPost, PostDeleted, NotShown."""
+        """A post by its id alone. The id of a repost gives what it reposts, as a list has it, also where lists leave it
+        out for a mute or for staff. `about_authors`: as for `PostReader`. Two round trips; one for a post that is
+        cached, one more while its author is not. Raises NoSuchPost, PostDeleted, NotShown."""
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Record, LatestActed]]:
             acted = ask_latest_acted(pipe, me)
@@ -262,7 +262,8 @@ class Threads:
             return author, post.value, acted.value
 
         author, found, latest = viewer.ask(reading)
-        posts, _ = self._reader(viewer, author, pid, latest, about_authors).read([pid])
+        acted = latest if found.links.repost_of is None else NOTHING_READ_MUTES_ASIDE
+        posts, _ = self._reader(viewer, author, pid, acted, about_authors).read([pid])
         if not posts:
             raise NoSuchPost(pid)
         return posts[0] if posts[0].pid != pid else found.by(author)._replace(context=posts[0].context)

@@ -96,14 +96,15 @@ class Suggestions:
         return {uid: voter_for.get(uid) for uid in candidates[:count]}
 
     def _in_order(self, me: int, candidates: list[int], votes: Counter[int], first: Collection[int]) -> list[int]:
-        """The candidates that `me` does not follow, the best first; equals stay in their order. One round trip."""
+        """The candidates that `me` does not follow and that no list leaves out for `me`, the best first; equals stay in
+        their order. One round trip."""
         pipe = self._store.pipeline()
-        followed = ask_followed(pipe, me, candidates)
+        followed, hidden = ask_followed(pipe, me, candidates), ask_hidden(pipe, me, candidates)
         counts = pipe.zmscore(keys.users_by_followers(), [str(uid) for uid in candidates])
         pipe.execute()
         followers = dict(zip(candidates, counts.value, strict=True))
-        already = followed.value
-        rest = [uid for uid in candidates if uid not in already]
+        left_out = followed.value | hidden.value
+        rest = [uid for uid in candidates if uid not in left_out]
         return sorted(rest, key=lambda uid: (uid in first, votes[uid], followers[uid] or 0), reverse=True)
 
     def _suggested(self, me: int | None, candidates: Candidates) -> list[Suggested]:

@@ -47,7 +47,7 @@ from timeline.relations.relations import (
     ask_followed,
 )
 from timeline.timelines.entities import HomePage
-from timeline.timelines.pagination import POSTS_A_PAGE, Filled, Part, Shown
+from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part, Shown
 
 HOME_EXPIRES_AFTER = 30 * 24 * 3600  # seconds after its owner's last visit
 SHORTEST_SLICE = 10  # ids that a rebuild reads of each followed user and chosen tag, at least
@@ -85,7 +85,7 @@ class Homes:
 
     def part(self, viewer: Viewer, part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of the home. `about_authors`: as for `PostReader`. Nothing is written down as seen.
-        Round trips as for `page`; at most two more where the list ends below the part. Raises NotSignedIn."""
+        Round trips as for `page`; at most three more where the list ends below the part. Raises NotSignedIn."""
         owner, [asked] = viewer.ask_as_user(lambda pipe, me: trip(_ask(pipe, me, part.before)))
         return self._read(viewer, owner, asked, part, about_authors)[-1]
 
@@ -307,24 +307,42 @@ class HomeSources:
         return {key: found[key] for key in sources}
 
     def just_above(self, part: Part) -> list[int]:
-        """The lowest ids of all sources that may be of a part, lowest first: some KEPT of all sources together, unless
-        there are fewer. A page may hide many in a row, and an app takes an empty part for the end. Two round trips."""
+        """The lowest ids of all sources that may be of a part, lowest first: as many as a page looks at, unless there
+        are fewer. A page may hide many in a row, and an app takes an empty part for the end. Two round trips; one more
+        where the user follows so many that a slice of a prolific author ends early."""
         pipe = self._store.pipeline()
         members, tags = pipe.zrange(keys.following(self.me), 0, -1), pipe.ask(HOME_TAGS, self.me)
         pipe.execute()
         sources = source_keys(self.me, members.value, tags.value)
         length = max(part.size + SPARE, KEPT // len(sources))
-        asked = {key: part.ask_ids(pipe, key, length) for key in sources}
+        slices = self._above(dict.fromkeys(sources, part), length)
+        if len(found := _before_the_first_end(slices)) >= part.size + READ_MORE:
+            return found
+        cut = sorted((key for key in sources if slices[key].has_more), key=lambda key: slices[key].ids[-1])
+        further = {key: part._replace(above=slices[key].ids[-1]) for key in cut[:MOST_PROLIFIC]}
+        for key, piece in self._above(further, READ_MORE).items():
+            slices[key] = Slice(slices[key].ids + piece.ids, piece.has_more)
+        return _before_the_first_end(slices)
+
+    def _above(self, parts: Mapping[str, Part], length: int) -> dict[str, Slice]:
+        """The lowest ids of sources that may be of a part, lowest first, at most `length`. One round trip; none without
+        sources."""
+        pipe = self._store.pipeline()
+        asked = {key: part.ask_ids(pipe, key, length) for key, part in parts.items()}
         pipe.execute()
-        slices = [stored_ids(key, found.value) for key, found in asked.items()]
-        known_up_to = min((pids[-1] for pids in slices if len(pids) >= length), default=LARGEST_ID)
-        return sorted({pid for pids in slices for pid in pids if pid <= known_up_to})
+        return {key: _slice(key, found.value, length) for key, found in asked.items()}
 
 
 def source_keys(me: int, followed: Sequence[str], tags: Iterable[str]) -> list[str]:
     """The sorted sets of which the home of `me` is made. `followed`: uids as text; `tags`: those chosen."""
     uids = [me, *stored_ids(keys.following(me), followed)]
     return [*keys.updates.of_each(uids), *map(keys.tag, tags)]
+
+
+def _before_the_first_end(slices: Mapping[str, Slice]) -> list[int]:
+    """The ids of slices that begin with the lowest, as far as all of them are complete, lowest first."""
+    end = min((piece.ids[-1] for piece in slices.values() if piece.has_more), default=LARGEST_ID)
+    return sorted({pid for piece in slices.values() for pid in piece.ids if pid <= end})
 
 
 def _ask_slices(pipe: Pipe, below: Mapping[str, str], length: int) -> Result[dict[str, Slice]]:

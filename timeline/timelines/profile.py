@@ -13,7 +13,7 @@ from accounts.users.repository import Users, ask_people, ask_user
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
@@ -34,10 +34,11 @@ from timeline.posts.reading.post_reader import (
 from timeline.posts.reading.records import Record
 from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule, WithPictures
 from timeline.posts.repository import Posts
-from timeline.relations.relation import BlocksViewer
+from timeline.relations.relation import BlocksViewer, ask_standing
 from timeline.relations.relations import (
     COMPARED,
     FOLLOW_COUNTS,
+    MUTE,
     Between,
     Blocks,
     FollowCounts,
@@ -538,8 +539,9 @@ def _comparisons(mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
 
 
 def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:
-    """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows: as their
-    profiles count them. Three round trips. None of those who block the viewer. Raises NotSignedIn."""
+    """By uid of these people, at least one, the first FIRST_SHARED of their followers that the viewer follows, without
+    those whom the viewer mutes: as on their profiles. Three round trips, four with such followers. None of those who
+    block the viewer. Raises NotSignedIn."""
 
     def reading(pipe: Pipe, me: int) -> Reading[tuple[FollowCounts, dict[int, tuple[FollowCounts, Blocks]]]]:
         mine = ask_follow_counts(pipe, me)
@@ -557,4 +559,6 @@ def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> di
     pipe = store.pipeline()
     shared = {uid: one.ask_shared(pipe, smaller[one]) for uid, one in comparisons.items()}
     pipe.execute()
-    return {uid: found.value.first for uid, found in shared.items()}
+    first = {uid: found.value.first for uid, found in shared.items()}
+    muted = answer(store, ask_standing, MUTE, me.uid, {one for some in first.values() for one in some})
+    return {uid: tuple(one for one in some if one not in muted) for uid, some in first.items()}

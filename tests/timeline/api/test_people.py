@@ -150,6 +150,8 @@ def test_followers_whom_one_knows_are_named(store, alice, bob, carol):
         (str(carol.user.uid), ["bob"]),
         (str(bob.user.uid), []),
     ]
+    Mutes(store).mute(alice.user.uid, bob.user.uid)  # named on no profile either
+    assert App(alice).json("GET", "/api/v1/accounts/familiar_followers", asked)[0]["accounts"] == []
 
 
 def test_cursors_of_people_are_numbers_since_apps_for_ios_read_the_digits_alone(store, raw, alice, app, bob, carol):

@@ -3,9 +3,13 @@
 import re
 from dataclasses import replace
 
+import pytest
+
+from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
 from timeline.posts.feature import POSTS
-from timeline.relations.relations import BlockedPeople, Follows, Likes
+from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
+from timeline.relations.relations import FOREVER, BlockedPeople, Follows, Likes, Mutes
 
 TEXT = "Hello @bob #World\nhttps://example.com/a\n\nbye @nobody"
 HTML = (
@@ -91,6 +95,25 @@ def test_a_repost_is_a_status_of_its_own_around_the_post(store, raw, app, bob):
     undone = app.json("POST", f"/api/v1/statuses/{repost['id']}/unreblog")
     assert (undone["id"], undone["reblogs_count"], undone["reblogged"], undone["reblog"]) == ("1", 0, False, None)
     assert not raw.exists("post:2")
+
+
+@pytest.mark.parametrize("hides", ["a mute", "a muted word", "staff"])
+def test_a_repost_of_what_lists_hide_is_answered_as_its_post_is(store, raw, app, bob, hides):
+    publish(App(bob), "by bob")
+    if hides == "a mute":
+        Mutes(store).mute(1, 2)
+    elif hides == "a muted word":
+        MutedWords(store).mute(1, MutedWord("bob", Where.EVERYWHERE, How.HIDE, FOREVER), ())
+    else:
+        raw.hset("user:2", "state", "hidden")
+    Memory.clear_all()
+    assert app.json("GET", "/api/v1/statuses/1")["reblogged"] is False
+    repost = app.json("POST", "/api/v1/statuses/1/reblog")
+    assert (repost["id"], repost["reblog"]["id"], repost["reblogged"]) == ("2", "1", True)
+    assert app.json("GET", "/api/v1/statuses/2") == repost
+    assert app.json("GET", "/api/v1/timelines/home") == []
+    assert app.json("DELETE", "/api/v1/statuses/2")["id"] == "2"
+    assert not raw.exists("reposts:1")
 
 
 def test_a_call_that_is_repeated_publishes_once(store, raw, app):

@@ -113,13 +113,15 @@ def test_the_page_just_above_an_old_post_is_read_from_the_sources(store, raw, ap
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=100&limit=3")) == [99, 98, 97]
 
 
-def test_many_hidden_replies_just_above_an_old_post_do_not_end_the_timeline(store, raw, app, bob, carol):
+@pytest.mark.parametrize("followed", [1, 60])
+def test_many_hidden_replies_just_above_an_old_post_do_not_end_the_timeline(store, raw, app, bob, carol, followed):
+    """The more people a user follows, the fewer posts of each are read at first."""
     write_posts(raw, 3, [1])
     write_posts(raw, 2, [2])
     for pid in range(3, 103):
         write_answer(raw, 2, pid, parent=1)  # carol is not followed
     write_posts(raw, 2, range(103, 1500))
-    raw.zadd("following:1", {"2": 1})
+    raw.zadd("following:1", {"2": 1, **{str(100 + number): 1 for number in range(1, followed)}})
     assert ids(app.json("GET", "/api/v1/timelines/home?min_id=2")) == [*range(122, 102, -1)]
 
 
@@ -195,15 +197,30 @@ def test_posts_with_several_tags_are_found_behind_many_with_one(raw, alice):
         assert [pid for page in pages for pid in page] == pids, query
 
 
-def test_the_tagged_posts_of_an_account_are_found_behind_many_others(raw, alice):
-    write_posts(raw, 1, range(1, 451))
-    write_tag(raw, "seldom", [7, 100, 101])
-    app, address, found = App(alice), "/api/v1/accounts/1/statuses?limit=2&tagged=seldom", []
+def found_by_links(app, address):
+    """The ids of all pages, of which some may be empty."""
+    found = []
     while address:
         answer = app.ask("GET", address)
         found += ids(answer.json())
         address = linked(answer, "next")
-    assert found == [101, 100, 7]
+    return found
+
+
+def test_the_tagged_posts_of_an_account_are_found_behind_many_others(raw, alice):
+    write_posts(raw, 1, range(1, 451))
+    write_tag(raw, "seldom", [7, 100, 101])
+    assert found_by_links(App(alice), "/api/v1/accounts/1/statuses?limit=2&tagged=seldom") == [101, 100, 7]
+
+
+@pytest.mark.parametrize("limit", [20, 40])
+def test_likes_and_bookmarks_are_found_behind_many_of_a_muted_person(raw, alice, bob, carol, limit):
+    write_posts(raw, 2, range(2, 450))
+    write_posts(raw, 3, [1, 450])
+    raw.zadd("muted:1", {"2": "+inf"})
+    for key, call in (("likes:1", "favourites"), ("bookmarks:1", "bookmarks")):
+        raw.zadd(key, {str(pid): pid for pid in range(1, 451)})
+        assert found_by_links(App(alice), f"/api/v1/{call}?limit={limit}") == [450, 1]
 
 
 def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice, bob, carol):

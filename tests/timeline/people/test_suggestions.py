@@ -119,6 +119,17 @@ def test_the_latest_followed_voter_is_told_unless_the_account_is_gone(store, raw
     assert {one.user.uid: one.voter for one in Suggestions(store).for_user(1)} == {5: User(4, "person_4"), 6: None}
 
 
+def test_people_whom_the_user_hides_take_no_place_of_others(store, raw):
+    """However many of the best they are."""
+    add_users(raw, *range(1, 50))
+    follow(raw, 1, 2)
+    for them in range(3, 50):
+        follow(raw, 2, them, LONG_AGO - them)
+    raw.zadd("muted:1", {str(uid): "+inf" for uid in range(3, 30)})
+    raw.zadd("blocked:1", {str(uid): LONG_AGO for uid in range(30, 45)})
+    assert sorted(suggested(store, 1)) == [45, 46, 47, 48, 49]
+
+
 def test_a_suggestion_says_who_follows_that_person_or_how_many_do(browser, store, alice, bob, carol):
     Follows(store).follow(BOB, CAROL)
     assert '<span class="note">1 follower</span>' in browser(alice).get("/").content.decode()

@@ -219,9 +219,11 @@ class PostReader:
         return set().union(*(rule.hidden() for rule in self.rules_of_viewer))
 
     def _opened(self, pids: Sequence[int], made: Mapping[int, Post]) -> set[int | None]:
-        """Whose page the viewer has opened: that of a person, or of one post."""
+        """Whose page the viewer has opened: that of a person, or of one post. The address of a repost leads to what it
+        reposts."""
         if self.acted.hidden is MUTES_ASIDE and len(pids) == 1:
-            return {made[pid].author.uid for pid in pids if pid in made}
+            reposted = {made[pid].links.repost_of for pid in pids if pid in made}
+            return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
         return {self.page_of}
 
     def _cached_whole(self, pids: Sequence[int]) -> dict[int, Post]:
