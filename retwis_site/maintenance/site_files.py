@@ -39,7 +39,7 @@ from retwis_site.store.snowflake import SMALLEST
 
 FORMAT, VERSION = "retwis-site", 1
 PERSONAL = "retwis-export"  # the format of a personal download, which `import_account` reads
-LONGEST = 1 << 20  # bytes of a line
+LONGEST = 16 << 20  # bytes of a line: other Retwises take posts as long as PHP takes a form, 8 MB
 AT_ONCE = 500  # lines of a chunk
 HEAVY = 16 << 20  # bytes of a chunk
 

@@ -23,6 +23,7 @@ from accounts.media.repository import Mark, Pictures
 from accounts.users.repository import Users, ask_owners
 from retwis_site.exceptions import StoreError
 from retwis_site.features import Line
+from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
@@ -86,7 +87,7 @@ class Target(NamedTuple):
 def named(pid: int, address: str) -> Named:
     """The post with this id; `address`: of its page, which has the name of its author."""
     found = ADDRESS.search(unquote(address))
-    return Named(pid, found[1].lower() if found and found[2] == str(pid) else "")
+    return Named(pid, UsernameConverter().to_python(found[1]).lower() if found and found[2] == str(pid) else "")
 
 
 def find(store: Store, pids: Collection[int]) -> dict[int, Target]:

@@ -150,7 +150,7 @@ class ReportChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("open reports that are not in the queue", (keys.report,), self.unlisted),
+            Check("open reports that a set lacks", (keys.report,), self.unlisted),
             Check("entries of the queue that are no open reports", at_end=self.not_open),
         ]
 
@@ -168,16 +168,27 @@ class ReportChecks(Searcher):
 
     def unlisted(self, names: list[str]) -> Chunks:
         """Reports without a decision that their author's set names, and that the queue or the set of the reported
-        person lacks."""
+        person lacks; or that both of these have, and their author's set has lost."""
         for rids in ids(self._store, names):
             under_way = Outbox(self._store).under_way()  # before the reports: a job may close one meanwhile
             reports = [one for one in Reports(self._store).some(rids).values() if not _is_young(one.rid)]
             yield [
-                Finding(f"{keys.report(one.rid)} is not in the queue", partial(Reports(self._store).finish, one))
+                Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
-                if one.decision is None and f"report:{one.rid}" not in under_way
-                if self._is_claimed(one) and not self._is_listed(one)
+                if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
+                if self._claim(one) in ({None} if self._is_listed(one) else {one.rid})
+                if under_way.isdisjoint(self._jobs(one))
             ]
+
+    def _list(self, report: Report) -> None:
+        """Write where an open report stands, unless an account is deleted. What a decision that comes between has closed
+        is closed again."""
+        if report.who is not None:
+            self._store.zadd_nx(keys.reports_by(report.who), {report.about.thing: report.rid})
+        Reports(self._store).finish(report)
+        now = Reports(self._store).read(report.rid)
+        if now is not None and now.decision is not None:
+            close(self._store, now)
 
     def not_open(self) -> Chunks:
         """Members of `reports` without a report, or with one that is decided."""
@@ -207,7 +218,7 @@ class ReportChecks(Searcher):
     def _was_sent(self, report: Report | None) -> bool:
         """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
         return report is not None and (
-            report.decision is not None or self._is_claimed(report) or self._is_listed(report)
+            report.decision is not None or self._claim(report) == report.rid or self._is_listed(report)
         )
 
     def gone(self, names: list[str]) -> Chunks:
@@ -220,11 +231,11 @@ class ReportChecks(Searcher):
                 if integer(score) not in there and not _is_young(integer(score))
             ]
 
-    def _is_claimed(self, report: Report) -> bool:
-        """Whether the set of the reporter names this report; always without a reporter."""
+    def _claim(self, report: Report) -> float | None:
+        """The report that the set of the reporter names for this thing; the report itself without a reporter."""
         if report.who is None:
-            return True
-        return self._store.zscore(keys.reports_by(report.who), report.about.thing) == report.rid
+            return report.rid
+        return self._store.zscore(keys.reports_by(report.who), report.about.thing)
 
     def _is_listed(self, report: Report) -> bool:
         pipe = self._store.pipeline()

@@ -486,6 +486,7 @@ def test_a_killed_run_is_completed_by_a_worker_and_by_the_next_run(raw, store, e
     ("address", "author"),
     [
         *(("https://a.example/@Bob/7/", "bob"), ("/@Bob/8/", ""), ("", ""), ("https://a.example/@B%C3%B6b/7/", "böb")),
+        ("https://a.example/@a%252Fb%2525/7/", "a/b%"),
         *(("https://[/@Bob/8/", ""), (f"/@Bob/{'7' * 5000}/", ""), ("/@Bob/²/", ""), ("/@Bob/٧/", "")),
     ],
 )

@@ -17,6 +17,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import noted
 from timeline.moderation import reports
 from timeline.moderation.reports import Action, Deciding, Decision, NoPost, NotYours, Reports
+from timeline.moderation.upkeep import ReportChecks
 
 DAN = 4
 MOST_STEPS = 28  # round trips of a decision about two reports
@@ -52,6 +53,18 @@ def test_a_dismissed_report_leaves_the_queue_and_its_author_is_told(store, raw):
     assert Reports(store).read(one.rid).action is Action.DISMISS
     assert noted(raw) == []
     assert report(store, ALICE, BOB, 1).rid != one.rid  # it can be reported again
+
+
+@pytest.mark.usefixtures("site")
+def test_a_decision_that_comes_before_a_repair_of_its_report_stands(store, raw, monkeypatch):
+    one = report(store, ALICE, BOB, 1)
+    claim = raw.zrange("reports_by:1", 0, -1)
+    raw.delete("reports_by:1")
+    monkeypatch.setattr("timeline.moderation.upkeep.UNDER_WAY", -1)
+    [[finding]] = ReportChecks(store).unlisted([f"report:{one.rid}"])
+    decide(store, one, Action.DISMISS)
+    finding.repair()
+    assert (raw.zcard("reports"), raw.zrange("reports_by:1", 0, -1)) == (0, [f"{claim[0]}:{one.rid}"])
 
 
 @pytest.mark.usefixtures("site")
