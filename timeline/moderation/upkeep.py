@@ -181,8 +181,8 @@ class ReportChecks(Searcher):
             ]
 
     def _list(self, report: Report) -> None:
-        """Write where an open report stands, unless an account is deleted. What a decision that comes between has closed
-        is closed again."""
+        """Write where an open report stands, unless an account is deleted. What a decision that comes between has
+        closed is closed again."""
         if report.who is not None:
             self._store.zadd_nx(keys.reports_by(report.who), {report.about.thing: report.rid})
         Reports(self._store).finish(report)
