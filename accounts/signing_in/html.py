@@ -77,7 +77,7 @@ def banner(sanction: Sanction | None, language: str) -> Html:
 
 MOST_SHOWN = 99
 
-How = Literal["polls", "waits", "arrives"]  # as in `_news_number.html`
+How = Literal["polls", "waits"]  # as in `_news_number.html`
 
 NUMBER = Fragment("accounts/signing_in/_news_number.html", shape={"how": get_args(How)})
 LINK = Fragment("accounts/signing_in/_news.html")
@@ -89,7 +89,7 @@ def shown_number(number: int) -> str:
 
 
 def news_number(number: int, language: str, how: How) -> Html:
-    """The number. It `polls`, or `waits` for another element's poll, with whose answer it `arrives`."""
+    """The number. It `polls`, or `waits` for the poll of another element, with whose answer it comes."""
     return NUMBER.fill(language, has_news=number > 0, how=how, number=shown_number(number))
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop, ngettext_lazy
 
 # Not seen: controls, formats, spaces, unassigned and private characters; what Unicode ignores where no font has it,
 # such as variation selectors and Hangul fillers; the empty Braille pattern. Seen: a mark alone, which browsers
-# draw on a dotted circle, and emoji that are newer than these tables. retwis.js has the same pattern.
+# draw on a dotted circle, and emoji that are newer than these tables. members.js has the same pattern.
 SEEN = r"(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]"
 _seen = regex.compile(SEEN).search
 

@@ -20,7 +20,7 @@ from retwis_site.rendering.pages import page
 from retwis_site.store.client import connect
 from retwis_site.version import of_site
 
-FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js", "htmx.min.js")  # what the page while offline needs
+FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js")  # what the page while offline needs
 ICONS = (
     ("icon-192.png", "192x192", "any"),
     ("icon-512.png", "512x512", "any"),

@@ -39,18 +39,23 @@
     }
   };
 
+  let isAsking = false; // a double click asks once: a browser refuses a second question while the first is open
+
   for (const form of document.querySelectorAll("form.passkey")) {
     const failed = form.querySelector("[role=alert]");
     form.querySelector("button").hidden = false;
     form.querySelector(".needs-script").hidden = true;
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
+      if (isAsking) return;
+      isAsking = true;
       waiting?.abort("button");
       failed.hidden = true;
       try {
         await ask(form);
       } catch {
         failed.hidden = false;
+        isAsking = false;
       }
     });
     if (!form.dataset.options) offer(form);

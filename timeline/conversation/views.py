@@ -384,7 +384,6 @@ def _author(found: ThreadPage, by: Rendering) -> Html:
     return AUTHOR.fill(
         by.language,
         **heading(author, by.language),
-        uid=author.uid,
         counts=listing.numbers_of(author, found.numbers, by.language),
         button=follow_button(author, found.follows, by) if by.me not in (None, author.uid) else NOTHING,
     )

@@ -256,7 +256,6 @@ def _made_about(owner: User, about: About, numbers: Numbers, language: str) -> d
         **titled(owner),
     }
     return {
-        "uid": owner.uid,
         "has_name": bool(owner.name),
         "has_bio": bool(about.bio),
         "has_facts": bool(about.facts),

@@ -60,7 +60,7 @@ def arrivals(request: RetwisRequest) -> HttpResponse:
     html = ARRIVALS.fill(language, count=count, more=count >= FIRST_TRUSTED) if count else NOTHING
     number = request.viewer.checked.numbers.get("news", 0)
     if shown_number(number) != request.GET.get("known", ""):
-        html = joined([html, news_number(number, language, "arrives")])
+        html = joined([html, news_number(number, language, "waits")])
     elif not html:
         return HttpResponse(status=204)
     return html_response(html.encode(), language)

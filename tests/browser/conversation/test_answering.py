@@ -98,11 +98,25 @@ def test_the_text_of_an_answer_stays_with_its_post(page, alice, answered):
 
 
 def test_two_clicks_before_an_answer_open_one_composer(page, answered):
-    both = iter([False, True])
-    with page.expect_response(lambda answer: "/compose/?reply_to=" in answer.url and next(both)) as last:
-        post(page, answered[0]).get_by_role("link", name=REPLY).evaluate("it => { it.click(); it.click(); }")
-    last.value.finished()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/compose/?reply_to=" in request.url else None)
+    post(page, answered[0]).get_by_role("link", name=REPLY).evaluate("it => { it.click(); it.click(); }")
+    expect(answer_box(page)).to_be_focused()
     expect(answer_box(page)).to_have_count(1)
+    assert len(asked) == 1
+
+
+def test_a_composer_that_comes_late_does_not_take_the_focus(page, answered):
+    waiting = []
+    page.route("**/compose/**", lambda route: waiting.append(route))
+    with page.expect_request("**/compose/**"):
+        post(page, answered[0]).get_by_role("link", name=REPLY).click()
+    composer(page).click()
+    page.keyboard.type("My own ")
+    waiting.pop().continue_()
+    expect(answer_box(page)).to_be_visible()
+    page.keyboard.type("thought")
+    expect(composer(page)).to_have_value("My own thought")
 
 
 def test_an_answer_that_breaks_off_leads_to_the_page_of_the_post(page, alice, answered):

@@ -53,6 +53,18 @@ def test_posts_that_are_loaded_in_place_say_so_too(held, raw, store, alice):
     expect(page.locator("html")).not_to_have_class(SLOW)
 
 
+@pytest.mark.parametrize(("link", "path"), [("Reply", "**/compose/**"), ("More", "**/more/")])
+def test_what_opens_in_place_says_so_too(held, raw, store, alice, link, path):
+    page, waiting = held
+    publish(raw, store, alice, "A slow answer.")
+    page.goto("/")
+    page.route(path, lambda route: waiting.append(route))
+    post(page, "A slow answer.").get_by_role("link", name=link).click()
+    expect(page.locator("html")).to_have_class(SLOW)
+    waiting.pop().continue_()
+    expect(page.locator("html")).not_to_have_class(SLOW)
+
+
 def test_an_action_in_place_says_so_until_the_answer_is_there(held, raw, store, alice):
     page, waiting = held
     publish(raw, store, alice, "A slow like.")

@@ -78,6 +78,33 @@ def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
     said(page, "The passkey was removed.")
 
 
+COUNTS = """
+() => {
+  const { get } = navigator.credentials;
+  window.asked = 0; // by the button, not for the list of the name's field
+  navigator.credentials.get = (how) => {
+    window.asked += !how.mediation;
+    return get.call(navigator.credentials, how);
+  };
+}
+"""
+
+
+def test_a_double_click_asks_for_a_passkey_once(window, origin, name):
+    page = window(base_url=origin)
+    person = plug_in(page)
+    sign_up(page, name("Kim"))
+    add_passkey(page)
+    log_out(page)
+    person(False)
+    page.goto("/login/")
+    page.evaluate(COUNTS)
+    page.get_by_role("button", name="Use a passkey").dblclick()
+    page.wait_for_function("() => window.asked > 0")
+    expect(page.get_by_role("alert").filter(has_text="The passkey was not used")).to_be_hidden()
+    assert page.evaluate("() => window.asked") == 1
+
+
 def test_without_scripts_an_app_does_the_same_and_the_page_says_what_does_not(window, origin, name):
     jon, page = name("Jon"), window(java_script_enabled=False, base_url=origin)
     sign_up(page, jon)

@@ -50,3 +50,40 @@ def test_actions_at_once_on_a_slow_line_all_show(alice, raw, page):
     expect(button).to_be_focused()
     for key in ("likes", "reposts", "bookmarks"):
         assert raw.zcard(f"{key}:{alice.user.uid}") == 1
+
+
+@pytest.fixture
+def held_like(page):
+    """A post with a like that is not answered yet; and what lets the answer go."""
+    posted(page, "Worth it")
+    waiting = []
+    page.route("**/like/", lambda route: waiting.append(route))
+    card = post(page, "Worth it")
+    like = card.get_by_role("button", name="Like")
+    like.click()
+
+    def go():
+        waiting.pop().continue_()
+        expect(like).to_have_attribute("aria-pressed", "true")
+
+    return card, go
+
+
+def test_an_answer_leaves_a_menu_that_was_opened_meanwhile(page, held_like):
+    card, go = held_like
+    card.get_by_role("link", name="Repost").press("Enter")
+    expect(card.get_by_role("button", name="Repost")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    go()
+    expect(card.get_by_role("link", name="Quote")).to_be_focused()
+
+
+def test_a_menu_that_is_asked_for_before_an_answer_opens_after_it(page, held_like):
+    card, go = held_like
+    menus = []
+    page.route("**/repost-or-quote/", lambda route: menus.append(route))
+    with page.expect_request("**/repost-or-quote/"):
+        card.get_by_role("link", name="Repost").click()
+    go()
+    menus.pop().continue_()
+    expect(card.get_by_role("button", name="Repost")).to_be_focused()

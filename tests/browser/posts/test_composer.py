@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.steps import composer, log_out, post, posted, said, sign_up
 from tests.support.people import PASSWORD
+from tests.support.stored_keys import publish
 
 
 def counter(page):
@@ -51,6 +52,26 @@ def test_ctrl_enter_posts(page, alice, raw, key):
     assert raw.zcard(f"updates:{alice.user.uid}") == 1
 
 
+COMPOSED = """
+(field) => {
+  const options = { key: "Enter", ctrlKey: true, isComposing: true, bubbles: true, cancelable: true };
+  field.dispatchEvent(new KeyboardEvent("keydown", options));
+}
+"""
+
+
+def test_ctrl_enter_that_ends_a_composition_does_not_post_half_of_it(page, alice, raw):
+    composer(page).press_sequentially("Half ")
+    keyboard = page.context.new_cdp_session(page)
+    keyboard.send("Input.imeSetComposition", {"text": "にほ", "selectionStart": 2, "selectionEnd": 2})
+    composer(page).evaluate(COMPOSED)
+    keyboard.send("Input.insertText", {"text": "日本"})
+    composer(page).press("Control+Enter")
+    said(page, "Posted.")
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
+    expect(post(page, "Half 日本")).to_have_count(1)
+
+
 def test_ctrl_enter_twice_posts_once(page, alice, raw):
     composer(page).fill("Impatient")
     page.keyboard.down("Control")
@@ -79,6 +100,28 @@ def test_what_was_posted_does_not_come_back(page):
     posted(page, "Posted for good")
     expect(composer(page)).to_have_value("")
     page.reload()
+    expect(composer(page)).to_have_value("")
+
+
+def test_back_does_not_bring_back_what_was_posted(window, store, raw, alice, bob):
+    pid = publish(raw, store, bob, "To be answered")
+    page = window(alice)
+    page.goto(f"/@{bob.user.username}/{pid}/")
+    reply = page.get_by_role("textbox", name="Your reply")
+    reply.fill("Once")
+    reply.press("Control+Enter")
+    said(page, "Posted.")
+    page.go_back()
+    expect(page).to_have_url(f"/@{bob.user.username}/{pid}/")
+    expect(reply).to_have_value("")
+    expect(counter(page)).to_have_text("280")
+
+
+def test_a_page_that_the_browser_kept_does_not_have_it_either(page):
+    """Browsers keep whole pages for Back; the one of these tests does not, so its event is sent by hand."""
+    composer(page).fill("Once")
+    page.evaluate("() => sessionStorage.clear()")  # as the page after it does when it was posted
+    page.evaluate("() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     expect(composer(page)).to_have_value("")
 
 

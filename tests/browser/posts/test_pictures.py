@@ -213,6 +213,35 @@ def test_who_posts_while_pictures_wait_posts_all_of_them(page, raw):
     expect(post(page, "In a hurry").get_by_role("img")).to_have_count(2)
 
 
+def test_who_posts_before_a_picture_is_removed_on_the_site_posts_without_it(page):
+    composer(page).fill("Only red")
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
+    expect(described(page, 2)).to_be_visible()
+    held_uploads(page)
+    page.get_by_role("button", name="Remove").nth(1).click()
+    page.get_by_role("button", name="Post", exact=True).click()
+    said(page, "Posted.")
+    expect(post(page, "Only red").get_by_role("img")).to_have_count(1)
+
+
+def test_a_picture_that_is_removed_while_another_comes_stays_away(page):
+    composer(page).fill("Only blue")
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files([RED])
+    expect(described(page, 1)).to_be_visible()
+    waiting = held_uploads(page)
+    page.get_by_label("Up to four pictures").set_input_files([TALL])
+    begun(page)
+    page.get_by_role("button", name="Remove").click()
+    for _ in range(2):
+        page.wait_for_function("() => document.querySelector('.attach[aria-busy=true]')")
+        waiting.pop().continue_()
+        expect(page.get_by_role("button", name="Remove")).to_have_count(1)
+    expect(described(page, 1)).to_have_count(1)
+    expect(described(page, 2)).to_have_count(0)
+
+
 def test_an_upload_whose_answer_breaks_off_can_be_repeated(page):
     composer(page).fill("Once more")
     page.get_by_role("link", name="Pictures").click()

@@ -4,7 +4,6 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Request
 
-HTMX = "/static/htmx.min."  # its file, up to its hash
 LEFT = "net::ERR_ABORTED"  # somebody went on to another page meanwhile
 CUT = "net::ERR_INTERNET_DISCONNECTED"
 BLOCKED = "Service Worker registration blocked by Playwright"  # most windows have none
@@ -27,10 +26,8 @@ class Console:
         context.on("requestfailed", self._failed)
 
     def expects(self, status: int, path: str) -> None:
-        """Chromium complains of every answer with an error's status, and htmx of those to its own requests; this one is
-        part of the story."""
+        """Chromium complains of every answer with an error's status; this one is part of the story."""
         self._expected.append(f"{path}: Failed to load resource: the server responded with a status of {status} (")
-        self._expected.append(f"{HTMX}: Response Status Error Code {status} from {path}")
 
     def expects_no_connection(self) -> None:
         """From now on requests fail, since the test has cut the connection."""
@@ -55,7 +52,7 @@ class Console:
             if self._is_cut and CUT in message.text:
                 return
             path = urlsplit(message.location["url"]).path
-            self._said.append(f"{HTMX if path.startswith(HTMX) else path}: {message.text}")
+            self._said.append(f"{path}: {message.text}")
 
     def _look_at(self, request: Request) -> None:
         if not request.url.startswith(f"{self._origin}/"):

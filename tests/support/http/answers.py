@@ -23,7 +23,7 @@ from timeline.timelines.unread import COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}
-OWN_SCRIPTS = {"/static/htmx.min.js", "/static/retwis.js", "/static/passkeys.js"}
+OWN_SCRIPTS = {"/static/retwis.js", "/static/members.js", "/static/passkeys.js"}
 ADDRESSES = {"href", "src", "action", "formaction", "data", "poster"}
 LINK_RELATION = "nofollow ugc noopener"
 FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

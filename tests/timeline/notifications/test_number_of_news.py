@@ -88,18 +88,18 @@ def test_the_poll_answers_only_what_is_not_known(browser, site, member, round_tr
 
 def test_the_poll_of_home_carries_it(store, site, member, bob):
     html = member.get("/").content.decode()
-    assert 'hx-get="/notifications/number/"' not in html
+    assert 'data-asks="/notifications/number/"' not in html
     assert member.get("/new/?after=99&known=").status_code == 204
     site.zadd("notices:1", {"follow:1:2": LONG_AGO})
     answer = member.get("/new/?after=99&known=").content.decode()
-    assert 'id="news" data-count="1" hx-swap-oob="true"' in answer
+    assert 'id="news" data-count="1"' in answer
     assert 'id="arrived"' not in answer
     assert member.get("/new/?after=99&known=1").status_code == 204
 
 
 def test_other_pages_ask_for_themselves(site, member):
     for url in ("/people/", "/?before=1", "/settings/"):
-        assert 'hx-get="/notifications/number/"' in member.get(url).content.decode(), url
+        assert 'data-asks="/notifications/number/"' in member.get(url).content.decode(), url
 
 
 # ---- Each kind of notice can be turned off.

@@ -118,7 +118,7 @@ def test_a_name_is_completed_and_searched_after_each_at_sign(member, bob, sign):
     assert member.get("/search/", {"q": f"from:{sign}bob"}).status_code == 200
 
 
-SCRIPT = (Path(settings.FILES_DIR) / "retwis_site/static/retwis.js").read_text()
+SCRIPT = (Path(settings.FILES_DIR) / "retwis_site/static/members.js").read_text()
 TOKEN = regex.compile(re.search("const TOKEN = /(.*)/u;", SCRIPT)[1])
 
 

@@ -103,7 +103,7 @@ def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store,
         text = page(member)
         assert line_above(text) == ["22 new posts since your last visit · Go back to where you stopped reading"]
         assert "stopped" not in shown(text)
-    [older] = set(re.findall(r'rel="next" hx-get="([^"]*)"', text))
+    [older] = set(re.findall(r'href="([^"]*)" rel="next"', text))
     assert shown(page(member, older))[:4] == ["32", "31", "stopped", "30"]
 
 
@@ -254,10 +254,7 @@ def link(text):
 
 def test_the_page_asks_for_posts_above_its_newest_one(open_home):
     text = open_home.get("/").content.decode()
-    assert (
-        '<div id="arrivals" role="status" hx-get="/new/?after=1" hx-trigger="every 15s" hx-include="#known"></div>'
-        in text
-    )
+    assert '<div id="arrivals" role="status" data-asks="/new/?after=1"></div>' in text
     assert "arrivals" not in open_home.get("/?before=1").content.decode()
 
 
