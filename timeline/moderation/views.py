@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import remove_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.records import LONGEST_STAFF_NOTE, Record, Records, StaffNotes
+from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
@@ -323,7 +323,9 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     `sanction`, `lift`, `grant` or `refuse` (the appeal), `link` (one that sets a new password), `delete` (each `post`),
     `remove_picture`, `remove_header`, or `note`. Raises NoSuchUser; AccountDeleted: nothing of it would stay."""
     store, before = connect(), post_cursor(request.GET.get("before"))
-    record = _known(store, username)
+    record = Records(store).find(username)
+    if record.deleted is not None:
+        raise AccountDeleted(username)
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
@@ -347,14 +349,6 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     context["invited"] = invited_by(store, them.uid)
     context |= {"portrait": portrait(them), "header": header_address(record.header)}
     return staff_page(request, "person.html", context, 422 if form.is_bound and not link else 200)
-
-
-def _known(store: Store, username: str) -> Record:
-    """What is known of a person. Three round trips. Raises NoSuchUser, AccountDeleted."""
-    record = Records(store).find(username)
-    if record.deleted is not None:
-        raise AccountDeleted(username)
-    return record
 
 
 def _imposed(present: Imposed | None) -> dict[str, str]:
@@ -414,14 +408,15 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
-    leads back to the page that has the form. Raises NoSuchUser, AccountDeleted."""
+    leads back to the page that has the form. Raises AccountDeleted when nothing is left of it."""
     store = connect()
-    them = _known(store, username).user
-    author = them.uid
+    author = Users(store).find(username)
+    if author is None:
+        raise Http404
     found = own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
-        raise Http404
+        raise Http404 if Records(store).find(username).deleted is None else AccountDeleted(username)
     form = ReasonForm(typed(request))
     if form.is_valid() and found:
         try:
@@ -434,7 +429,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             return done(request, _("The post was deleted."), page_of_form(request))
         except Refused as refused:
             form.add_error(None, str(refused))
-    context = {"form": form, "name": them.username, "pid": pid, "post": next(iter(found), None)}
+    context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
 

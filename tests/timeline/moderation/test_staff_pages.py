@@ -441,13 +441,14 @@ def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, b
     before, staff = Log(store).page(), browser(carol)
     for answer in (
         staff.get("/moderation/people/bob/"),
-        staff.get("/moderation/people/bob/1/"),
         staff.post("/moderation/people/bob/", {"act": act, "action": "frozen", "reason": "Ads", "note": "Ads"}),
     ):
         assert answer.status_code == 410
         assert "This account was deleted." in answer.content.decode()
     assert Log(store).page() == before
     assert raw.keys("reset:*") == []
+    drain(store, "worker")
+    assert "This account was deleted." in staff.get("/moderation/people/bob/1/").content.decode()
 
 
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])
