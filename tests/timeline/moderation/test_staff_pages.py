@@ -252,7 +252,7 @@ def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site,
 
 
 @pytest.mark.parametrize("is_report", [True, False])
-def test_an_error_page_sends_again_what_was_chosen_beside_the_reason(browser, site, alice, carol, store, raw, is_report):
+def test_an_error_page_sends_again_what_was_chosen(browser, site, alice, carol, store, raw, is_report):
     write_posts(raw, BOB, [2, 3])
     report(store, ALICE, BOB, 2)
     staff, address, form = browser(carol), "/moderation/people/bob/", {"act": "delete", "post": ["1", "2"]}
