@@ -58,6 +58,6 @@ FEATURE = Feature(
         "edit_site": (*_OF_SITE, *hidden(*(f"initial-{one.name}" for one in _OF_SITE))),
         "dismiss": hidden("announcement"),
         "invites": hidden("revoke"),
-        "joining": hidden("username", "at", "answer", "reason"),
+        "joining": (FormField("reason", "text", _("Reason for a refusal")), *hidden("username", "at", "answer")),
     },
 )

@@ -10,12 +10,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
+from retwis_site.http.language import headers_in
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity import Site, shown_site
 from retwis_site.rendering.error_pages import FRAME_OF_NOBODY
+from retwis_site.rendering.fragments import active_language
 from retwis_site.rendering.pages import page
 from retwis_site.store.client import connect
 from retwis_site.version import of_site
@@ -56,9 +57,9 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     told = {"scope": reverse("home"), "page": reverse("offline"), "files": files}
     told["version"] = _version(shown_site(connect()), files)
     script = loader.render_to_string("retwis_site/service-worker.js", {"told": json.dumps(told)})
-    return HttpResponse(script, content_type="text/javascript; charset=utf-8")
+    return HttpResponse(script, content_type="text/javascript; charset=utf-8", headers=headers_in(active_language()))
 
 
 def _version(site: Site, files: list[str]) -> str:
-    made_of = repr((_version_of_code(), get_language(), files, site.name, site.colour, site.tagline))
+    made_of = repr((_version_of_code(), active_language(), files, site.name, site.colour, site.tagline))
     return hashlib.sha256(made_of.encode()).hexdigest()[:16]

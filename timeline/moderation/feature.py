@@ -36,11 +36,15 @@ FEATURE = Feature(
     form_fields={
         "report_person": _REPORT,
         "report_post": _REPORT,
-        "moderation_report": (_REASON, FormField("told", "textarea", _("Message to those who reported it"))),
+        "moderation_report": (
+            _REASON,
+            FormField("told", "textarea", _("Message to those who reported it")),
+            *hidden("delete", "action", "days", "also", "imposed"),
+        ),
         "moderation_person": (
             _REASON,
             FormField("note", "textarea", _("Note")),
-            *hidden("act", "action", "days", "digest", "block", "imposed"),
+            *hidden("act", "action", "days", "digest", "block", "imposed", "post"),
         ),
         "moderation_post": (_REASON, *hidden("picture", "block", "next")),
     },

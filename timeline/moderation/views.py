@@ -408,7 +408,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
 @for_forms
 def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """A post with the reports about it, also one of a suspended person. A POST deletes it, or one `picture` of it, and
-    leads back to the page that has the form."""
+    leads back to the page that has the form. Raises AccountDeleted when nothing is left of it."""
     store = connect()
     author = Users(store).find(username)
     if author is None:
@@ -416,7 +416,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     found = own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
-        raise Http404
+        raise Http404 if Records(store).find(username).deleted is None else AccountDeleted(username)
     form = ReasonForm(typed(request))
     if form.is_valid() and found:
         try:

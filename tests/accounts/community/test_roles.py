@@ -143,9 +143,10 @@ def test_each_is_a_404_for_visitors_and_members(raw, browser, alice, method):
         assert method == "post" or browser().get(address).status_code == 404, address
 
 
-@pytest.mark.parametrize("address", ["/moderation/reports/1/", "/moderation/people/bob/", "/moderation/site/"])
+@pytest.mark.parametrize("address", ["reports/1/", "people/bob/", "people/bob/1/", "joining/", "site/"])
 def test_a_form_of_staff_that_is_sent_after_a_logout_keeps_its_text(browser, address):
-    answer = browser().post(address, {"reason": "Too many advertisements", "about": "Too many advertisements"})
+    text = {"reason": "Too many advertisements", "about": "Too many advertisements"}
+    answer = browser().post(f"/moderation/{address}", text)
     assert answer.status_code == 403
     assert "You are logged out" in answer.content.decode()
     assert "Too many advertisements" in answer.content.decode()

@@ -53,8 +53,10 @@ def test_other_words_of_the_site_make_another_worker(browser, raw):
 
 def test_another_language_makes_another_worker_which_keeps_the_page_anew(browser):
     in_german = {"accept-language": "de"}
-    versions = [told(browser().get(WORKER, headers=sent).content.decode())["version"] for sent in ({}, in_german)]
+    answers = [browser().get(WORKER, headers=sent) for sent in ({}, in_german)]
+    versions = [told(answer.content.decode())["version"] for answer in answers]
     assert versions[0] != versions[1]
+    assert {answer["Vary"] for answer in answers} == {"Accept-Language, Cookie"}
     assert 'lang="de"' in browser().get("/offline/", headers=in_german).content.decode()
 
 

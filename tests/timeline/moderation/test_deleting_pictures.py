@@ -81,6 +81,7 @@ def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a
     Sanctions(store).impose(2, State.SUSPENDED, "Ads")
     page = member.get(address).content.decode()
     assert page.count('<img src="/media/') == 2
+    assert "<br>" not in page  # no empty line in the place of the text
     [way] = re.findall(r'<a href="([^"]+)"><time', page)
     assert member.get(way).content.decode().count('<img src="/media/') == 2
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 import redis
+from django.utils.datastructures import MultiValueDict
 
 from accounts.community.log import Log
 from accounts.community.records import StaffNotes
@@ -250,6 +251,25 @@ def test_a_form_does_not_replace_a_sanction_that_it_has_not_shown(browser, site,
     assert Sanctions(store).of(BOB) is None
 
 
+@pytest.mark.parametrize("is_report", [True, False])
+def test_an_error_page_sends_again_what_was_chosen(browser, site, alice, carol, store, raw, is_report):
+    write_posts(raw, BOB, [2, 3])
+    report(store, ALICE, BOB, 2)
+    staff, address, form = browser(carol), "/moderation/people/bob/", {"act": "delete", "post": ["1", "2"]}
+    if is_report:
+        address = f"/moderation/reports/{site.rid}/"
+        form = {"delete": "on", "also": ["2"], "action": "frozen", "days": "7", "imposed": ""}
+    staff.get(address)
+    with broken_store(redis.ConnectionError()):
+        failed = staff.post(address, {**form, "reason": "Ads"}).content.decode()
+    kept = MultiValueDict()
+    for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', failed):
+        kept.appendlist(name, value)
+    assert staff.post(address, {**dict(kept.lists()), "reason": "Ads"}).status_code == 302
+    assert [raw.hexists(f"post:{pid}", "deleted") for pid in (1, 2, 3)] == [True, True, False]
+    assert (Sanctions(store).of(BOB) is not None) == is_report
+
+
 def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(browser, site, carol, store, raw):
     staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
     [shown] = re.findall(r'name="imposed" value="(\w*)"', staff.get(address).content.decode())
@@ -427,6 +447,8 @@ def test_the_page_of_a_deleted_account_says_so_and_does_nothing(browser, site, b
         assert "This account was deleted." in answer.content.decode()
     assert Log(store).page() == before
     assert raw.keys("reset:*") == []
+    drain(store, "worker")
+    assert "This account was deleted." in staff.get("/moderation/people/bob/1/").content.decode()
 
 
 @pytest.mark.parametrize("act", ["sanction", "lift", "grant", "link", "note", "delete"])
