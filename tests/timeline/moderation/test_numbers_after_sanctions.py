@@ -244,11 +244,13 @@ def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_t
 
 @pytest.fixture
 def liked(site, store, monkeypatch):
-    """Posts that bob has liked, whose numbers follow a sanction of his in many turns."""
+    """Posts that bob has liked, and answered the first one. Their numbers follow a sanction of his in many turns."""
     pids = [publish(store, ALICE, f"post {number}") for number in range(5)]
     for pid in pids:
         Likes(store).like(BOB, pid, ALICE)
     site.zadd("likes:2", dict.fromkeys(pids, 7))  # all at once, as from an import
+    for number in range(3):
+        publish(store, BOB, f"reply {number}", reply_to=pids[0])
     monkeypatch.setattr(outbox, "TURN", -1.0)  # one chunk
     monkeypatch.setattr(chunks, "AT_ONCE", 3)
     Sanctions(store).impose(BOB, State.HIDDEN, "noise")
@@ -261,8 +263,9 @@ def test_the_numbers_of_someone_who_has_done_much_follow_in_turns_and_none_begin
     while jobs := noted(site):
         begun += [job.split(":")[2:-1] for job in jobs]
         next(rounds(store, "worker"))
-    assert begun == [[], ["likes", "7", "3"], ["likes", "7", "1"]]
+    assert begun == [[], ["likes", "7", "3"], ["likes", "7", "1"], ["updates", "6", "6"]]
     assert [site.hget(f"post:{pid}", "likes") for pid in liked] == [None] * 5
+    assert site.hget(f"post:{liked[0]}", "replies") is None
 
 
 def test_doctor_makes_all_numbers_follow_when_no_worker_runs(site, liked):
