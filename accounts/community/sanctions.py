@@ -8,7 +8,8 @@ is neither lifted nor appealed against.
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
@@ -24,7 +25,9 @@ from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below, newest_first
 from retwis_site.store.client import Pipe, Store
+from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, parse_id, stored_id, stored_time
+from retwis_site.store.kinds import OfId
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import STEP
 
@@ -417,23 +420,28 @@ def finish_recount(store: Store, claim: Claim) -> None:
     """The job `recount:<uid>:<nonce>`, after a sanction and at its end: let no appeal wait without a sanction, and make
     all numbers count a person or leave them out. When its turn ends before that, another job goes on below the last
     row: `recount:<uid>:<the word of a kind>:<score>:<id>:<nonce>`."""
-    uid, begun, reached = job_id(claim.name, 1), claim.name.split(":")[2:-1], list[list[str]]()
+    uid, reached = job_id(claim.name, 1), list[list[str]]()
+    word, score, member = claim.name.split(":")[2:-1] or ("", "", "")
     appeal = read_appeal(uid, store.hget(keys.user(uid), "appeal"))
     if appeal is not None:
         Sanctions(store).keep_if_open(appeal)
-    if not claim.carry_out_for_a_turn(map(reached.append, _recount(store, uid, *begun))):
+    if not claim.carry_out_for_a_turn(map(reached.append, _recount(store, uid, word, score, member))):
         pipe = store.pipeline()
         claim.outbox.queue_due(pipe, ":".join(["recount", str(uid), *reached[-1], nonce()]))
         pipe.execute()
 
 
-def _recount(store: Store, uid: int, word: str = "", score: str = "", member: str = "") -> Iterator[list[str]]:
-    """In chunks, below the row that these arguments name. Yields those of the last row of each chunk; a member that is
-    no id is not named."""
-    sets = {kind: follow for one in features() if one.recount for kind, follow in one.recount(store, uid).items()}
+def _recount(store: Store, uid: int, word: str, score: str, member: str) -> Iterator[list[str]]:
+    """In chunks, below the row that these arguments name; without a word from the beginning. Yields those of the last
+    row of each chunk; a member that is no id is not named."""
+    follows = defaultdict[OfId, list[Callable[[Scored], None]]](list)
+    for recount in (one.recount for one in features() if one.recount):
+        for kind, follow in recount(store, uid).items():
+            follows[kind].append(follow)
     last = (float(score), member) if word else None
-    for kind in dropwhile(lambda kind: word not in {"", kind.word}, sets):
+    for kind in dropwhile(lambda kind: word not in {"", kind.word}, follows):
         for rows in newest_first(store, kind(uid), last):
-            sets[kind](rows)
+            for follow in follows[kind]:
+                follow(rows)
             yield from [[kind.word, f"{when:.17g}", id_] for id_, when in rows if parse_id(id_)][-1:]
         last = None

@@ -163,12 +163,15 @@ class Invitations:
         job.store.zrem(uses_of(invitation.code), str(uid))
         job.done()
 
-    def revoke(self, by: int, code: str) -> None:
-        """Take an invitation of this user back. Two round trips. The field goes first: without it, nobody joins."""
+    def revoke(self, by: int, code: str) -> bool:
+        """Take an invitation of this user back. Returns whether there was one. Two round trips. The field goes first:
+        without it, nobody joins."""
         found = read(code, "0")
-        if found is not None and found.by == by:
-            self._store.hdel(keys.invites(by), code)
-            self._store.unlink(uses_of(code))
+        if found is None or found.by != by:
+            return False
+        was_there = bool(self._store.hdel(keys.invites(by), code))
+        self._store.unlink(uses_of(code))
+        return was_there
 
 
 def _by_end(invitation: Invitation) -> tuple[int, str]:

@@ -36,7 +36,7 @@ class Newcomer(NamedTuple):
 
 def newcomers(store: Store) -> list[Newcomer]:
     """Those of the newest MOST users who were invited, newest first. Four round trips; one more when an inviter is
-    suspended or deleted. One of whom nothing is left counts as the operator."""
+    suspended or deleted. An inviter without a stored name counts as the operator."""
     by = _inviters(store, MOST)
     people = Users(store).people({*by.values()} - {OPERATOR})
     gone = {*by.values()} - {OPERATOR, *people}

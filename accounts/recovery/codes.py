@@ -46,8 +46,10 @@ class RecoveryCodes:
         return None if code in (None, SPENT) else _let_in(uid, about)
 
     def claim(self, uid: int, typed: str) -> bool:
-        """Take a code; False when the user has no such code. One round trip."""
-        return bool(self._store.hdel(keys.user(uid), field_of(uid, typed)))
+        """Take a code; False when the user has no such code, or has spent it. Two round trips, one without such a
+        code."""
+        key, code = keys.user(uid), field_of(uid, typed)
+        return self._store.hget(key, code) not in (None, SPENT) and bool(self._store.hdel(key, code))
 
 
 def as_shown(code: str) -> str:

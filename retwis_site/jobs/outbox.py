@@ -319,13 +319,15 @@ def _is_due(since: float | None) -> bool:
 @dataclass(frozen=True)
 class Claim:
     """A job that a worker has claimed. `store`: for all that is written for it; a claim of `Outbox.claim` has a
-    `LeasedStore`. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end now."""
+    `LeasedStore`. `attempt`: 1 for the first claim. `told_to_stop`: whether the worker must end now. `turn`: seconds
+    that a long job may take before the other due jobs."""
 
     store: Store
     name: str = field(repr=False)
     attempt: int
     told_to_stop: Callable[[], bool] = lambda: False
     lease: Lease = field(default_factory=lambda: Lease(WORKER_GIVES_UP))
+    turn: float = field(default_factory=lambda: TURN)
 
     @property
     def outbox(self) -> Outbox:
@@ -338,8 +340,8 @@ class Claim:
         return self._carry_out(chunks, self.told_to_stop)
 
     def carry_out_for_a_turn(self, chunks: Iterable[object]) -> bool:
-        """Like `carry_out`, but for at most TURN seconds, so that other due jobs are not delayed."""
-        ends = time.monotonic() + TURN
+        """Like `carry_out`, but for at most a turn, so that other due jobs are not delayed."""
+        ends = time.monotonic() + self.turn
         return self._carry_out(chunks, lambda: self.told_to_stop() or time.monotonic() > ends)
 
     def _carry_out(self, chunks: Iterable[object], stopping: Callable[[], bool]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from functools import cache, partial
+from math import inf
 from threading import Event
 
 from retwis_site.exceptions import LeaseEnded, StoreError, StoreRefused
@@ -279,12 +280,12 @@ class OutboxChecks(Searcher):
         return Finding(_label(job), partial(self._carry_out, key, job))
 
     def _carry_out(self, key: str, job: str) -> None:
-        """Finish a job now, as a later worker would. A member that is not a valid job is removed."""
-        handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT)
+        """Finish a job now, as a later worker would, but without turns: no other job waits here. A member that is not a
+        valid job is removed."""
+        handler, claim = handler_for(job), Claim(self._store, job, attempt=LATER_ATTEMPT, turn=inf)
         outcome: object = None
         with suppress(*MALFORMED):
-            while handler is not None and (outcome := handler(self._store, claim)) is False:
-                pass  # the turn of a long job is over, but no other job waits here
+            outcome = handler(self._store, claim) if handler is not None else None
         if outcome is not PUT_OFF or key != keys.outbox(job):
             self._store.zrem(key, job)
         self._outbox.forget([job])

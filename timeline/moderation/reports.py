@@ -409,9 +409,9 @@ class Deciding:
             job.done()
 
     def delete(self, whom: int, texts: Mapping[int, str], by: int, reason: str) -> None:
-        """Delete posts of one person, `texts` by their ids, also such as nobody has reported: a decision about the
-        newest open report on one of them, or else about one by the moderator. So all reports on them are closed, and
-        the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
+        """Delete posts of one person (`texts`: their texts by their ids), whether they are reported or not. This
+        decides the newest open report on one of them, or a new one by the moderator. So all reports on them are closed,
+        and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
         reports = Reports(self._store)
         known = reports.about(whom, REPORTS_SHOWN)
         found = next((one for one in known if one.decision is None and one.about.pid in texts), None)

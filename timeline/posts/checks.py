@@ -131,10 +131,9 @@ class PostChecks(Searcher):
             return False
         listed = [pipe.zscore(key, str(pid)) for key in look.seen[pid].stands_in]
         pipe.execute()
-        if any(score.value is not None for score in listed):
-            return True
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
-        return has_losses or bool(entries.value or damaged.value) or any(place.value is not None for place in places)
+        stands = [place.value for place in places] + [score.value for score in listed]
+        return has_losses or bool(entries.value or damaged.value) or any(one is not None for one in stands)
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:

@@ -82,8 +82,8 @@ class Ranges(NamedTuple):
         return Range(first, after, 6, SMALLEST // RANGE + place - 1)
 
     def with_room_for(self, pids: Iterable[int]) -> "Ranges":
-        """These, and new ones for posts whose place no record can say: the first one of a site, or after two years
-        without any. All workers let them begin at the same ids."""
+        """These, and new ones for posts so far above the first id of their range that no record can say how far: the
+        first post of a site, or one after two years without any. All workers let a new range begin at the same id."""
         far = {pid // LONGEST * LONGEST for pid in pids if pid - self.of(pid).first >= 2 * LONGEST}
         return self._replace(starts=tuple(sorted({SMALLEST, *self.starts, *far}))) if far else self
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations
+from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read
 from accounts.management.people import address_of
 from retwis_site.management.base import StoreCommand, number
 from retwis_site.store.client import Store
@@ -22,8 +22,10 @@ class Command(StoreCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         if options["revoke"]:
-            found = Invitations(store).find(options["revoke"].strip("/").rpartition("/")[2])
-            Invitations(store).revoke(found.by, found.code)
+            code = options["revoke"].strip("/").rpartition("/")[2]
+            named = read(code, "0")
+            if named is None or not Invitations(store).revoke(named.by, code):
+                raise NotInvited
             self.say("The invitation is revoked.")
             return
         made = Invitations(store).make(uses=options["uses"], days=options["days"])

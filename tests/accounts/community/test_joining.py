@@ -140,10 +140,11 @@ def test_the_operator_gets_an_address(raw, store):
     assert one.left == 3
 
 
-@pytest.mark.parametrize("by", [0, 1])
-def test_the_operator_revokes_an_invitation_by_its_address(raw, store, alice, by):
+@pytest.mark.parametrize(("by", "state"), [(0, ""), (1, ""), (1, "suspended")])
+def test_the_operator_revokes_an_invitation_by_its_address(raw, store, alice, by, state):
     made = Invitations(store).make(by, uses=100)
     Invitations(store).use(made, 9)
+    raw.hset("user:1", "state", state)  # its invitations count again when the suspension ends
     call_command("invite", "--revoke", f"http://localhost:8000/invited/{made.code}/", stdout=StringIO())
     assert (raw.exists(f"invites:{by}"), raw.keys("uses:*")) == (0, [])
     with pytest.raises(CommandError):

@@ -128,7 +128,8 @@ def test_doctor_finds_data_that_is_left_and_repeats_the_deletion(store, site, al
     assert noted(site) == []
 
 
-def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys):
+def test_doctor_finishes_a_deletion_without_a_job(store, site, alice, capsys, monkeypatch):
+    monkeypatch.setattr(outbox, "TURN", -1.0)
     delete_account(store, alice)
     site.delete("outbox")
     assert doctor_findings(capsys)[0] == {DATA_LEFT: 1}
@@ -206,7 +207,7 @@ def test_a_released_job_is_not_overdue(store, crowd, alice, monkeypatch, capsys)
 
 @pytest.mark.parametrize("where", ["outbox", "set_aside"])
 def test_doctor_finishes_a_job_that_no_worker_finishes(store, crowd, alice, monkeypatch, capsys, where):
-    """In as many turns as it takes."""
+    """Without turns."""
     monkeypatch.setattr(outbox, "TURN", -1.0)
     delete_account(store, alice)
     [job] = noted(crowd)

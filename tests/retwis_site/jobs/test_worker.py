@@ -45,7 +45,9 @@ def test_many_jobs_of_unknown_kinds_do_not_block_another_job(raw, capsys, alice,
     assert raw.zcard("outbox") == 250
 
 
-@pytest.mark.parametrize("job", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7"])
+@pytest.mark.parametrize(
+    "job", ["post:seven:abc", f"auth:one:{SECRET}:abc", "follow:1:2:abc", "del:7", "recount:1:a:b:c:d:e"]
+)
 def test_a_job_that_cannot_be_finished_stays_and_does_not_block_another_job(raw, capsys, alice, log, job):
     """Jobs with malformed names, and a job about a key of the wrong type."""
     raw.set("following:1", "no sorted set")

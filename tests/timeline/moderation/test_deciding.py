@@ -180,3 +180,14 @@ def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(
 def test_a_report_about_a_person_has_no_post_to_delete(store):
     with pytest.raises(NoPost):
         decide(store, report(store, ALICE, BOB), Action.DELETE)
+
+
+@pytest.mark.usefixtures("site")
+def test_staff_deletes_a_post_that_it_has_reported_below_all_reports_that_are_shown(store, raw, monkeypatch):
+    monkeypatch.setattr(reports, "REPORTS_SHOWN", 1)
+    one = report(store, CAROL, BOB, 1)
+    report(store, ALICE, BOB)
+    Deciding(store).delete(BOB, {1: "Buy!"}, CAROL, "It is an advertisement.")
+    assert raw.hexists("post:1", "deleted")
+    assert Reports(store).read(one.rid).action is Action.DELETE
+    assert raw.zcard("reports") == 1

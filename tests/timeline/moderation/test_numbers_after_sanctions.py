@@ -8,16 +8,19 @@ import time
 import pytest
 from django.core.management import call_command
 
+from accounts.community import sanctions
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.repository import Users
+from retwis_site.features import Feature, features
 from retwis_site.jobs import outbox
 from retwis_site.jobs.worker import drain, rounds
-from retwis_site.store import chunks
+from retwis_site.store import chunks, keys
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.snowflake import STEP
+from tests.support.people import LONG_AGO
 from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import noted
 from timeline.notices import Inbox
@@ -239,18 +242,46 @@ def test_a_sanction_is_answered_before_a_worker_has_counted(site, store, round_t
     assert [job.partition(":")[0] for job in noted(site)] == ["recount"]
 
 
-def test_the_numbers_of_someone_who_has_done_much_follow_in_turns_and_none_begins_anew(site, store, monkeypatch):
-    """Else a worker would do nothing else for minutes, and a killed one would have done nothing."""
+@pytest.fixture
+def liked(site, store, monkeypatch):
+    """Posts that bob has liked, and answered the first one. Their numbers follow a sanction of his in many turns."""
     pids = [publish(store, ALICE, f"post {number}") for number in range(5)]
     for pid in pids:
         Likes(store).like(BOB, pid, ALICE)
     site.zadd("likes:2", dict.fromkeys(pids, 7))  # all at once, as from an import
+    for number in range(3):
+        publish(store, BOB, f"reply {number}", reply_to=pids[0])
     monkeypatch.setattr(outbox, "TURN", -1.0)  # one chunk
     monkeypatch.setattr(chunks, "AT_ONCE", 3)
     Sanctions(store).impose(BOB, State.HIDDEN, "noise")
+    return pids
+
+
+def test_the_numbers_of_someone_who_has_done_much_follow_in_turns_and_none_begins_anew(site, store, liked):
+    """Else a worker would do nothing else for minutes, and a killed one would have done nothing."""
     begun = []
     while jobs := noted(site):
         begun += [job.split(":")[2:-1] for job in jobs]
         next(rounds(store, "worker"))
-    assert begun == [[], ["likes", "7", "3"], ["likes", "7", "1"]]
-    assert [site.hget(f"post:{pid}", "likes") for pid in pids] == [None] * 5
+    assert begun == [[], ["likes", "7", "3"], ["likes", "7", "1"], ["updates", "6", "6"]]
+    assert [site.hget(f"post:{pid}", "likes") for pid in liked] == [None] * 5
+    assert site.hget(f"post:{liked[0]}", "replies") is None
+
+
+def test_doctor_makes_all_numbers_follow_when_no_worker_runs(site, liked):
+    [job] = noted(site)
+    site.zadd("outbox", {job: LONG_AGO})
+    assert "overdue jobs" in fix()
+    assert [site.hget(f"post:{pid}", "likes") for pid in liked] == [None] * 5
+    assert noted(site) == []
+
+
+def test_two_features_follow_one_set(site, store, monkeypatch):
+    seen = []
+    of_site = Feature(recount=lambda store, uid: {keys.updates: seen.extend})
+    monkeypatch.setattr(sanctions, "features", lambda: [*features(), of_site])
+    first = publish(store, ALICE, "Hello")
+    reply = publish(store, BOB, "Hi", reply_to=first)
+    impose(store, State.HIDDEN)
+    assert site.hget(f"post:{first}", "replies") is None
+    assert seen == [(str(reply), reply)]

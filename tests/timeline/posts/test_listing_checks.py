@@ -9,7 +9,7 @@ from tests.support.maintenance.findings import findings_of
 from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
-from timeline.posts.checks import CountChecks, counts_of_posts
+from timeline.posts.checks import CountChecks, PostChecks, counts_of_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -93,6 +93,18 @@ def test_a_post_that_stands_in_a_listing_was_published_and_is_put_back(site, cap
     assert doctor(capsys) == (0, {}, {})
     assert {key: site.zrange(key, 0, -1) for key in listed} == listed
     assert_conversations_agree(site, "put back")
+
+
+def test_a_post_in_a_listing_that_is_put_back_first_keeps_no_other_lost_post_from_it(site, store):
+    """Post 3 stands in the global timeline, so its author has lost entries: post 1, which stands nowhere, is one."""
+    site.zrem("updates:2", 1, 3)
+    site.lrem("timeline", 0, 1)
+    site.delete("posts:1", "posts:2")
+    checks = PostChecks(store)
+    for name in ("post:3", "post:1"):
+        [[finding]] = checks.lost_posts([name])
+        finding.repair()
+    assert site.zrange("updates:2", 0, -1) == ["1", "3"]
 
 
 def test_a_tombstone_whose_last_reply_is_lost_goes(site, capsys):
