@@ -46,7 +46,8 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases", "data-shortcuts", "data-copies"}
+TEXTLESS = ("theme", "colour", "phrases", "shortcuts", "copies", "adds", "asks")
+DATA_WITHOUT_TEXT = {f"data-{name}" for name in TEXTLESS}
 META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}
 WITHOUT_TEXT = {"script", "style"}

@@ -160,6 +160,7 @@ TEXTS_OF_COMMANDS = {
 OTHERS = {
     *("user username", "user address", "post id", "trace username", "trace them", "names block", "names unblock"),
     *("db source", "export file", "import file", "import_account file", "import_retwis source", "serve host"),
+    "invite revoke",
 }
 
 
