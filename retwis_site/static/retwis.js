@@ -154,9 +154,11 @@ function waits() {
 /** Put a newer element in the place of an older one. The focus stays on it, or on what has the same id in it. */
 function replace(older, newer) {
   const { activeElement } = document;
+  const isFocused = older.contains(activeElement);
   older.replaceWith(newer);
-  if (activeElement === older) newer.focus();
-  else if (older.contains(activeElement) && activeElement.id) document.getElementById(activeElement.id)?.focus();
+  if (!isFocused) return;
+  const same = activeElement === older ? newer : document.getElementById(activeElement.id);
+  same?.focus({ preventScroll: true }); // the user may have scrolled on meanwhile
 }
 
 function focusPost(post) {
@@ -344,7 +346,9 @@ function focusOrFollow(fields, link) {
 
 async function showKeys() {
   const address = `${siteTop}settings/appearance/`;
+  const stillWaits = waits();
   const keys = (await load(address)).page.getElementById("shortcuts");
+  if (!stillWaits() || document.querySelector("dialog")) return; // the key was pressed twice
   if (!keys) return location.assign(address);
   const dialog = document.createElement("dialog");
   const close = document.createElement("button");

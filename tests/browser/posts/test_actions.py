@@ -69,6 +69,17 @@ def held_like(page):
     return card, go
 
 
+def test_an_answer_scrolls_nobody_back(page, held_like):
+    card, go = held_like
+    like = card.get_by_role("button", name="Like")
+    page.set_viewport_size({"width": 1280, "height": 150})
+    page.evaluate("() => scrollTo(0, 0)")
+    expect(like).not_to_be_in_viewport()
+    go()
+    expect(like).to_be_focused()
+    assert page.evaluate("() => scrollY") == 0
+
+
 def test_an_answer_leaves_a_menu_that_was_opened_meanwhile(page, held_like):
     card, go = held_like
     card.get_by_role("link", name="Repost").press("Enter")
