@@ -173,14 +173,20 @@ function focusPost(post) {
 let pagesLoaded = 0;
 
 async function loadOlder(link) {
-  const { ok, page } = await load(link.href);
-  if (!ok || isOtherSession(page)) return location.assign(link.href); // its posts do not continue this list
+  if (!(await addOlder(link))) location.assign(link.href);
+}
+
+/** Returns whether they have come. The posts of another session do not continue this list. */
+async function addOlder(link) {
+  const { page } = await load(link.href);
   const parts = [...page.querySelectorAll(link.dataset.adds)];
+  if (!parts.length || isOtherSession(page)) return false;
   const isFocused = document.activeElement === link;
   link.closest(".pager").replaceWith(...parts);
   if (isFocused) focusPost(parts.flatMap((part) => [...part.querySelectorAll(".post")])[0]);
   pagesLoaded += 1;
   keepPlace();
+  return true;
 }
 
 /** Note in the browser's history which post is the first in view. */
@@ -200,8 +206,7 @@ async function returnTo({ post, top, pages }) {
     const found = document.getElementById(post);
     const link = document.querySelector(".pager a[data-adds]");
     if (found && (page >= pages || !link)) return scrollBy(0, found.getBoundingClientRect().top - top);
-    if (!link) return;
-    await loadOlder(link);
+    if (!link || !(await addOlder(link))) return;
   }
 }
 document.addEventListener("DOMContentLoaded", () => {

@@ -46,7 +46,15 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-DATA_WITHOUT_TEXT = {"data-theme", "data-colour", "data-phrases", "data-shortcuts", "data-copies"}
+DATA_WITHOUT_TEXT = {
+    "data-theme",
+    "data-colour",
+    "data-phrases",
+    "data-shortcuts",
+    "data-copies",
+    "data-adds",
+    "data-asks",
+}
 META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}
 WITHOUT_TEXT = {"script", "style"}

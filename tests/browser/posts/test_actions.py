@@ -40,7 +40,7 @@ def test_actions_at_once_on_a_slow_line_all_show(alice, raw, page):
     card = post(page, "Worth all")
     card.get_by_role("button", name="Like").click()
     card.get_by_role("link", name="Repost").click()
-    card.get_by_role("button", name="Repost").click()  # in a menu, which goes with the answer to the like
+    card.get_by_role("button", name="Repost").click()  # in a menu
     card.get_by_role("button", name="Bookmark").click()
     waiting.pop().continue_()
     for action in ("Like", "Bookmark"):
