@@ -32,7 +32,7 @@ async function act(button) {
 }
 
 async function follow(button) {
-  const { id } = button.closest(".tag-choices, form.follow");
+  const { id } = button.closest(".tag-choices") ?? button.form; // a tag that is followed has a second form
   const { ok, url, page, why } = await send(button.form, button.form.action);
   if (!ok) return showError(why);
   const [older, newer] = [document.getElementById(id), page.getElementById(id)];
