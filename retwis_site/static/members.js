@@ -10,7 +10,7 @@ Object.assign(PRESSES, {
   "#arrived": showArrivals,
   "a.attach": choosePictures,
   ".chosen button": removePicture,
-  ".adds button": (button) => addPictures(button.form),
+  ".adds button": ({ form }) => addPictures(form, form.elements.picture.files),
   ".composer .actions a": cancelEdit,
 });
 Object.assign(UPGRADES, { ".composer": bringBack, ".counter": count });
@@ -32,7 +32,7 @@ async function act(button) {
 }
 
 async function follow(button) {
-  const { id } = button.closest(".tag-choices, form.follow");
+  const { id } = button.closest(".tag-choices") ?? button.form; // a tag that is followed has a second form
   const { ok, url, page, why } = await send(button.form, button.form.action);
   if (!ok) return showError(why);
   const [older, newer] = [document.getElementById(id), page.getElementById(id)];
@@ -128,7 +128,11 @@ async function poll() {
   }
   countInTitle();
 }
-setInterval(poll, POLL);
+async function keepPolling() {
+  await poll();
+  setTimeout(keepPolling, POLL); // after the answer: on a line that carries none, requests would pile up
+}
+setTimeout(keepPolling, POLL);
 
 /** The number before the title, visible from another tab: new posts that this page can load, and new notices. */
 function countInTitle() {
@@ -388,8 +392,8 @@ function putFiles(form, files) {
   form.querySelector(".attach [type=file]").files = all.files;
 }
 
-function addPictures(form, files = []) {
-  putFiles(form, [...(unshown.get(form) ?? []), ...files]);
+function addPictures(form, files) {
+  putFiles(form, [...new Set([...(unshown.get(form) ?? []), ...files])]);
   return changePictures(form, "add", "1");
 }
 

@@ -154,9 +154,11 @@ function waits() {
 /** Put a newer element in the place of an older one. The focus stays on it, or on what has the same id in it. */
 function replace(older, newer) {
   const { activeElement } = document;
+  const isFocused = older.contains(activeElement);
   older.replaceWith(newer);
-  if (activeElement === older) newer.focus();
-  else if (older.contains(activeElement) && activeElement.id) document.getElementById(activeElement.id)?.focus();
+  if (!isFocused) return;
+  const same = activeElement === older ? newer : document.getElementById(activeElement.id);
+  same?.focus({ preventScroll: true }); // the user may have scrolled on meanwhile
 }
 
 function focusPost(post) {
@@ -171,14 +173,20 @@ function focusPost(post) {
 let pagesLoaded = 0;
 
 async function loadOlder(link) {
-  const { ok, page } = await load(link.href);
-  if (!ok || isOtherSession(page)) return location.assign(link.href); // its posts do not continue this list
+  if (!(await addOlder(link))) location.assign(link.href);
+}
+
+/** Returns whether they have come. The posts of another session do not continue this list. */
+async function addOlder(link) {
+  const { page } = await load(link.href);
   const parts = [...page.querySelectorAll(link.dataset.adds)];
+  if (!parts.length || isOtherSession(page)) return false;
   const isFocused = document.activeElement === link;
   link.closest(".pager").replaceWith(...parts);
   if (isFocused) focusPost(parts.flatMap((part) => [...part.querySelectorAll(".post")])[0]);
   pagesLoaded += 1;
   keepPlace();
+  return true;
 }
 
 /** Note in the browser's history which post is the first in view. */
@@ -198,8 +206,7 @@ async function returnTo({ post, top, pages }) {
     const found = document.getElementById(post);
     const link = document.querySelector(".pager a[data-adds]");
     if (found && (page >= pages || !link)) return scrollBy(0, found.getBoundingClientRect().top - top);
-    if (!link) return;
-    await loadOlder(link);
+    if (!link || !(await addOlder(link))) return;
   }
 }
 document.addEventListener("DOMContentLoaded", () => {
@@ -344,7 +351,9 @@ function focusOrFollow(fields, link) {
 
 async function showKeys() {
   const address = `${siteTop}settings/appearance/`;
+  const stillWaits = waits();
   const keys = (await load(address)).page.getElementById("shortcuts");
+  if (!stillWaits() || document.querySelector("dialog")) return; // the key was pressed twice
   if (!keys) return location.assign(address);
   const dialog = document.createElement("dialog");
   const close = document.createElement("button");

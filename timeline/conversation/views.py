@@ -112,8 +112,8 @@ def _no_repost(post: Post) -> Post:
 
 
 def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
-    """A redirect to the post on the page that has the button. In place, the row of its card is swapped; the page of the
-    post surely has it, also when the card was loaded below a first page. The next pages read the post anew."""
+    """A redirect to the post on the page that has the button. In place, the button alone is replaced; the page of
+    the post surely has it, also when the card was loaded below a first page. The next pages read the post anew."""
     in_place = "HX-Request" in request.headers
     where = reverse("post", args=[post.author.username, post.pid]) if in_place else page_of_form(request)
     response = HttpResponseRedirect(f"{where}#post-{post.pid}")

@@ -78,7 +78,7 @@ def why_not_followed(me: User, person: User, blocks: Blocks) -> str:
 
 def _is_on_home(request: RetwisRequest) -> bool:
     """Whether the whole page answers a form of the home page, which shows the posts of a person who is now followed.
-    In place, the button alone is swapped, and the script asks for the home page."""
+    In place, the button alone is replaced, and the script asks for the home page."""
     is_whole = "HX-Request" not in request.headers and "Referer" in request.headers
     return is_whole and page_of_form(request) == reverse("home")
 

@@ -34,6 +34,32 @@ def test_from_post_to_post_by_keys_and_never_while_one_types(window, store, raw,
     expect(composer(page)).to_be_focused()
 
 
+def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(window, alice):
+    page = window(alice)
+    page.goto("/")
+    waiting = []
+    page.route("**/settings/appearance/", lambda route: waiting.append(route))
+
+    def answered():
+        while waiting:
+            with page.expect_response("**/settings/appearance/") as late:
+                waiting.pop().continue_()
+            late.value.finished()
+        page.evaluate("() => new Promise((done) => setTimeout(done))")
+
+    with page.expect_request("**/settings/appearance/"):
+        page.keyboard.press("?")
+    composer(page).click()
+    answered()
+    expect(composer(page)).to_be_focused()
+    composer(page).blur()
+    for _ in range(2):
+        with page.expect_request("**/settings/appearance/"):
+            page.keyboard.press("?")
+    answered()
+    expect(page.get_by_role("dialog")).to_have_count(1)
+
+
 def test_the_list_of_keys_is_a_dialog_and_a_part_of_the_page_that_turns_them_off(window, alice):
     page = window(alice)
     page.goto("/")

@@ -70,6 +70,23 @@ def test_the_focus_stays_on_the_button(profile, follow, unfollow):
     stayed(profile)
 
 
+def test_a_tag_that_is_followed_can_be_shown_on_home_at_once(window, store, raw, alice, bob):
+    publish(raw, store, bob, "About #redis")
+    page = window(alice)
+    page.goto("/tags/redis/")
+    stays(page)
+    on_home = page.get_by_role("button", name="Show #redis on home")
+    page.get_by_role("button", name="Follow #redis").press("Enter")
+    expect(on_home).to_be_visible()
+    unfollow = page.get_by_role("button", name="Unfollow #redis")
+    expect(unfollow).to_be_focused()
+    on_home.click()
+    expect(page.get_by_role("button", name="Hide #redis from home")).to_be_focused()
+    unfollow.click()
+    expect(page.get_by_role("button", name="Hide #redis from home")).to_have_count(0)
+    stayed(page)
+
+
 def test_a_newcomer_follows_one_after_the_other_and_posts_arrive(window, store, raw, alice, bob, carol):
     Follows(store).follow(bob.user.uid, carol.user.uid)
     Follows(store).follow(carol.user.uid, bob.user.uid)

@@ -40,7 +40,7 @@ def test_actions_at_once_on_a_slow_line_all_show(alice, raw, page):
     card = post(page, "Worth all")
     card.get_by_role("button", name="Like").click()
     card.get_by_role("link", name="Repost").click()
-    card.get_by_role("button", name="Repost").click()  # in a menu, which goes with the answer to the like
+    card.get_by_role("button", name="Repost").click()  # in a menu
     card.get_by_role("button", name="Bookmark").click()
     waiting.pop().continue_()
     for action in ("Like", "Bookmark"):
@@ -67,6 +67,17 @@ def held_like(page):
         expect(like).to_have_attribute("aria-pressed", "true")
 
     return card, go
+
+
+def test_an_answer_scrolls_nobody_back(page, held_like):
+    card, go = held_like
+    like = card.get_by_role("button", name="Like")
+    page.set_viewport_size({"width": 1280, "height": 150})
+    page.evaluate("() => scrollTo(0, 0)")
+    expect(like).not_to_be_in_viewport()
+    go()
+    expect(like).to_be_focused()
+    assert page.evaluate("() => scrollY") == 0
 
 
 def test_an_answer_leaves_a_menu_that_was_opened_meanwhile(page, held_like):

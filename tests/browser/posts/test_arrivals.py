@@ -59,6 +59,18 @@ def test_when_nothing_has_come_nothing_is_said_and_nothing_is_sent(home):
     stayed(home)
 
 
+def test_a_line_that_carries_no_answer_is_asked_once(home, store, raw, bob):
+    waiting = []
+    home.route("**/new/?*", lambda route: waiting.append(route))
+    with home.expect_request("**/new/?*"):
+        home.clock.run_for(A_WHILE)
+    home.clock.run_for(A_WHILE)
+    publish(raw, store, bob, "At last")
+    waiting.pop().continue_()
+    expect(told(home, 1)).to_be_visible()
+    assert waiting == []
+
+
 def test_what_is_being_typed_stays_and_so_does_the_focus(home, store, raw, bob):
     composer(home).fill("Half a thought")
     composer(home).focus()

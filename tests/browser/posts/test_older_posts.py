@@ -1,6 +1,7 @@
 """Older posts load in place down to the end; without scripts, by plain links."""
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -110,6 +111,22 @@ def test_back_returns_to_the_same_place_among_posts_loaded_in_place(window, alic
         "([id, y]) => Math.abs(document.getElementById(id).getBoundingClientRect().y - y) < 3",
         arg=[place.get_attribute("id"), before],
     )
+
+
+def test_back_leads_nowhere_else_when_the_older_posts_do_not_come(history, page, console):
+    console.expects(503, "/")
+    older(page).click()
+    expect(posts(page)).to_have_count(40)
+    posts(page).nth(30).locator("time").click()
+    page.route("**/?before=*", lambda route: route.fulfill(status=503))
+    went = []
+    page.on("framenavigated", lambda _: went.append(page.url))
+    with page.expect_response("**/?before=*"):
+        page.go_back()
+    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    expect(posts(page)).to_have_count(20)
+    page.reload()
+    assert {urlsplit(url).query for url in went} == {""}
 
 
 def test_back_among_the_first_posts_loads_no_others(history, page):

@@ -55,6 +55,19 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
     assert page.get_by_role("img", name="Something red").evaluate("img => img.naturalWidth") == 900
 
 
+def test_a_picture_that_was_chosen_before_the_scripts_came_is_added(page):
+    scripts = []
+    page.route("**/members*.js", lambda route: scripts.append(route))
+    page.goto("/compose/", wait_until="commit")
+    page.get_by_text("Pictures", exact=True).click()
+    page.get_by_label("Up to four pictures").set_input_files(RED)
+    scripts.pop().continue_()
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(described(page, 1)).to_be_focused()
+    expect(page.get_by_label("Up to four pictures")).to_have_js_property("value", "")
+
+
 def test_pictures_need_no_text(page):
     page.goto("/compose/")
     page.get_by_text("Pictures", exact=True).click()
