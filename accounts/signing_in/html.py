@@ -276,9 +276,10 @@ def form_page(
 
     What only the store knows to be wrong is added with `form.add_error`, before the question whether it is valid.
     """
-    if status is None:
-        form = context.get("form")
-        status = 422 if isinstance(form, BaseForm) and form.is_bound else 200
+    form = context.get("form")
+    if isinstance(form, BaseForm) and form.is_bound:
+        _focus_first_error(form)
+        status = status or 422
     by = rendering(request)
     name = request.resolver_match.view_name if request.resolver_match else ""
     around = {
@@ -286,7 +287,14 @@ def form_page(
         "waiting": {page: shown_number(number) for page, number in by.viewer.waiting.items()},
         **frame(by, name, "polls"),
     }
-    return pages.page(request, template, {**around, **context}, status)
+    return pages.page(request, template, {**around, **context}, status or 200)
+
+
+def _focus_first_error(form: BaseForm) -> None:
+    """Let the page begin at the first wrong field, also without JavaScript: in a long form it may be out of sight."""
+    wrong = next((field for field in form.visible_fields() if field.errors), None)
+    if wrong:
+        wrong.field.widget.attrs["autofocus"] = True
 
 
 def done(request: HttpRequest, said: str, to: str, *arguments: object) -> HttpResponse:

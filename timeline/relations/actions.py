@@ -23,10 +23,10 @@ from timeline.relations.relations import FOREVER, BlockedPeople, Blocks, Follows
 
 ALL, REPOSTS = "all", "reposts"
 FOR_DAYS = (
-    ("", gettext_lazy("forever")),
-    ("1", gettext_lazy("for a day")),
-    ("7", gettext_lazy("for a week")),
-    ("30", gettext_lazy("for 30 days")),
+    ("", gettext_lazy("Until I unmute")),
+    ("1", gettext_lazy("For a day")),
+    ("7", gettext_lazy("For a week")),
+    ("30", gettext_lazy("For 30 days")),
 )
 
 

@@ -49,3 +49,11 @@ def test_axe_finds_nothing_in_a_chosen_theme(window, alice, system, choice):
     for path in ("/", "/timeline/", f"/@{alice.user.username}/", "/settings/appearance/", "/settings/password/"):
         page.goto(path)
         assert findings(page) == [], path
+
+
+def test_the_list_of_shortcuts_keeps_its_distance_from_the_choices(window):
+    page = window()
+    page.goto("/settings/appearance/")
+    form = page.get_by_role("main").locator("div").filter(has=page.get_by_role("heading", name="Appearance"))
+    above, below = form.bounding_box(), page.get_by_role("region", name="Keyboard shortcuts").bounding_box()
+    assert below["y"] - (above["y"] + above["height"]) >= 16

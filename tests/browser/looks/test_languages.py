@@ -13,6 +13,11 @@ from timeline.relations.relations import Follows
 
 ARABIC, GERMAN, ENGLISH = "العربية", "Deutsch", "English"
 FIRST_POST = 160  # pixels from the top of a phone
+RIGHT_EDGE = """(it) => {
+  const text = document.createRange();
+  text.selectNodeContents(it);
+  return text.getBoundingClientRect().right;
+}"""
 DIRECTION = {"ar": "rtl", "de": "ltr", "en": "ltr"}
 
 
@@ -137,6 +142,18 @@ def test_in_arabic_a_handle_comes_after_the_name_whichever_way_that_is_written(w
         for place in (page.get_by_role("heading", level=1), page.get_by_role("article")):
             handle = place.get_by_text(f"@{login.user.username}", exact=True)
             assert left_edge(handle) < left_edge(place.get_by_text(name, exact=True))
+
+
+def test_in_arabic_a_handle_of_the_first_steps_begins_below_its_name(window, raw, store, alice, bob, carol):
+    raw.hset(f"user:{carol.user.uid}", "name", "Carol")
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    Follows(store).follow(bob.user.uid, carol.user.uid)  # so carol is suggested
+    page = window(alice)
+    choose(page, ARABIC)
+    page.goto("/first-steps/")
+    label = page.get_by_role("main").locator("label").filter(has_text=carol.user.username)
+    name, handle = [label.get_by_text(it, exact=True) for it in ("Carol", f"@{carol.user.username}")]
+    assert handle.evaluate(RIGHT_EDGE) == pytest.approx(name.evaluate(RIGHT_EDGE), abs=1)
 
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])

@@ -40,6 +40,19 @@ def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window
     assert raw.hexists("users", erin.lower())
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_long_form_with_an_error_comes_back_at_the_wrong_field(window, console, alice, scripts):
+    console.expects(422, "/settings/")
+    page = window(alice, java_script_enabled=scripts)
+    page.goto("/settings/")
+    page.get_by_label("Label 4").fill("Web")
+    page.get_by_role("main").get_by_role("button", name="Save").click()
+    field = page.get_by_label("Text or link 4")
+    is_wrong(field, "Fill in both")
+    expect(field).to_be_focused()
+    expect(field).to_be_in_viewport()
+
+
 def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
     console.expects(422, "/login/")
     page = window()

@@ -64,6 +64,10 @@ def test_a_card_shows_a_short_age_and_after_a_day_the_date(seconds, short):
     assert age(NOW - seconds, NOW, "en").short == short
 
 
+def test_a_german_date_has_a_full_stop_after_what_is_shortened():
+    assert [age(NOW - days * 86400, NOW, "de").short for days in (3, 400)] == ["11. Nov.", "10. Okt. 2022"]
+
+
 @given(st.integers(-200_000, 10**7), st.integers(1, 60))
 def test_an_age_never_gets_smaller(seconds, later):
     assert in_seconds(age_of(seconds + later)) >= in_seconds(age_of(seconds))
