@@ -67,7 +67,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
     if has_factor and not is_confirmed(request):
         return confirm_first(request)
     form = confirmation(request, me)
-    if request.method == "POST" and (form is None or form.is_valid()):
+    if "allow" in request.POST and (form is None or form.is_valid()):
         RateLimits(connect()).count(CONSENTS, str(me.uid))
         log_account_event(request, "allowed an app", me)
         return _sent_back(request, grant, Granting(me.uid, generation))

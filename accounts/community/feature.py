@@ -54,10 +54,8 @@ FEATURE = Feature(
     site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
     remove_account=remove_community,
     form_fields={
-        "appeal": (FormField("text", "textarea", _("Your appeal")), *hidden("token")),
-        "edit_site": (*_OF_SITE, *hidden(*(f"initial-{one.name}" for one in _OF_SITE))),
-        "dismiss": hidden("announcement"),
-        "invites": hidden("revoke"),
-        "joining": (FormField("reason", "text", _("Reason for a refusal")), *hidden("username", "at", "answer")),
+        "appeal": (FormField("text", "textarea", _("Your appeal")),),
+        "edit_site": _OF_SITE,
+        "joining": (FormField("reason", "text", _("Reason for a refusal")),),
     },
 )

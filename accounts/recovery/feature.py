@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField
+from retwis_site.http.form_fields import NEW_PASSWORD, PASSWORD, FormField
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
@@ -39,8 +39,9 @@ FEATURE = Feature(
         "recover": (
             FormField("username", "text", _("Username")),
             FormField("code", "password", _("Recovery code")),
-            FormField("password1", "password", _("New password")),
-            FormField("password2", "password", _("Repeat new password")),
+            *NEW_PASSWORD,
         ),
+        "reset": NEW_PASSWORD,
+        "recovery": (PASSWORD,),
     },
 )

@@ -11,7 +11,6 @@ from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
@@ -21,6 +20,7 @@ from accounts.signing_in.guards import (
     change,
     confirm_first,
     for_passwords,
+    for_secrets,
     is_confirmed,
     log_account_event,
     never_store,
@@ -148,7 +148,7 @@ def recovery(request: RetwisRequest) -> HttpResponse:
 
 
 @open_to_frozen
-@sensitive_post_parameters()
+@for_secrets
 @change
 @never_store
 def recovery_file(request: RetwisRequest) -> HttpResponse:

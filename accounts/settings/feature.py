@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import NEW_PASSWORD, PASSWORD, FormField, hidden
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits of the settings.
@@ -36,9 +36,10 @@ FEATURE = Feature(
         "settings": (
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
-            *hidden("colour", "descriptions"),
-            *hidden("remove_picture", "remove_header", "uploaded_picture", "uploaded_header"),
-            *hidden(*(f"{part}_{number}" for number in (1, 2, 3, 4) for part in ("label", "value"))),
+            FormField("picture", "file", _("Picture")),
+            FormField("header", "file", _("Header")),
         ),
+        "password": (PASSWORD, *NEW_PASSWORD),
+        "delete_account": (PASSWORD, *hidden("last_admin")),
     },
 )

@@ -40,7 +40,7 @@ from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import CODES, keep_language
 from retwis_site.identity import FOR_STAFF
-from retwis_site.rendering.error_pages import error_page, kept_fields
+from retwis_site.rendering.error_pages import error_page, has_text, kept_fields
 from retwis_site.store.client import connect
 from retwis_site.store.replies import trip
 
@@ -73,9 +73,17 @@ never_store = cache_control(private=True, no_store=True)
 for_forms = require_http_methods(["GET", "HEAD", "POST"])
 
 
+def for_secrets(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view that is sent passwords, codes or the like. No error report shows what was typed, and an error page
+    keeps the declared fields alone."""
+    guarded = sensitive_post_parameters()(view)
+    guarded.has_secrets = True  # type: ignore[attr-defined]
+    return guarded
+
+
 def for_passwords(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
-    """Marks a view of a form with passwords. No error report shows what was typed, and a frozen user may send it."""
-    return open_to_frozen(sensitive_post_parameters()(for_forms(view)))
+    """Marks a view of a form with secrets, which a frozen user may send."""
+    return open_to_frozen(for_secrets(for_forms(view)))
 
 
 def _giving_user(view: UserView[P], guard: Callable[[RetwisRequest], User | HttpResponseBase]) -> Guarded[P]:
@@ -164,10 +172,8 @@ def log_in_first(request: HttpRequest) -> HttpResponse:
     form would be lost on that way: a page keeps it, with a button that sends it again.
     """
     kept = kept_fields(request) if request.method == "POST" else []
-    if any(one.field.kind in ("text", "textarea") for one in kept):
+    if has_text(kept):
         text = _("Nothing was saved. Log in in another window, then send this form again.")
-        if request.FILES:
-            text += " " + _("Pictures that you chose are not sent again.")
         return error_page(request, 403, _("You are logged out"), text, kept)
     view = request.resolver_match.func if request.resolver_match else None
     return to_login(page_of_form(request) if getattr(view, "is_change", False) else request.get_full_path())

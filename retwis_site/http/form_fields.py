@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.utils.functional import Promise
-from django.utils.translation import gettext_noop, ngettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 
 # ---- A text that nobody can see counts as empty, in every form and every command.
 
@@ -30,8 +30,8 @@ def is_visible(text: str) -> bool:
 
 @dataclass(frozen=True)
 class FormField:
-    """`kind` is textarea, text, password or hidden. Error pages show the field again; a password comes back empty, and
-    so does any other secret, such as a code."""
+    """`kind` is textarea, text, password, hidden, file or files. Error pages show the field again; a password comes
+    back empty, and so does any other secret, such as a code."""
 
     name: str
     kind: str
@@ -39,8 +39,15 @@ class FormField:
 
 
 def hidden(*names: str) -> tuple[FormField, ...]:
-    """Fields that error pages keep without showing them."""
+    """Fields of a form with secrets that error pages keep without showing them, as they keep all of other forms."""
     return tuple(FormField(name, "hidden") for name in names)
+
+
+PASSWORD = FormField("password", "password", gettext_lazy("Current password"))
+NEW_PASSWORD = (
+    FormField("password1", "password", gettext_lazy("New password")),
+    FormField("password2", "password", gettext_lazy("Repeat new password")),
+)
 
 
 # ---- What several forms share.

@@ -8,7 +8,7 @@ import io
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig, Suspicious
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.http.request import UnreadablePostError
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, resolve, reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -139,43 +139,68 @@ def _content_length(request: HttpRequest) -> int:
     return int(header) if len(header) < 20 else sys.maxsize
 
 
-# ---- The text of a form that failed. Its error page shows the text again, so that nothing is lost.
+# ---- The fields of a form that failed. Its error page sends them again, so that nothing is lost.
 #
-# Only declared fields are shown, and only at the form's own address. So another site cannot make this site show a form
-# that the other site invented.
+# All of them: one that were missing would make it another act. A form with secrets comes back with its declared fields
+# alone. A form from another site has no button that sends it (`_is_foreign`): that site may have invented it.
+
+
+# The page has its own token; and a password is none of a form that does not ask for it.
+NOT_KEPT = {"csrfmiddlewaretoken", "password", "password1", "password2"}
 
 
 @dataclass(frozen=True)
 class KeptField:
-    """A declared field and its text; the text of a password is empty."""
+    """A field and its text; the text of a password is empty."""
 
     field: FormField
     value: str
 
 
 def kept_fields(request: HttpRequest) -> list[KeptField]:
-    """The declared fields that the request has, in the order of declaration. No round trip."""
+    """What the request has of its form, in the order of the form. No round trip."""
     return kept_of(request, request.POST)
 
 
 def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
-    """The declared fields of what was typed into the form at the request's address, in the order of declaration. A
-    hidden field may have several values."""
-    return [
+    """The same of what was typed into the form at the request's address. A field that is not shown may have several
+    values. Fields for files come last and empty: a page cannot choose a file."""
+    form = _form_of(request)
+    if form is None:
+        return []
+    declared = {one.name: one for feature in features() for one in feature.form_fields.get(form.url_name or "", ())}
+    has_secrets = getattr(form.func, "has_secrets", False)
+    kept = [
         KeptField(field, "" if field.kind == "password" else text.rstrip("\N{REPLACEMENT CHARACTER}"))
-        for feature in features()
-        for field in feature.form_fields.get(_name_of(request), ())
+        for field in (declared.get(name) or FormField(name, "hidden") for name in typed)
+        if field.name in declared or not (has_secrets or field.name in NOT_KEPT)
         for text in typed.getlist(field.name)[0 if field.kind == "hidden" else -1 :]
     ]
+    files = [KeptField(field, "") for field in declared.values() if field.kind in ("file", "files")]
+    return kept + files if is_upload(request.META) else kept
 
 
-def _name_of(request: HttpRequest) -> str:
-    """The name of the form's address; a form that is refused at once has not been resolved yet."""
+def has_text(kept: Sequence[KeptField]) -> bool:
+    """Whether a person has typed some of it. All else is quickly chosen anew, on a page that shows who is logged in."""
+    return any(one.field.kind in ("text", "textarea") for one in kept)
+
+
+def _form_of(request: HttpRequest) -> ResolverMatch | None:
+    """The view of the form's address; a form that is refused at once has not been resolved yet."""
     try:
-        found = request.resolver_match or resolve(request.path_info)
+        return request.resolver_match or resolve(request.path_info)
     except Resolver404:
-        return ""
-    return found.url_name or ""
+        return None
+
+
+def _way_back(request: HttpRequest, kept: Sequence[KeptField]) -> list[KeptField]:
+    """The field `next` of a change, with the page that had its form. Sent from the error page, the form would lead back
+    to that."""
+    form, site, page = _form_of(request), origin_of(request), request.META.get("HTTP_REFERER", "")
+    is_change = form is not None and getattr(form.func, "is_change", False)
+    if not is_change or any(one.field.name == "next" for one in kept) or not page.startswith(f"{site}/"):
+        return []
+    return [KeptField(FormField("next", "hidden"), page.removeprefix(site))]
 
 
 # ---- Pages
@@ -184,11 +209,14 @@ def _name_of(request: HttpRequest) -> str:
 def error_page(
     request: HttpRequest, status: int, title: str, text: str, kept: list[KeptField] | None = None, undone_at: str = ""
 ) -> HttpResponse:
-    """A page that says what is wrong. With `kept` it has a form that sends the typed text again, and no cache keeps it.
+    """A page that says what is wrong. With `kept` it has a form that sends these fields again, and no cache keeps it.
     `undone_at`: the address of a page on which the viewer can change that. Apps get JSON with the text."""
     if apps.is_of_app(request):
         return apps.refusal(status, text)
-    context = {"status": status, "title": title, "text": text, "kept": kept or [], "foreign": _is_foreign(request)}
+    has_form = bool(kept) or (status == 503 and request.method == "POST")
+    fields = [*(kept or []), *(_way_back(request, kept or []) if has_form else [])]
+    context = {"status": status, "title": title, "text": text, "kept": fields, "has_form": has_form}
+    context |= {"foreign": _is_foreign(request), "uploads": is_upload(request.META)}
     context |= {"request_id": current_request_id(), "undone_at": undone_at}
     frame = frame_of_errors(request)
     answer = page(request, "retwis_site/error.html", {**FRAME_OF_NOBODY, **frame, **context}, status=status)
@@ -299,7 +327,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form with a wrong token: from an old page, after a login in another tab, or from another site."""
     kept = kept_fields(request)
     text = _("Nothing was saved. You logged in or out after you opened this form, or cookies are off.")
-    if not kept:
+    if not has_text(kept):
+        kept = []
         again = _("Go back, reload the page, and try again.")
         text = f"{text} {again}"
     return error_page(request, 403, _("Please send the form again"), text, kept)

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import FormField
 
 FEATURE = Feature(
     urls="timeline.first_steps.views",
@@ -14,7 +14,7 @@ FEATURE = Feature(
             FormField("name", "text", _("Display name")),
             FormField("bio", "textarea", _("About you")),
             FormField("body", "textarea", _("Your post")),
-            *hidden("colour", "remove_picture", "uploaded_picture", "follow", "token"),
+            FormField("picture", "file", _("Picture")),
         )
     },
 )

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import AccountSet, Feature
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import FormField
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
 from timeline.moderation.queue import staff_menu
@@ -24,7 +24,7 @@ REPORTS = Limit(
 
 
 _REASON = FormField("reason", "textarea", _("Reason"))
-_REPORT = (*hidden("reason"), FormField("note", "textarea", _("What should the moderators know?")))
+_REPORT = (FormField("note", "textarea", _("What should the moderators know?")),)
 
 FEATURE = Feature(
     urls="timeline.moderation.views",
@@ -36,17 +36,9 @@ FEATURE = Feature(
     form_fields={
         "report_person": _REPORT,
         "report_post": _REPORT,
-        "moderation_report": (
-            _REASON,
-            FormField("told", "textarea", _("Message to those who reported it")),
-            *hidden("delete", "action", "days", "also", "imposed"),
-        ),
-        "moderation_person": (
-            _REASON,
-            FormField("note", "textarea", _("Note")),
-            *hidden("act", "action", "days", "digest", "block", "imposed", "post"),
-        ),
-        "moderation_post": (_REASON, *hidden("picture", "block", "next")),
+        "moderation_report": (_REASON, FormField("told", "textarea", _("Message to those who reported it"))),
+        "moderation_person": (_REASON, FormField("note", "textarea", _("Note"))),
+        "moderation_post": (_REASON,),
     },
     searchers=(ReportChecks,),
     account_lines=account_lines,

@@ -414,6 +414,8 @@ class Deciding:
         and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
         reports = Reports(self._store)
         known = reports.about(whom, REPORTS_SHOWN)
+        if any(texts.keys() <= {*one.deleted} for one in known):  # it was sent again, and a worker carries it out
+            raise DecidedAlready
         found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
         if found is None:
             pid, body = next(iter(texts.items()))

@@ -3,11 +3,11 @@
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import FormField
 
 FEATURE = Feature(
     urls="timeline.people.views",
     form_fields={
-        "muted_words": (FormField("words", "text", _("Word or phrase")), *hidden("where", "how", "days")),
+        "muted_words": (FormField("words", "text", _("Word or phrase")),),
     },
 )

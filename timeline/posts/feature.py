@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
@@ -60,14 +60,8 @@ FEATURE = Feature(
     picture_uses={"post": ask_picture_use},
     uploads=("publish",),
     form_fields={
-        "edit": (
-            FormField("body", "textarea", _("Your post")),
-            *hidden("media", "alt"),
-        ),
-        "publish": (
-            FormField("body", "textarea", _("Your post")),
-            *hidden("token", "as", "reply_to", "quote", "media", "alt", "sensitive", "add", "remove"),
-        ),
+        "edit": (FormField("body", "textarea", _("Your post")),),
+        "publish": (FormField("body", "textarea", _("Your post")), FormField("picture", "files", _("Pictures"))),
     },
     cookies=(PersonalCookie(DRAFT_COOKIE, at_login=_("Your post is kept. Log in to send it.")),),
     after_login=give_draft_to,

@@ -79,7 +79,7 @@ def test_without_a_csrf_token_nothing_is_done(browser, alice, raw, url):
     assert response.status_code == 403
     assert "Please send the form again" in page
     assert ("typed &lt;script&gt;" in page) == (url == "/post/")
-    assert ('value="kept"' in page) == (url in {"/login/", "/register/"})
+    assert ('value="kept"' in page) == (url in {"/post/", "/login/", "/register/"})
     assert ("csrfmiddlewaretoken" in page) == (url in {"/post/", "/login/", "/register/"})
     assert "secret!" not in page
     assert everything(raw) == before
