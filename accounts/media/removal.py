@@ -25,7 +25,8 @@ class State(Enum):
 
 
 def finish_picture(store: Store, claim: Claim) -> object:
-    """One to six round trips. While something may still come to show the picture, the job waits for it: PUT_OFF."""
+    """One to eight round trips, and those of `Outbox.under_way` when a mark has lapsed. While something may still come
+    to show the picture, the job waits for it: PUT_OFF."""
     if settle_picture(store, claim.name.split(":")[1]):
         return None
     Outbox(store).add_for_later(claim.name, COMES_WITHIN)
@@ -43,9 +44,10 @@ def settle_picture(store: Store, digest: str) -> bool:
         return State.COMING not in marks.values()
     store.hset(keys.media_info(digest), {"going": str(int(time.time()))})
     # A post whose process has died after its commit is not listed yet, and its job leads to it.
-    jobs = Outbox(store).under_way() if any(mark.kind != UPLOAD for mark in marks) else set()
+    lapsed = {mark for mark, state in marks.items() if state is State.LAPSED and mark.kind != UPLOAD}
+    jobs = Outbox(store).under_way() if lapsed else set()
     marks |= _look(store, digest)
-    if is_used(marks) or any(f"{mark.kind}:{mark.number}" in jobs for mark in marks):
+    if is_used(marks) or any(f"{mark.kind}:{mark.number}" in jobs for mark in lapsed):
         store.hdel(keys.media_info(digest), "going")
         return False
     _remove(store, digest, {mark.uid for mark in marks})

@@ -246,12 +246,15 @@ class IndexChecks(Searcher):
             yield []
 
     def missed(self) -> Chunks:
-        """The same store has the same sample."""
+        """The same store has the same sample. The repair writes these posts, and leaves the others to `reindex`."""
         if _is_unfinished(self._store) or not _has_index(self._store):
             return
         sample = sorted(self._found)[:: -(-len(self._found) // SAMPLE) or 1]
         missed = [pid for pids in batches(sample, LOOKED_UP_AT_ONCE) for pid in self._missed(pids)]
         wrong = confirmed(self._store, missed, self._missed, lambda pid: at_work_on(pid) | {f"index:{pid}"})
+        if wrong and len(sample) < len(self._found):  # a repair of the sample alone would hide that others are missed
+            what = "a search may miss others, too: run `manage.py reindex`"
+            yield [Finding(what, partial(forget_progress, self._store), number=0)]
         yield [Finding(f"a search misses {keys.post(pid)}", partial(self._indexing.index, [pid])) for pid in wrong]
 
     def _missed(self, pids: Sequence[int]) -> list[int]:

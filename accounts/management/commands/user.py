@@ -20,7 +20,7 @@ from accounts.management.people import address_of, checked_reason, new_password,
 from accounts.recovery.codes import LIVES, ResetLinks
 from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.forms import valid_username
-from accounts.signing_in.passwords import LOGINS, login_subject
+from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import NameTaken, Role, State
 from accounts.users.registration import Registration
@@ -147,7 +147,7 @@ class Sanction(UserCommand):
 class Unthrottle(UserCommand):
     help = (
         "Forget all that the rate limits have counted of a user. With --address also of that address, and the wrong "
-        "passwords for this user from there."
+        "passwords and recovery codes for this user from there."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -157,16 +157,14 @@ class Unthrottle(UserCommand):
     def run(self, store: Store, **options: Any) -> None:
         username, address = options["username"], options["address"]
         subjects = [str(uid_of(store, username))]
-        limits = RateLimits(store)
         if address is not None:
             network = network_of(address)
             if not network:
                 raise CommandError(f"{address!r} is no IP address.")
-            subjects.append(network)
-            limits.forget(LOGINS, login_subject(username, network))
+            subjects += [network, login_subject(username, network)]
         for limit in (limit for feature in features() for limit in feature.limits):
             for subject in subjects:
-                limits.forget(limit, subject)
+                RateLimits(store).forget(limit, subject)
         self.say(f"Nothing is counted of {username} any more.")
 
 

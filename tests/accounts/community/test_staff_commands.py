@@ -8,6 +8,7 @@ from django.core.management import CommandError, ManagementUtility, call_command
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
+from accounts.recovery.feature import CODES
 from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.users.entities import Role, State
 from accounts.users.registration import Registration
@@ -133,8 +134,9 @@ def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):
     limits.count(POSTS, "2")
     for address in ("192.0.2.1", "192.0.2.2"):
         limits.count(LOGINS, login_subject("bob", address))
+    limits.count(CODES, login_subject("bob", "192.0.2.1"))
     call_command("unthrottle", "bob", verbosity=0)
-    assert len(raw.keys("throttle:*")) == 3
+    assert len(raw.keys("throttle:*")) == 4
     call_command("unthrottle", "bob", "--address", "192.0.2.1", verbosity=0)
     left = {"throttle:post:1", f"throttle:login:{login_subject('bob', '192.0.2.2')}"}
     assert set(raw.keys("throttle:*")) == left

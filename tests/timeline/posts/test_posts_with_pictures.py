@@ -3,11 +3,13 @@
 import io
 import json
 import re
+import time
 
 import pytest
 import redis
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from accounts.media.removal import settle_picture
 from accounts.media.repository import Pictures
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
@@ -169,6 +171,20 @@ def test_the_last_post_that_shows_a_picture_takes_it_with_it(store, alice, red, 
     drain(store, "worker")
     assert list(raw.keys("*media*")) == []
     assert raw.zcard("outbox") == 0
+
+
+def test_other_jobs_are_read_for_a_picture_only_when_a_post_of_it_may_still_be_published(store, red, raw, round_trips):
+    """Else each picture of a removed account would read the jobs of all the others."""
+    pid = publish(store, 1, red)
+    raw.zadd(f"media_users:{red}", {"post:1:900": 1})
+    raw.zadd("outbox", {"post:900:x": int(time.time()) + 60})
+    Posts(store).delete(1, pid)
+    drain(store, "worker")
+    assert raw.exists(f"media:{red}")
+    raw.hset("post:900", mapping={"user_id": "1", "deleted": "1"})
+    sent = round_trips(lambda: settle_picture(store, red))
+    assert "ZSCAN" not in {command[0] for command in sent.commands}
+    assert list(raw.keys("*media*")) == []
 
 
 def test_a_bad_field_shows_no_picture(browser, alice, store, red, raw):

@@ -83,8 +83,22 @@ def test_two_runs_look_up_the_same_posts_from_the_first_to_the_last(raw, store, 
     assert looked_up == [*range(1, 102, 11)] * 2
 
 
-def advice_of(capsys):
-    report = report_of(capsys)[1]
+def test_a_post_of_the_sample_that_is_missed_asks_for_a_reindex_also_after_a_repair(
+    raw, store, of_cats, monkeypatch, capsys
+):
+    monkeypatch.setattr(rebuilding, "SAMPLE", 1)
+    write_post(raw, 1, "walking birds")
+    raw.delete(*of_cats)
+    assert found(store) == ["a search may miss others, too: run `manage.py reindex`", "a search misses post:1"]
+    assert advice_of(capsys, "--fix") == ["A `reindex` has not ended: searches miss some posts."]
+    assert (posts_under(store, "bird"), posts_under(store, "cat")) == ({1}, set())
+    call_command("reindex", verbosity=0)
+    assert (posts_under(store, "cat"), advice_of(capsys)) == ({2}, [])
+    assert raw.hget("search_index", "reindexed") is None
+
+
+def advice_of(capsys, *options):
+    report = report_of(capsys, *options)[1]
     return [one["text"] for one in report["advice"] if one["id"] == "retwis.W017"]
 
 
