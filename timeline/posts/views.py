@@ -222,6 +222,7 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
     """409: the form was made for another user, and someone has logged in since, in another tab. One round trip."""
     author = Users(connect()).people([written_by]).get(written_by)
     context = {"form": form, "uid": me.uid, "me": me.username, "author": author.username if author else ""}
+    context["had_pictures"] = bool(request.FILES or request.POST.getlist("media"))
     return form_page(request, "timeline/posts/another_author.html", context, status=409)
 
 

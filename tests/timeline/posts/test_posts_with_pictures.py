@@ -74,6 +74,13 @@ def test_what_an_error_page_sends_again_removes_the_picture_and_publishes_nothin
     assert 'name="media"' not in again.content.decode()
 
 
+def test_a_form_of_another_user_comes_back_and_says_that_its_pictures_stay_behind(member, bob, red):
+    for sent, says in (({"media": red, "alt": ""}, True), ({}, False)):
+        answer = member.post("/post/", {"body": "Look", "as": bob.user.uid} | sent)
+        assert answer.status_code == 409
+        assert ("Pictures that you chose are not sent again." in answer.content.decode()) == says
+
+
 def test_without_a_script_pictures_are_added_described_and_removed(member, raw):
     form = {"body": "Look", "token": "t1", "picture": [uploaded("red"), uploaded("blue")], "add": "1"}
     added = member.post("/post/", form)
