@@ -54,7 +54,7 @@ def authorize(request: RetwisRequest) -> HttpResponse:
     registered. Visitors log in first, and come back; so do those who have a second factor and have not shown it for
     ten minutes.
 
-    An error page keeps no button of it, and so leads here again: a form there may not lead to the app (`_consent_page`).
+    An error page keeps no button of it, and so leads here again: a form there may not lead to the app.
     """
     me, generation, has_factor = granting_of(request.viewer)
     try:
