@@ -6,7 +6,6 @@ from accounts.apps.repository import TokenChecks, account_lines
 from accounts.signing_in.passwords import HASHING
 from accounts.signing_in.tokens import CALLS
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import PASSWORD, hidden
 from retwis_site.store.rate_limits import Limit
 
 APPS = Limit(  # for each address: anybody may register an app
@@ -28,8 +27,4 @@ FEATURE = Feature(
     limits=(APPS, TOKENS, CONSENTS, CALLS),
     searchers=(TokenChecks,),
     account_lines=account_lines,
-    form_fields={
-        name: (PASSWORD, *hidden("allow", "deny", "switch"))
-        for name in ("oauth_authorize", "oauth_authorize_with_slash")
-    },
 )

@@ -29,7 +29,7 @@ from accounts.signing_in.guards import (
     open_to_frozen,
     to_login,
 )
-from accounts.signing_in.html import done, form_page, typed
+from accounts.signing_in.html import done, form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.signing_in.tokens import SCOPES, Token, in_words, tokens_in
@@ -52,7 +52,10 @@ from retwis_site.store.rate_limits import RateLimits
 def authorize(request: RetwisRequest) -> HttpResponse:
     """Shows what an app asks for; a POST with `allow` gives it a code. Nothing leads to an address that the app has not
     registered. Visitors log in first, and come back; so do those who have a second factor and have not shown it for
-    ten minutes."""
+    ten minutes.
+
+    An error page keeps no button of it, and so leads here again: a form there may not lead to the app.
+    """
     me, generation, has_factor = granting_of(request.viewer)
     try:
         grant = server().get_consent_grant(request, me)
@@ -79,7 +82,8 @@ def confirmation(request: RetwisRequest, me: User) -> PresentPasswordForm | None
     for it with `force_login`."""
     if request.GET.get("force_login", "").lower() not in {"true", "1"}:
         return None
-    return PresentPasswordForm(typed(request), request=request, username=me.username)
+    shown = request.POST if "allow" in request.POST else None
+    return PresentPasswordForm(shown, request=request, username=me.username)
 
 
 def _consent_page(request: RetwisRequest, grant: Any, form: PresentPasswordForm | None) -> HttpResponse:
