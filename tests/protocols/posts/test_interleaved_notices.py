@@ -13,7 +13,7 @@ from tests.support.protocols.interleaving import attempt, interleave, take_all_o
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
-from tests.support.stores.seam import before_round_trip, killed_before_part
+from tests.support.stores.seam import before_part, before_round_trip, killed_before_part
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, TargetRefused
 from timeline.posts.repository import Posts
@@ -126,6 +126,20 @@ def test_a_block_that_ends_at_any_moment_of_itself_leaves_the_notice_of_a_follow
         raw.zadd("notices:3", {"follow:3:1": 1})
         with before_round_trip(number, unblock(store)) as happened:
             block(store, CAROL, ALICE)()
+        finish_jobs(store, raw)
+        assert_notices_agree(raw, number)
+        if not happened:
+            break
+    assert number > 8
+
+
+@pytest.mark.parametrize("act", [answer, quote])
+def test_nobody_has_a_notice_of_a_post_by_somebody_whom_they_blocked_at_any_moment_of_it(store, raw, act):
+    for number in itertools.count():
+        make_small_site(raw)
+        raw.zadd("notices:3", {"follow:3:1": 1})
+        with before_part(number, block(store)) as happened:
+            attempt(act(store, BOB, CAROLS_POST), TargetRefused)()
         finish_jobs(store, raw)
         assert_notices_agree(raw, number)
         if not happened:
