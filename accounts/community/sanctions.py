@@ -358,8 +358,8 @@ def removal_job(uid: int, act_id: str) -> str:
 
 
 def queue_end(pipe: Pipe, uid: int, until: int) -> None:
-    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds). It comes when
-    the sanction has ended by the clock of each process: one that is behind would still leave the person out."""
+    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds). It is due
+    STEP later: by a clock that is behind, the sanction would not have ended, and the person would not be counted."""
     job = end_job(uid, until)
     pipe.zadd(keys.outbox(job), {job: until + STEP})
 

@@ -88,7 +88,7 @@ class Sent:
     commands: int
     round_trips: int
     seconds: float
-    pushes: int  # to home timelines; one that is not there stays away
+    pushes: int  # commands that push a post into a home timeline, also into one that does not exist
     jobs: int  # how many jobs a worker has done together; 0 for a form
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 

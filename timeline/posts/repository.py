@@ -484,7 +484,7 @@ def _recount(store: Store, uid: int, rows: Scored) -> None:
     leased = Outbox(store).add_all(jobs)
     Settling(leased).settle([cause.pid for cause in causes])
     PostNotices(leased).write(causes)
-    Outbox(leased).all_done(jobs)
+    Outbox(store).all_done(jobs)
 
 
 # ---- The posts of a deleted account, removed by a worker a chunk at a time.
