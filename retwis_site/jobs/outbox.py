@@ -107,16 +107,12 @@ class Job:
 
     def hand_over(self) -> None:
         """Leave it to a worker, due at once. One round trip."""
-        pipe = self.store.pipeline()
-        Outbox(self.store).queue_due(pipe, self.name)
-        pipe.execute()
+        Outbox(self.store).add_due(self.name)
 
     def replace(self, rest: str) -> None:
         """Add the rest of it for a worker, due at once, and remove it. Two round trips: a server without memory refuses
         to add, and removes all the same."""
-        pipe = self.store.pipeline()
-        Outbox(self.store).queue_due(pipe, rest)
-        pipe.execute()
+        Outbox(self.store).add_due(rest)
         self.done()
 
 
@@ -171,8 +167,12 @@ class Outbox:
         pipe.execute()
         return leased
 
+    def add_due(self, name: str) -> None:
+        """Leave a job to a worker, due at once. One round trip."""
+        self._store.zadd(keys.outbox(name), {name: int(time.time())})
+
     def queue_due(self, pipe: Pipe, name: str) -> None:
-        """Leave a job of this process to a worker, due at once."""
+        """The same, in a round trip of the caller."""
         pipe.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:

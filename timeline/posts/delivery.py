@@ -335,9 +335,7 @@ def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
     for edge, followers in _own_posts(store, stand).items():
         delivery.push_into_own_home(edge.who, edge.own_post)
         if followers > settings.DELIVER_INLINE_LIMIT:
-            pipe = store.pipeline()
-            Outbox(store).queue_due(pipe, f"fan_repost:{edge.own_post}:{nonce()}")
-            pipe.execute()
+            Outbox(store).add_due(f"fan_repost:{edge.own_post}:{nonce()}")
         else:
             for _ in delivery.push_to_followers(edge.who, edge.own_post):
                 pass
