@@ -49,13 +49,14 @@ TYPES = {
     Kind.REPORT: "moderation_warning",
 }
 IN_GROUPS = ("favourite", "reblog", "follow")
+ALONE = "ungrouped-"  # what the key of a notice begins with that is in no group
 
 
 def _group_key(row: Row, in_groups: Collection[str] = IN_GROUPS) -> str:
     """Equal for the likes of one post, the reposts of one post, and the follows of one day."""
     kind = TYPES[row.notice.kind]
     if kind not in in_groups:
-        return f"ungrouped-{id_of(row)}"
+        return f"{ALONE}{id_of(row)}"
     return f"{kind}-{row.when // A_DAY if row.notice.kind is Kind.FOLLOW else row.notice.what}"
 
 
@@ -316,11 +317,13 @@ def groups(call: Call) -> object:
 
 
 def group(call: Call) -> object:
-    return _results(_one(call, _has_key(call), IN_GROUPS), 0)
+    return _results(_one(call, *_named(call)), 0)
 
 
-def _has_key(call: Call) -> Callable[[Together], bool]:
-    return lambda one: one.key == call.named["group_key"]
+def _named(call: Call) -> tuple[Callable[[Together], bool], Collection[str]]:
+    """The group in the address, and the types that are in groups then: none, for a notice that the app has alone."""
+    key = call.named["group_key"]
+    return lambda one: one.key == key, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS
 
 
 def _results(found: Read, lowest: int) -> dict[str, object]:
@@ -356,14 +359,15 @@ MOST_OF_A_GROUP = 80  # people
 def accounts_of_group(call: Call) -> object:
     """The people of one group. Three round trips at most."""
     me, rows, _ = Notifications(connect()).rows(call.viewer)
-    found = [one for one in _together(rows, IN_GROUPS) if _has_key(call)(one)]
+    is_meant, in_groups = _named(call)
+    found = [one for one in _together(rows, in_groups) if is_meant(one)]
     uids = [row.notice.who for one in found for row in one.rows][:MOST_OF_A_GROUP]
     seen = answer(connect(), ask_listed, me.uid, uids)
     return [*accounts_of(connect(), origin_of(call.request), seen).values()]
 
 
 def dismiss_group(call: Call) -> object:
-    return _remove(call, _has_key(call), IN_GROUPS)
+    return _remove(call, *_named(call))
 
 
 def unread_groups(call: Call) -> object:

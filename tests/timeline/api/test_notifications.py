@@ -131,6 +131,19 @@ def test_notices_are_dismissed_one_by_one_in_groups_and_together(told, raw, alic
     assert raw.exists(key) == 0
 
 
+def test_a_notice_that_an_app_has_alone_is_found_and_dismissed_by_its_key(told, raw, alice, bob):
+    app, key = App(alice), f"notices:{alice.user.uid}"
+    alone = app.json("GET", GROUPED, {"grouped_types[]": "follow"})["notification_groups"][-1]
+    assert (alone["type"], alone["group_key"]) == ("favourite", f"ungrouped-{alone['page_max_id']}")
+    address = f"{GROUPED}/{alone['group_key']}"
+    assert app.json("GET", address)["notification_groups"] == [alone]
+    assert [one["acct"] for one in app.json("GET", f"{address}/accounts")] == ["bob"]
+    assert app.json("POST", f"{address}/dismiss") == {}
+    assert raw.zscore(key, f"like:{told}:{bob.user.uid}") is None
+    assert raw.zcard(key) == 3
+    assert app.ask("GET", address).status_code == 404
+
+
 def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alice, app, bob):
     raw.zadd(f"muted:{alice.user.uid}", {bob.user.uid: float("inf")})
     assert {one["account"]["acct"] for one in app.json("GET", ALL)} == {"carol"}
