@@ -8,6 +8,7 @@ are read at once.
 import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 from typing import NamedTuple, NotRequired, TypedDict
 
 from accounts.users.entities import User
@@ -155,8 +156,14 @@ def _together(rows: Sequence[Row], in_groups: Collection[str]) -> list[Together]
     return list(groups.values())
 
 
+SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
+
+
 class Page:
-    """The groups of one page. `choose` makes them once the notices are read."""
+    """The groups of one page. `choose` makes them once the notices are read.
+
+    The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
+    second that has not settled: a later one, with a lower id, would be passed over for ever."""
 
     def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
         """Raises Invalid."""
@@ -165,9 +172,12 @@ class Page:
         self._has_more = False
 
     def choose(self, rows: Sequence[Row]) -> list[Together]:
-        window, found = self._window, _together([row for row in rows if self._wanted.has(row)], self._in_groups)
-        older = [one for one in found if window.max_id is None or one.id < window.max_id]
+        window = self._window
         lowest = window.since_id if window.min_id is None else window.min_id
+        until = inf if lowest is None else time.time() - SETTLES
+        wanted = [row for row in rows if row.when <= until and self._wanted.has(row)]
+        found = _together(wanted, self._in_groups)
+        older = [one for one in found if window.max_id is None or one.id < window.max_id]
         above = [one for one in older if lowest is None or one.id > lowest]
         self._part = above[: window.limit] if window.min_id is None else above[-window.limit :]
         self._has_more = bool(self._part) and older[-1].id < self._part[-1].id
