@@ -225,13 +225,12 @@ def _body_of(request: HttpRequest) -> bytes:
 
 
 def _json_body(body: bytes) -> dict[str, Any]:
+    """Apps without parameters send `null`, too: what is no object has none, as for Mastodon. Raises Unreadable."""
     try:
         found = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
         raise Unreadable("the body is no JSON") from error
-    if not isinstance(found, dict):
-        raise Unreadable("the body is no JSON object")
-    return found
+    return found if isinstance(found, dict) else {}
 
 
 def _flatten(texts: dict[str, list[str]], name: str, value: Any, left: Iterator[object]) -> None:
@@ -241,10 +240,10 @@ def _flatten(texts: dict[str, list[str]], name: str, value: Any, left: Iterator[
         raise Unreadable("the body has too many objects in each other")
     if len(name) > LONGEST_NAME or next(left, None) is None:
         raise Unreadable("the body has too many values, or too long names")
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         for key, inner in value.items():
             _flatten(texts, f"{name}[{key}]", inner, left)
-    elif isinstance(value, list):
+    elif isinstance(value, dict | list):  # apps empty a list by {}, too
         texts[f"{name}[]"] = []
         for place, inner in enumerate(value):
             _flatten(texts, f"{name}[{place if isinstance(inner, dict) else ''}]", inner, left)

@@ -8,6 +8,7 @@ are read at once.
 import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 from typing import NamedTuple, NotRequired, TypedDict
 
 from accounts.users.entities import User
@@ -49,13 +50,14 @@ TYPES = {
     Kind.REPORT: "moderation_warning",
 }
 IN_GROUPS = ("favourite", "reblog", "follow")
+ALONE = "ungrouped-"  # what the key of a notice begins with that is in no group
 
 
 def _group_key(row: Row, in_groups: Collection[str] = IN_GROUPS) -> str:
     """Equal for the likes of one post, the reposts of one post, and the follows of one day."""
     kind = TYPES[row.notice.kind]
     if kind not in in_groups:
-        return f"ungrouped-{id_of(row)}"
+        return f"{ALONE}{id_of(row)}"
     return f"{kind}-{row.when // A_DAY if row.notice.kind is Kind.FOLLOW else row.notice.what}"
 
 
@@ -154,8 +156,14 @@ def _together(rows: Sequence[Row], in_groups: Collection[str]) -> list[Together]
     return list(groups.values())
 
 
+SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
+
+
 class Page:
-    """The groups of one page. `choose` makes them once the notices are read."""
+    """The groups of one page. `choose` makes them once the notices are read.
+
+    The ids of one second are in no order of time. So an app that asks for what is above an id gets no notice of a
+    second that has not settled: a later one, with a lower id, would be passed over for ever."""
 
     def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
         """Raises Invalid."""
@@ -164,9 +172,12 @@ class Page:
         self._has_more = False
 
     def choose(self, rows: Sequence[Row]) -> list[Together]:
-        window, found = self._window, _together([row for row in rows if self._wanted.has(row)], self._in_groups)
-        older = [one for one in found if window.max_id is None or one.id < window.max_id]
+        window = self._window
         lowest = window.since_id if window.min_id is None else window.min_id
+        until = inf if lowest is None else time.time() - SETTLES
+        wanted = [row for row in rows if row.when <= until and self._wanted.has(row)]
+        found = _together(wanted, self._in_groups)
+        older = [one for one in found if window.max_id is None or one.id < window.max_id]
         above = [one for one in older if lowest is None or one.id > lowest]
         self._part = above[: window.limit] if window.min_id is None else above[-window.limit :]
         self._has_more = bool(self._part) and older[-1].id < self._part[-1].id
@@ -316,11 +327,13 @@ def groups(call: Call) -> object:
 
 
 def group(call: Call) -> object:
-    return _results(_one(call, _has_key(call), IN_GROUPS), 0)
+    return _results(_one(call, *_named(call)), 0)
 
 
-def _has_key(call: Call) -> Callable[[Together], bool]:
-    return lambda one: one.key == call.named["group_key"]
+def _named(call: Call) -> tuple[Callable[[Together], bool], Collection[str]]:
+    """The group in the address, and the types that are in groups then: none, for a notice that the app has alone."""
+    key = call.named["group_key"]
+    return lambda one: one.key == key, ONE_BY_ONE if key.startswith(ALONE) else IN_GROUPS
 
 
 def _results(found: Read, lowest: int) -> dict[str, object]:
@@ -356,14 +369,15 @@ MOST_OF_A_GROUP = 80  # people
 def accounts_of_group(call: Call) -> object:
     """The people of one group. Three round trips at most."""
     me, rows, _ = Notifications(connect()).rows(call.viewer)
-    found = [one for one in _together(rows, IN_GROUPS) if _has_key(call)(one)]
+    is_meant, in_groups = _named(call)
+    found = [one for one in _together(rows, in_groups) if is_meant(one)]
     uids = [row.notice.who for one in found for row in one.rows][:MOST_OF_A_GROUP]
     seen = answer(connect(), ask_listed, me.uid, uids)
     return [*accounts_of(connect(), origin_of(call.request), seen).values()]
 
 
 def dismiss_group(call: Call) -> object:
-    return _remove(call, _has_key(call), IN_GROUPS)
+    return _remove(call, *_named(call))
 
 
 def unread_groups(call: Call) -> object:

@@ -135,8 +135,8 @@ def update_credentials(call: Call) -> object:
         lambda pipe, me: _read_own(pipe, origin_of(call.request), me)
     )
     _choose_pictures(me, {kind: sent.files[name] for name, kind in PICTURES.items() if name in sent.files})
-    fields = sent.objects("fields_attributes")
-    if "display_name" in sent or "note" in sent or fields:
+    fields = sent.objects("fields_attributes") or ([] if "fields_attributes" in sent else None)
+    if "display_name" in sent or "note" in sent or fields is not None:
         form = valid(_profile_form(call, user, source, fields))
         RateLimits(connect()).count(EDITS, str(me.uid))
         profile = origin_of(call.request) + reverse("profile", args=[me.username])
@@ -164,16 +164,16 @@ def remove_picture(kind: Kind, call: Call) -> object:
     return verify_credentials(call)
 
 
-def _profile_form(call: Call, user: User, source: Source, fields: Sequence[dict[str, str]]) -> SettingsForm:
-    """The form of the settings, filled with what was sent, and with what stays. Raises Invalid."""
+def _profile_form(call: Call, user: User, source: Source, fields: Sequence[dict[str, str]] | None) -> SettingsForm:
+    """The form of the settings, filled with what was sent, and with what stays; None: the fields do. Raises Invalid."""
     typed = QueryDict(mutable=True)
     for field, name, present in (("name", "display_name", user.name), ("bio", "note", source["note"])):
         given = call.sent.text(name)
         typed[field] = present if given is None else given
-    filled = [one for one in fields if one.get("name") or one.get("value")]
+    filled = [one for one in fields or () if one.get("name") or one.get("value")]
     if len(filled) > MOST_FACTS:
         raise Invalid(f"A profile has at most {MOST_FACTS} fields")
-    for number in range(MOST_FACTS if fields else 0):
+    for number in range(0 if fields is None else MOST_FACTS):
         one = filled[number] if number < len(filled) else {}
         typed[f"label_{number + 1}"], typed[f"value_{number + 1}"] = one.get("name", ""), one.get("value", "")
     return SettingsForm(typed, ())

@@ -43,6 +43,11 @@ def test_as_many_as_a_form_may_have_are_read(client):
     assert ask(client, {"x" * LONGEST_NAME: 1, "id": [1] * 500}).status_code == 200
 
 
+@pytest.mark.parametrize("sent", [None, ["home"], "text", 1])
+def test_what_is_no_object_has_no_parameters_since_some_apps_send_null(client, sent):
+    assert ask(client, sent).status_code == 200
+
+
 def test_a_name_is_not_written_once_for_each_value(client):
     """A megabyte could else become tens of gigabytes."""
     sent = {"x" * 100_000: [{"": 1}] * 300}

@@ -1,8 +1,10 @@
 """What apps ask about the site before anybody is signed in, and what it has not."""
 
+from accounts.signing_in.sessions.repository import Sessions
 from retwis_site.identity import forget
 from tests.support.apps import App
 from timeline.api import instance
+from timeline.api.views import ENDPOINTS
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
@@ -28,6 +30,16 @@ def test_an_instance_costs_one_round_trip(store, alice, round_trips):
     App().json("GET", "/api/v2/instance")
     forget()
     assert len(round_trips(lambda: App().json("GET", "/api/v2/instance")).round_trips) == 1
+
+
+def test_an_app_whose_token_has_ended_still_learns_about_the_site(store, alice):
+    """Mastodon.py asks for the version before the call that is refused."""
+    app = App(alice)
+    Sessions(store).end_all(alice.user.uid)
+    assert app.ask("GET", "/api/v1/accounts/verify_credentials").status_code == 401
+    for endpoint in ENDPOINTS:
+        if not endpoint.scope and endpoint.method == "GET" and "verify_credentials" not in endpoint.address:
+            assert app.ask("GET", endpoint.address.replace(":id", "1")).status_code == 200, endpoint.address
 
 
 def test_nodeinfo_leads_to_how_large_the_site_is(store, alice, bob):

@@ -4,7 +4,9 @@ import pytest
 
 from retwis_site.store import snowflake
 from tests.support.apps import App
+from tests.support.clock import Clock
 from tests.support.stored_keys import publish
+from timeline.api import notifications
 from timeline.notices import MARK
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -71,6 +73,22 @@ def test_a_page_lies_between_its_ids_and_links_to_its_neighbours(told, app):
     assert page(max_id=ids[3]) == ([], "")
 
 
+@pytest.mark.parametrize("above", ["since_id", "min_id"])
+def test_an_app_that_asks_for_new_notices_misses_none_of_the_same_second(told, raw, alice, app, monkeypatch, above):
+    clock, key = Clock(), f"notices:{alice.user.uid}"
+    monkeypatch.setattr(notifications.time, "time", lambda: clock.now)
+    _, told_first, told_later, known = app.json("GET", ALL)  # as the app may get two of one second
+    kind, what = {"favourite": ("like", told), "follow": ("follow", alice.user.uid)}[told_later["type"]]
+    assert raw.zrem(key, f"{kind}:{what}:3") == 1
+    clock.now, got = NOON + 1.9, [known["id"]]
+    got += [one["id"] for one in app.json("GET", ALL, {above: got[-1]})]
+    raw.zadd(key, {f"{kind}:{what}:3": NOON + 1})
+    clock.now = NOON + 3
+    got += [one["id"] for one in app.json("GET", ALL, {above: got[-1]})]
+    assert got == [known["id"], told_first["id"], told_later["id"]]
+    assert len(app.json("GET", ALL)) == 4  # who asks for the newest ones need not wait
+
+
 def test_notices_are_chosen_by_their_types_and_by_their_causes(told, app, bob):
     for sent, number in (
         ({"types[]": "favourite"}, 2),
@@ -129,6 +147,19 @@ def test_notices_are_dismissed_one_by_one_in_groups_and_together(told, raw, alic
     assert app.ask("GET", f"{GROUPED}/favourite-{told}").status_code == 404
     assert app.json("POST", f"{ALL}/clear") == {}
     assert raw.exists(key) == 0
+
+
+def test_a_notice_that_an_app_has_alone_is_found_and_dismissed_by_its_key(told, raw, alice, bob):
+    app, key = App(alice), f"notices:{alice.user.uid}"
+    alone = app.json("GET", GROUPED, {"grouped_types[]": "follow"})["notification_groups"][-1]
+    assert (alone["type"], alone["group_key"]) == ("favourite", f"ungrouped-{alone['page_max_id']}")
+    address = f"{GROUPED}/{alone['group_key']}"
+    assert app.json("GET", address)["notification_groups"] == [alone]
+    assert [one["acct"] for one in app.json("GET", f"{address}/accounts")] == ["bob"]
+    assert app.json("POST", f"{address}/dismiss") == {}
+    assert raw.zscore(key, f"like:{told}:{bob.user.uid}") is None
+    assert raw.zcard(key) == 3
+    assert app.ask("GET", address).status_code == 404
 
 
 def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alice, app, bob):

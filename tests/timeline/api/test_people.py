@@ -57,6 +57,15 @@ def test_a_profile_is_changed_and_what_is_not_sent_stays(store, raw, alice, as_j
     assert app.json("GET", f"/api/v1/accounts/{alice.user.uid}")["note"] == "<p>Hi</p>"
 
 
+@pytest.mark.parametrize("nothing", [{}, []], ids=["as Ice Cubes sends it", "as a list"])
+def test_the_last_field_of_a_profile_goes_when_an_app_sends_none(store, raw, alice, nothing):
+    app, at = App(alice), "/api/v1/accounts/update_credentials"
+    app.json("PATCH", at, {"fields_attributes[0][name]": "Home", "fields_attributes[0][value]": "Rome"})
+    body = json.dumps({"display_name": "Ann", "fields_attributes": nothing})
+    assert app.client.patch(at, body, content_type="application/json").json()["fields"] == []
+    assert raw.hget(f"user:{alice.user.uid}", "facts") == "[]"
+
+
 def test_what_a_profile_cannot_have_is_refused(store, raw, alice):
     app, at = App(alice), "/api/v1/accounts/update_credentials"
     for sent in ({"display_name": "x" * 51}, {"avatar": "data:,"}, {"fields_attributes[0][name]": "Home"}):
