@@ -123,8 +123,8 @@ _is_acct = re.compile(r"@?\w+@[\w.-]+(:\d+)?|@\w+").fullmatch
 
 
 def search(call: Call) -> object:
-    """The address of a person or a post of this site finds them alone. `type` chooses one of the three. With posts alone
-    the header `Link` leads on, also behind a page of which all are hidden from the viewer."""
+    """The address of a person or a post of this site finds them alone. `type` chooses one of the three. Of posts
+    alone the header `Link` leads on, also behind a page of which all are hidden from the viewer."""
     typed = (call.sent.text("q") or "").strip()
     found = Found(accounts=[], statuses=[], hashtags=[])
     if typed.startswith(("http://", "https://")):

@@ -43,7 +43,7 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, app, bob):
 def test_a_link_leads_on_through_the_posts_of_a_search(store, raw, alice, app, bob, carol, monkeypatch):
     monkeypatch.setattr(searching, "READS", (2, 1))
     write_indexed(raw, store, carol.user.uid, {1: "rye bread", 2: "white bread"})
-    write_indexed(raw, store, bob.user.uid, {pid: "bread" for pid in (3, 4, 5, 6)})
+    write_indexed(raw, store, bob.user.uid, dict.fromkeys((3, 4, 5, 6), "bread"))
     BlockedPeople(store).block(alice.user.uid, bob.user.uid)
     answer, pages = app.ask("GET", SEARCH, {"q": "bread", "type": "statuses", "limit": "1"}), []
     while link := answer.get("Link"):
