@@ -23,6 +23,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Question, Reply, Result
+from retwis_site.store.snowflake import STEP
 
 # ---- What others did.
 
@@ -144,10 +145,21 @@ def ask_new(pipe: Pipe, owner: int) -> Reply[int]:
 
 
 def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:
-    """The date up to which the user has read the notices, in unix seconds; 0: never. Where the mark is older, as after
-    a failure between the two, it is that of the mark, which the number of new ones follows. Two commands."""
+    """The date up to which the user has read the notices, in unix seconds; 0: never, or while a clock was ahead. Where
+    the mark is older, as after a failure between the two, it is that of the mark, which the number of new ones follows.
+    Two commands."""
     stored, mark = pipe.hget(keys.user(owner), "noticed"), pipe.zscore(keys.notices(owner), MARK)
-    return Result(lambda: min(stored_time(keys.user(owner), stored.value), integer(mark.value or 0)))
+
+    def read() -> int:
+        noticed = min(stored_time(keys.user(owner), stored.value), integer(mark.value or 0))
+        return noticed if noticed <= _latest() else 0
+
+    return Result(read)
+
+
+def _latest() -> int:
+    """The latest date that a notice may have, in unix seconds: a clock may be ahead of this one by STEP."""
+    return int(time.time()) + STEP
 
 
 class Inbox:
@@ -157,12 +169,18 @@ class Inbox:
         self._store = store
         self._owner = owner
 
-    def set_read(self, when: int) -> None:
-        """Note that the notices up to this date are read. Two round trips; four where the account is deleted: nothing
-        stays then, as in `Log.write`."""
+    def set_read(self, when: int, rows: Iterable[Row] = ()) -> None:
+        """Note that the notices up to this date are read. What a clock that was ahead has dated, also of the `rows`,
+        gets a date that has come: it would hide new ones until its own. Two round trips; four where the account is
+        deleted: nothing stays then, as in `Log.write`."""
+        latest, key = _latest(), keys.notices(self._owner)
+        when = when if when <= latest else latest - STEP
         pipe = self._store.pipeline()
         pipe.hset(keys.user(self._owner), {"noticed": str(when)})
-        pipe.zadd(keys.notices(self._owner), {MARK: when})
+        pipe.zadd(key, {MARK: when})
+        for notice, date in rows:
+            if date > latest:
+                pipe.send("ZADD", key, "XX", when, notice.member)
         pipe.execute()
         if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
             self._store.unlink(keys.notices(self._owner))
@@ -454,7 +472,8 @@ class NoticeChecks(Searcher):
         if noticed is None:
             self._store.zrem(keys.notices(uid), MARK)
         else:
-            self._store.zadd(keys.notices(uid), {MARK: stored_time(keys.user(uid), noticed)})
+            rows = answer(self._store, ask_rows, uid)
+            Inbox(self._store, uid).set_read(stored_time(keys.user(uid), noticed), rows)
 
 
 def _bad(entries: Sequence[Entry]) -> list[Entry]:
@@ -463,12 +482,13 @@ def _bad(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _ask_wrong_mark(pipe: Pipe, uid: int) -> Result[bool]:
-    """Whether the mark is at another date than `noticed`, which is the truth, and not older than all that is kept."""
+    """Whether the mark is at another date than `noticed`, which is the truth, and not older than all that is kept; or
+    a clock that was ahead has written both."""
     mark, size = pipe.zscore(keys.notices(uid), MARK), pipe.zcard(keys.notices(uid))
     noticed = pipe.hget(keys.user(uid), "noticed")
     return Result(
         lambda: (
-            (mark.value or 0) != stored_time(keys.user(uid), noticed.value)
+            (mark.value or 0) != min(stored_time(keys.user(uid), noticed.value), _latest())
             and not (mark.value is None and size.value > KEPT)
         )
     )

@@ -42,7 +42,7 @@ CORS = ResponseHeaders(
 
 def is_of_app(request: HttpRequest) -> bool:
     """Whether the address is one of those that apps ask."""
-    return request.path_info.startswith(_ADDRESSES)
+    return f"{request.path_info}/".startswith(_ADDRESSES)
 
 
 def bearer_of(request: HttpRequest) -> str:

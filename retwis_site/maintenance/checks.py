@@ -7,7 +7,7 @@ inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, count
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
+from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Result
 
 T = TypeVar("T")
@@ -177,26 +178,58 @@ def members_of(store: Store, pattern: str) -> Iterator[list[tuple[int, int, floa
 # ---- What is wrong
 
 
+def _nothing(_: Collection[str]) -> Collection[Any]:
+    return ()
+
+
 def confirmed(
     store: Store,
     suspects: Sequence[T],
     look: Callable[[list[Any]], Iterable[T]],
     jobs: Callable[[T], set[str]] = lambda _: set(),
     subject: Callable[[T], Any] = lambda one: one,
-    at_work_on: Callable[[], Collection[Any]] = tuple,
+    at_work_on: Callable[[Collection[str]], Collection[Any]] = _nothing,
 ) -> list[T]:
     """The suspects that no operation under way explains, and that a second `look` at their subjects finds again.
 
     The job of an operation is in the outbox before truth and mirrors disagree, and stays until they agree again.
     `jobs` returns the prefixes of the jobs that would explain a suspect, as `Outbox.under_way` has them; `at_work_on`
-    the subjects that jobs are at work on, where no prefix says it.
+    the subjects that jobs with such prefixes are at work on, where no prefix of a suspect says it.
+
+    The outbox is only read for suspects that the jobs of its last read do not explain. A job of that read may have
+    ended since: what it has left then is found by the next run.
     """
-    if not suspects:
+    known = _last_jobs.get("")
+    left = known.unexplained(suspects, jobs, subject, at_work_on) if known is not None else {*suspects}
+    if not left:
         return []
-    under_way, busy = Outbox(store).under_way(), at_work_on()
-    left = {one for one in suspects if under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+    now = _Jobs(Outbox(store).under_way())
+    _last_jobs.put("", now)
+    left = now.unexplained(left, jobs, subject, at_work_on)
     again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
     return [one for one in again if one in left]
+
+
+class _Jobs:
+    """What one read of the outbox has found."""
+
+    def __init__(self, under_way: set[str]) -> None:
+        self._under_way = under_way
+        self._at_work_on = cache(lambda find: find(under_way))
+
+    def unexplained(
+        self,
+        suspects: Iterable[T],
+        jobs: Callable[[T], set[str]],
+        subject: Callable[[T], Any],
+        at_work_on: Callable[[Collection[str]], Collection[Any]],
+    ) -> set[T]:
+        busy = self._at_work_on(at_work_on)
+        return {one for one in suspects if self._under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+
+
+# What the last read has found; some 300 bytes for each job.
+_last_jobs: Memory[str, _Jobs] = Memory(size=2, seconds=60)
 
 
 @dataclass(frozen=True)
@@ -218,7 +251,7 @@ def check_of(
     read: Read | None = None,
     jobs: Callable[..., set[str]] | None = None,
     subject: Callable[[Any], Any] = lambda one: one,
-    at_work_on: Callable[[], Collection[Any]] = tuple,
+    at_work_on: Callable[[Collection[str]], Collection[Any]] = _nothing,
     built: Built | None = None,
     after: bool = False,
 ) -> Check:

@@ -228,14 +228,18 @@ def error_page(
 
 
 def _is_foreign(request: HttpRequest) -> bool:
-    """Whether the Origin header says that another site sent this form. Then the page has no button that posts it."""
-    origin = request.headers.get("Origin")
-    if request.method != "POST" or origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
+    """Whether another site may have sent this form. Then the page has no button that posts it. Old browsers send no
+    Origin: then the Referer says it, and where a browser hides that too, whether the form had the token."""
+    if request.method != "POST":
         return False
+    sender = request.headers.get("Origin") or request.headers.get("Referer")
+    if not sender:
+        return not getattr(request, "csrf_processing_done", False)
     try:
-        return origin != origin_of(request)
+        own = (*settings.CSRF_TRUSTED_ORIGINS, origin_of(request))
     except DisallowedHost:
         return True
+    return not f"{sender}/".startswith(tuple(f"{origin}/" for origin in own))
 
 
 def page_of_exception(request: HttpRequest, exception: Exception) -> HttpResponse | None:

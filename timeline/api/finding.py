@@ -17,7 +17,7 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
-from timeline.api.calls import Call, Endpoint, listed, part_of
+from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
 from timeline.api.entities import Account, Status, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
@@ -123,7 +123,8 @@ _is_acct = re.compile(r"@?\w+@[\w.-]+(:\d+)?|@\w+").fullmatch
 
 
 def search(call: Call) -> object:
-    """The address of a person or a post of this site finds them alone. `type` chooses one of the three."""
+    """The address of a person or a post of this site finds them alone. `type` chooses one of the three. Of posts
+    alone the header `Link` leads on, also behind a page of which all are hidden from the viewer."""
     typed = (call.sent.text("q") or "").strip()
     found = Found(accounts=[], statuses=[], hashtags=[])
     if typed.startswith(("http://", "https://")):
@@ -133,7 +134,9 @@ def search(call: Call) -> object:
     if wanted in (None, "", "accounts"):
         found["accounts"] = accounts_found(call, typed)
     if wanted in (None, "", "statuses") and not is_acct:
-        found["statuses"] = _statuses(call, typed)
+        found["statuses"], older = _statuses(call, typed)
+        if wanted == "statuses" and not ("offset" in call.sent or "min_id" in call.sent):
+            return Listed(found, None, older, has_more=older is not None)
     if wanted in (None, "", "hashtags") and not is_acct:
         found["hashtags"] = _hashtags(call, typed)
     return found
@@ -144,22 +147,27 @@ def _part(call: Call) -> slice:
     return slice(first, first + call.sent.number("limit", 20, 40))
 
 
-def _statuses(call: Call, typed: str) -> list[Status]:
-    """As the page of the search, one page at most. `max_id` leads on; `min_id` leaves out what is not newer."""
+def _statuses(call: Call, typed: str) -> tuple[list[Status], int | None]:
+    """As the page of the search, one page at most, and the `max_id` that leads on; None where it has ended. `min_id`
+    leaves out what is not newer."""
     author, above = call.sent.id("account_id"), call.sent.id("min_id") or 0
     if author is not None:
         people = Users(connect()).people([author])
         if author not in people:
-            return []
+            return [], None
         typed = f"from:{people[author].username} {typed}"  # behind it, an open quote would take it in
     statuses = Statuses(call)
     try:
         query = parse(typed)
         found, _ = begin(connect(), call.viewer, query, Scope.EVERYONE, call.sent.id("max_id"), ask_no_names)
     except (BadQuery, NothingToFind, UnknownPerson):
-        return []
+        return [], None
     counted(call.request, found, NOTHING_MEANT)
-    return statuses.of([post for post in found.page().posts if post.pid > above][_part(call)])
+    page = found.page()
+    newer = [post for post in page.posts if post.pid > above]
+    part = newer[_part(call)]
+    older = part[-1].pid if part and part[-1] is not newer[-1] else page.older
+    return statuses.of(part), older
 
 
 def _hashtags(call: Call, typed: str) -> list[FullTag]:

@@ -421,12 +421,12 @@ def _markers(call: Call, asked: Collection[str]) -> dict[str, Marker]:
 def set_markers(call: Call) -> object:
     """Two round trips, one more when the home moves, two when the notifications do."""
     home, notice = call.sent.id("home[last_read_id]"), call.sent.id("notifications[last_read_id]")
-    me, (seen, noticed, _rows) = call.viewer.ask_as_user(_ask_markers)
+    me, (seen, noticed, rows) = call.viewer.ask_as_user(_ask_markers)
     if home is not None and home > (seen or 0) and not snowflake.is_ahead(home):
         Homes(connect()).note_seen(me.uid, home)
     when = (notice or 0) // A_SECOND
     if noticed < when <= time.time():
-        Inbox(connect(), me.uid).set_read(when)
+        Inbox(connect(), me.uid).set_read(when, rows)
     sent = [name for name, one in (("home", home), ("notifications", notice)) if one is not None]
     return _markers(call, sent)
 

@@ -146,7 +146,7 @@ class Notifications:
         newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
         if only is Only.ALL and before is None and newest > noticed:
             with suppress(StoreReadOnly):  # it can wait
-                Inbox(self._store, owner.uid).set_read(newest)
+                Inbox(self._store, owner.uid).set_read(newest, rows)
         older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
         return NotificationsPage(owner, items, noticed, older)
 

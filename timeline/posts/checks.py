@@ -1,7 +1,7 @@
 """Checks of posts, of their numbers and listings, and what killed processes leave of them."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -315,9 +315,9 @@ class CountChecks(Searcher):
         ]
         return [one for one in numbers if one.written != one.right]
 
-    def _at_work_on(self) -> set[int]:
+    def _at_work_on(self, under_way: Collection[str]) -> set[int]:
         """The posts that jobs are at work on, also for an edge to them, and those that these posts answer or quote."""
-        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        jobs = [job.split(":") for job in under_way]
         of_posts = {job.partition(":")[0] for job in keys.post.jobs.split()}
         edges = [job[2] for job in jobs if job[0] in (LIKE.kind, REPOST.kind) and len(job) == 3]
         pids = {pid for job in jobs if len(job) == 2 and (pid := parse_id(job[1])) and job[0] in of_posts}

@@ -1,7 +1,7 @@
 """The upkeep of relations: their lines in files, what of them goes with an account or a post, and their checks."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -10,7 +10,6 @@ from typing import NamedTuple
 from accounts.users.checks import unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
-from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance import lines
 from retwis_site.maintenance.checks import (
     Built,
@@ -257,9 +256,9 @@ class RankingChecks(Searcher):
         else:
             Counts(self._store, RANKING).recount([uid])  # the user may have followers by now
 
-    def _at_work_on(self) -> set[int]:
+    def _at_work_on(self, under_way: Collection[str]) -> set[int]:
         """The users that a job may be at work on: it is about a follow of them, or removes them."""
-        jobs = [job.split(":") for job in Outbox(self._store).under_way()]
+        jobs = [job.split(":") for job in under_way]
         of_follows = [job[2] for job in jobs if job[0] == FOLLOW.kind and len(job) == 3]
         removed = [job[1] for job in jobs if job[0] == "gone" and len(job) == 2]
         return {uid for text in (*of_follows, *removed) if (uid := parse_id(text))}

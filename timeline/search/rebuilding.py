@@ -255,7 +255,20 @@ class IndexChecks(Searcher):
         if wrong and len(sample) < len(self._found):  # a repair of the sample alone would hide that others are missed
             what = "a search may miss others, too: run `manage.py reindex`"
             yield [Finding(what, partial(forget_progress, self._store), number=0)]
-        yield [Finding(f"a search misses {keys.post(pid)}", partial(self._indexing.index, [pid])) for pid in wrong]
+        yield [Finding(f"a search misses {keys.post(pid)}", partial(self._write, pid)) for pid in wrong]
+
+    def _write(self, pid: int) -> None:
+        """Write a post again. A record that was cut would shift those behind it, so its rest is filled with zeros."""
+        within = answer(self._store, index.ask_ranges).of(pid)
+        buckets = {index.place(term)[0] for of_post in self._indexing.terms([pid]).values() for term in of_post}
+        names = [keys.postings(within.first, bucket) for bucket in buckets]
+        size = within.width + index.FINGERPRINT
+        pipe = self._store.pipeline()
+        for name, stored in answers(self._store, lambda pipe, name: pipe.get_bytes(name), names).items():
+            if missing := -len(stored or b"") % size:
+                pipe.append(name, bytes(missing))
+        pipe.execute()
+        self._indexing.index([pid])
 
     def _missed(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and two where something is missed."""

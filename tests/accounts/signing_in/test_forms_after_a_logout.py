@@ -92,7 +92,7 @@ def token_on(page):
 
 @pytest.mark.usefixtures("site")
 def test_the_form_is_sent_after_the_login_whose_token_is_another_one(raw):
-    client = Client(enforce_csrf_checks=True)
+    client = Client(enforce_csrf_checks=True, headers={"origin": "http://testserver"})
     logged_in = {"username": "alice", "password": PASSWORD}
     client.post("/login/", {**logged_in, "csrfmiddlewaretoken": token_on(client.get("/login/"))})
     sent = {"reason": "spam", "note": "The same text", "csrfmiddlewaretoken": token_on(client.get("/@bob/report/"))}

@@ -46,7 +46,9 @@ def answer(page, name, button):
     expect(form.get_by_text(WHY)).to_be_visible()
     if button == "Refuse":
         form.get_by_label("Reason for a refusal").fill("We know no bob")
-    form.get_by_role("button", name=button).click()
+        form.get_by_label("Reason for a refusal").press("Enter")
+    else:
+        form.get_by_role("button", name=button).click()
 
 
 @SCRIPTS

@@ -73,7 +73,9 @@ def test_without_a_csrf_token_nothing_is_done(browser, alice, raw, url):
     write_posts(raw, 1, [1])
     before = everything(raw)
     response = browser(alice, csrf=True).post(
-        url, {"body": f"typed {HOSTILE}", "username": "kept", "password": "secret!"}
+        url,
+        {"body": f"typed {HOSTILE}", "username": "kept", "password": "secret!"},
+        headers={"origin": "http://testserver"},
     )
     page = response.content.decode()
     assert response.status_code == 403
@@ -85,9 +87,10 @@ def test_without_a_csrf_token_nothing_is_done(browser, alice, raw, url):
     assert everything(raw) == before
 
 
-def test_the_form_on_the_csrf_page_can_be_sent_again(browser, alice, raw):
+@pytest.mark.parametrize("sender", [{"origin": "http://testserver"}, {"referer": "http://testserver/compose/"}])
+def test_the_form_on_the_csrf_page_can_be_sent_again(browser, alice, raw, sender):
     client = browser(alice, csrf=True)
-    page = client.post("/post/", {"body": "typed text", "token": "t1"}).content.decode()
+    page = client.post("/post/", {"body": "typed text", "token": "t1"}, headers=sender).content.decode()
     fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
     assert fields["token"] == "t1"
     assert re.search(r">\s*typed text</textarea>", page)
@@ -95,9 +98,17 @@ def test_the_form_on_the_csrf_page_can_be_sent_again(browser, alice, raw):
     assert raw.hget("post:1", "body") == "typed text"
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://testserver.evil.example"])
-def test_a_form_from_another_site_is_shown_without_a_button_that_posts_it(browser, alice, raw, origin):
-    response = browser(alice, csrf=True).post("/post/", {"body": "not mine"}, headers={"origin": origin})
+@pytest.mark.parametrize(
+    "sender",
+    [
+        *({"origin": origin} for origin in ("https://evil.example", "null", "http://testserver.evil.example")),
+        {"referer": "https://evil.example/http://testserver/"},
+        {"referer": "http://testserver.evil.example/"},
+        {},
+    ],
+)
+def test_a_form_from_another_site_is_shown_without_a_button_that_posts_it(browser, alice, raw, sender):
+    response = browser(alice, csrf=True).post("/post/", {"body": "not mine"}, headers=sender)
     page = response.content.decode()
     assert response.status_code == 403
     assert "not mine</textarea>" in page

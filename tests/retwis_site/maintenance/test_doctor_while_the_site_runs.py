@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from retwis_site.maintenance.checks import confirmed
 from tests.support.maintenance.doctor_report import MISCOUNTED, doctor
 from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
@@ -45,6 +46,17 @@ def test_an_operation_in_progress_is_no_error(site, capsys, job):
     assert doctor(capsys, "--fix")[:2] == (0, {})
     site.delete("outbox")
     assert doctor(capsys)[0] == 1
+
+
+def test_the_outbox_is_read_again_only_for_what_its_last_jobs_do_not_explain(raw, store, round_trips):
+    def confirm(*pids):
+        return confirmed(store, pids, list, lambda pid: {f"like:1:{pid}"})
+
+    raw.zadd("outbox", {f"like:1:{pid}:abc": 1 for pid in (2, 3)})
+    assert confirm(2) == []
+    assert round_trips(lambda: confirm(2, 3)).round_trips == []
+    raw.zadd("outbox", {"like:1:4:abc": 1})
+    assert confirm(2, 3, 4, 5) == [5]
 
 
 def test_a_post_deleted_while_doctor_reads_it_is_no_error(site, store, capsys, monkeypatch):

@@ -153,6 +153,7 @@ def page_of_a_part(client, address, body):
     path, _, query = address.partition("?")
     about = {"REQUEST_METHOD": "POST", "PATH_INFO": path, "QUERY_STRING": query, "CONTENT_TYPE": FORM}
     about |= {"CONTENT_LENGTH": str(len(body) + 1), "wsgi.input": io.BytesIO(body)}
+    about["HTTP_ORIGIN"] = "http://testserver"
     return client.request(**about).content.decode()
 
 

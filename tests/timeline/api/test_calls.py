@@ -16,6 +16,8 @@ def test_an_address_with_more_slashes_is_none_so_what_waits_at_one_waits_at_each
 def test_every_answer_is_json_and_may_be_read_by_other_sites(store):
     for method, address, status in (
         ("GET", "/api/v1/custom_emojis", 200),
+        ("GET", "/api", 404),
+        ("GET", "/api/", 404),
         ("GET", "/api/v1/nothing", 404),
         ("GET", "/api/v1/accounts/:", 404),
         ("GET", "/api/v1/tags/:", 404),

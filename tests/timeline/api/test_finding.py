@@ -5,6 +5,7 @@ import time
 from tests.support.apps import App
 from tests.support.stored_posts import like, repost, write_indexed, write_recent
 from timeline.relations.relations import BlockedPeople, Follows, Likes
+from timeline.search import searching
 from timeline.tags.tags import MOST_FOLLOWED
 
 SEARCH = "/api/v2/search"
@@ -37,6 +38,19 @@ def test_a_text_finds_people_posts_and_tags(store, raw, alice, app, bob):
     assert status == app.json("GET", "/api/v1/statuses/2")
     assert (status["favourited"], status["account"]["acct"]) == (True, "bob")
     assert App().json("GET", SEARCH, {"q": "bread"})["statuses"][0]["favourited"] is False
+
+
+def test_a_link_leads_on_through_the_posts_of_a_search(store, raw, alice, app, bob, carol, monkeypatch):
+    monkeypatch.setattr(searching, "READS", (2, 1))
+    write_indexed(raw, store, carol.user.uid, {1: "rye bread", 2: "white bread"})
+    write_indexed(raw, store, bob.user.uid, dict.fromkeys((3, 4, 5, 6), "bread"))
+    BlockedPeople(store).block(alice.user.uid, bob.user.uid)
+    answer, pages = app.ask("GET", SEARCH, {"q": "bread", "type": "statuses", "limit": "1"}), []
+    while link := answer.get("Link"):
+        pages.append([one["id"] for one in answer.json()["statuses"]])
+        answer = app.client.get(link.split(";")[0].strip("<>"))
+    assert pages == [[], ["2"]]
+    assert [one["id"] for one in answer.json()["statuses"]] == ["1"]
 
 
 def test_an_address_of_the_site_finds_what_stands_there(store, raw, alice, app, bob):

@@ -1,5 +1,7 @@
 """`doctor` and `cleanup` about notices."""
 
+import time
+
 import pytest
 from django.core.management import call_command
 
@@ -76,6 +78,16 @@ def test_a_mark_at_another_date_follows_the_hash(raw, capsys):
     assert found(capsys) == {MARKS: 1}
     doctor_findings(capsys, "--fix")
     assert raw.zscore("notices:2", MARK) == LONG_AGO
+
+
+def test_a_mark_of_a_clock_that_was_ahead_gets_the_date_of_now(raw, capsys):
+    later = int(time.time()) + 9000
+    raw.zadd("notices:2", {"like:1:1": later, MARK: later})
+    raw.hset("user:2", "noticed", later)
+    assert found(capsys) == {MARKS: 1}
+    doctor_findings(capsys, "--fix")
+    assert found(capsys) == {}
+    assert raw.zscore("notices:2", "like:1:1") == raw.zscore("notices:2", MARK) < later - 8000
 
 
 def test_a_mark_that_was_cut_off_is_no_error(raw, capsys):

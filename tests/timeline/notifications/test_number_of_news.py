@@ -2,6 +2,7 @@
 kinds are turned off, and how they are grouped."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -48,6 +49,18 @@ def test_the_page_of_notices_has_none_any_more(site, member):
     assert number(member.get("/notifications/?only=mentions").content.decode()) == ("1", "(1) ")
     assert number(member.get("/notifications/").content.decode()) == ("", "")
     assert number(member.get("/people/").content.decode()) == ("", "")
+
+
+def test_what_was_read_while_a_clock_was_ahead_hides_nothing_new_after_a_visit(site, member):
+    now = int(time.time())
+    site.zadd("notices:1", {"follow:1:2": now + 9000, "like:1:2": now - 9, MARK: now + 9000})
+    site.hset("user:1", "noticed", now + 9000)
+    member.get("/notifications/")
+    assert now <= site.zscore("notices:1", MARK) == int(site.hget("user:1", "noticed")) < now + 60
+    assert site.zscore("notices:1", "follow:1:2") == site.zscore("notices:1", MARK)
+    assert number(member.get("/people/").content.decode()) == ("", "")
+    site.zadd("notices:1", {"repost:1:2": now + 60})
+    assert number(member.get("/people/").content.decode()) == ("1", "(1) ")
 
 
 @pytest.mark.parametrize("mark", [None, LONG_AGO - 1])

@@ -262,7 +262,7 @@ def test_a_login_in_another_tab_makes_the_form_stale_and_its_text_is_kept(browse
     token = fields_of(client.get("/login/").content.decode())["csrfmiddlewaretoken"]
     client.post("/login/", {"username": "bob", "password": PASSWORD, "csrfmiddlewaretoken": token})
 
-    answer = client.post("/post/", {**form, "body": "Of alice"})
+    answer = client.post("/post/", {**form, "body": "Of alice"}, headers={"origin": "http://testserver"})
     assert answer.status_code == 403
     again = fields_of(answer.content.decode())
     assert (again["as"], again["token"]) == ("1", form["token"])

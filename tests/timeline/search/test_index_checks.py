@@ -45,6 +45,15 @@ def test_a_post_without_some_of_its_records_is_found_and_written_again(raw, stor
     assert posts_under(store, "cat") == {2}
 
 
+@pytest.mark.parametrize("left", [1, 2, 3, 5])
+def test_posts_behind_a_record_that_was_cut_are_found_after_one_repair(raw, store, of_cats, left):
+    for key in raw.keys("postings:*"):
+        raw.set(key, bytes(left))
+    assert len(found(store)) == 2
+    call_command("doctor", fix=True, verbosity=0)
+    assert found(store) == []
+
+
 def test_a_text_that_was_changed_without_a_job_is_found(raw, store, of_cats):
     raw.hset("post:1", "body", "walking birds")
     assert found(store) == ["a search misses post:1"]
