@@ -43,8 +43,8 @@ _WORD_START = regex.compile(
 FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # Characters that begin or end a change of the writing direction.
 _DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-# Controls and formats, but for spaces, the joiners that Persian words and some emoji need, formats that are seen, and the
-# letters behind a black flag that make it that of England.
+# Controls and formats, but for spaces, the joiners that Persian words and some emoji need, formats that are seen, and
+# the letters behind a black flag that make it that of England.
 _INVISIBLE = regex.compile(
     r"(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f)"
     r"|[\p{Cc}\p{Cf}\p{Cs}--[\s\x1c-\x1f\u200c\u200d" + SEEN_FORMATS + "]]",
