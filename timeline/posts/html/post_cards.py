@@ -230,8 +230,8 @@ def beginning_of(text: str, length: int) -> str:
 
 def shortened(text: str, length: int) -> str:
     """The beginning of a text, with its line breaks: at most `length` characters as people see them. A letter with its
-    marks is one, as a flag and a family are. Only a few times as many of Unicode's are looked at: a foreign database may
-    have texts of any length."""
+    marks is one, as a flag and a family are. Only a few times as many of Unicode's are looked at: a foreign database
+    may have texts of any length."""
     if len(text) <= length:
         return text
     looked_at = text[: 4 * length]
