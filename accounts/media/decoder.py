@@ -13,6 +13,7 @@ import io
 import json
 import resource
 import sys
+from itertools import islice
 from typing import Any
 
 MEMORY = 1 << 30  # bytes of addresses
@@ -26,7 +27,7 @@ ANIMATED = "-animated"  # what its name adds to the digest
 ANIMATED_SIDES = (480, 60), (320, 40)  # pixels, and the quality; the first with which the file is small enough
 MOST_FRAMES = 250
 MOST_MOVING_PIXELS = 100_000_000, 24_000_000  # of all frames, as they come and as they are kept
-SHORTEST_FRAME = 20  # milliseconds, as browsers have it
+SHORTEST_FRAME, USUAL_FRAME = 11, 100  # milliseconds; one that says less takes the usual time, as in browsers
 MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at least once
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
 
@@ -101,7 +102,7 @@ def _upright(picture: Any) -> Any:
     picture.load()
     if picture.mode.startswith(("I", "F")):  # 16 bits of grey
         picture = picture.point(lambda value: value * (1 / 256)).convert("L")
-    if picture.mode in {"1", "P", "PA"}:
+    if picture.mode in {"1", "P", "PA"} or "transparency" in picture.info:
         picture = picture.convert("RGBA" if picture.has_transparency_data else "RGB")
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), reducing_gap=3.0)
     if orientation.get(0x0112, 1) != 1:
@@ -114,7 +115,8 @@ def _upright(picture: Any) -> Any:
 
 
 def _animation(content: bytes) -> bytes | None:
-    """The frames of an animation, small; None of a picture that stands still, and of what is too large."""
+    """The frames of an animation, small; None of a picture that stands still, and of what is too large. Without the
+    picture that an APNG has for programs that do not move it."""
     from PIL import Image, ImageSequence
 
     picture: Any = Image.open(io.BytesIO(content), formats=FORMATS)
@@ -125,9 +127,10 @@ def _animation(content: bytes) -> bytes | None:
     if picture.n_frames > MOST_FRAMES or any(are > most for are, most in zip(pixels, MOST_MOVING_PIXELS, strict=True)):
         return None
     frames, durations = [], []
-    for frame in ImageSequence.Iterator(picture):
-        durations.append(max(SHORTEST_FRAME, int(frame.info.get("duration") or 100)))
+    for frame in islice(ImageSequence.Iterator(picture), int(picture.info.get("default_image", False)), None):
         frames.append(frame.convert("RGBA").resize(sizes[0], Image.Resampling.BILINEAR))
+        duration = int(frame.info.get("duration") or 0)  # a WebP says it once the frame is decoded
+        durations.append(duration if duration >= SHORTEST_FRAME else USUAL_FRAME)
     repeats = max(1, round(MOVES_FOR / sum(durations)))
     for (_, quality), size in zip(ANIMATED_SIDES, sizes, strict=True):
         file, frames = io.BytesIO(), [frame.resize(size, Image.Resampling.BILINEAR) for frame in frames]

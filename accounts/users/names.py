@@ -14,7 +14,7 @@ import regex
 
 from accounts.users.entities import User
 from accounts.users.repository import Users, forget
-from retwis_site.http.form_fields import is_visible
+from retwis_site.http.form_fields import SEEN_FORMATS, is_visible
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -43,7 +43,13 @@ _WORD_START = regex.compile(
 FIRST_STRONG_ISOLATE, POP = "\u2068", "\u2069"
 # Characters that begin or end a change of the writing direction.
 _DIRECTION_MARKS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-_JOINERS = "\u200c\u200d"  # invisible, but Persian words and some emoji need them
+# Controls and formats, but for spaces, the joiners that Persian words and some emoji need, formats that are seen, and
+# the letters behind a black flag that make it that of England.
+_INVISIBLE = regex.compile(
+    r"(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f)"
+    r"|[\p{Cc}\p{Cf}\p{Cs}--[\s\x1c-\x1f\u200c\u200d" + SEEN_FORMATS + "]]",
+    regex.V1,
+)
 _MARKS = regex.compile(r"\p{M}+")
 
 # Characters of a name or a bio with its marks apart from their letters. A longer line is too long for each field, and
@@ -60,15 +66,10 @@ def in_one_line(text: str) -> str:
     """
     if text.isascii() and text.isprintable():  # each character but the space is visible
         return " ".join(text.split())
-    kept = "".join(char for char in text if char in _JOINERS or char.isspace() or not _is_invisible(char))
-    line = " ".join(kept.split())
+    line = " ".join(_INVISIBLE.sub(r"\g<flag>", text).split())
     if len(line) <= LONGEST_LINE:
         line = unicodedata.normalize("NFC", line)
     return line if is_visible(_MARKS.sub("", line)) else ""
-
-
-def _is_invisible(char: str) -> bool:
-    return unicodedata.category(char) in {"Cc", "Cf", "Cs"}
 
 
 def isolated(person: User) -> str:

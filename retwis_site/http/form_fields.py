@@ -15,8 +15,10 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
 
 # Not seen: controls, formats, spaces, unassigned and private characters; what Unicode ignores where no font has it,
 # such as variation selectors and Hangul fillers; the empty Braille pattern. Seen: a mark alone, which browsers
-# draw on a dotted circle, and emoji that are newer than these tables. members.js has the same pattern.
-SEEN = r"(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]"
+# draw on a dotted circle, formats of Arabic and Syriac that have a shape, such as the sign of the end of a verse, and
+# emoji that are newer than these tables. members.js has the same pattern.
+SEEN_FORMATS = r"\u0600-\u0605\u06dd\u070f\u08e2"
+SEEN = r"(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}" + SEEN_FORMATS + "]"
 _seen = regex.compile(SEEN).search
 
 

@@ -26,6 +26,8 @@ from retwis_site.store.connection import topology
 from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
+# Characters that would command the terminal: all controls but line breaks and tabs.
+_NOT_SHOWN = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*b"\n\t"}, "\N{REPLACEMENT CHARACTER}")
 
 
 class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
@@ -70,9 +72,9 @@ class StoreCommand(BaseCommand):
         """Do the work of the command."""
 
     def say(self, text: str) -> None:
-        """Print a line; nothing with `--verbosity 0`."""
+        """Print a line; nothing with `--verbosity 0`. It may have what a user has written."""
         if self.verbosity:
-            self.stdout.write(text)
+            self.stdout.write(text.translate(_NOT_SHOWN))
 
     def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
         """Iterate over `steps`, with a progress bar if stderr is a terminal. `len(steps)` may be an estimate."""

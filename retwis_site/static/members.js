@@ -163,7 +163,7 @@ function showStream(page) {
 // ---- the counter of the characters left
 
 // The text as the server stores it: at most two line breaks in a row, and no spaces at the ends of lines.
-const seen = /(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}]/u; // as in form_fields.py
+const seen = /(?![\p{DI}\u2800])[\p{L}\p{M}\p{N}\p{P}\p{S}\p{ExtPict}\u0600-\u0605\u06dd\u070f\u08e2]/u; // as in form_fields.py
 const normalised = (text) =>
   text
     .split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)

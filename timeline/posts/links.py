@@ -55,7 +55,10 @@ _word = re.compile(f"[^{_SPACES}]+")
 _mail_name = re.compile(r'[-;:&=+$,".\w]+', re.ASCII)
 _ends = re.compile(f"[{_SPACES}{re.escape(_PUNCTUATION)}|]|$").match
 _port = re.compile(":[0-9]{1,5}").match
-_NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), *sorted(_QUOTES)]))
+# Full stops and commas of other scripts: a sentence goes on after them without a space. Browsers copy an address with
+# `%` in their place.
+_STOPS = regex.findall(r"[\p{Terminal_Punctuation}--\p{ASCII}]", _PUNCTUATION, regex.V1)
+_NOT_IN_PATH_PIECES = re.escape("".join([*_CLOSING, *_CLOSING.values(), *sorted(_QUOTES), *_STOPS]))
 _path_piece = re.compile(f"[^{_SPACES}{_NOT_IN_PATH_PIECES}]+")
 
 MOST_LABELS = 30  # of all hosts of a text
@@ -154,9 +157,9 @@ def _may_end(text: str, end: int) -> bool:
 
 
 def _end_of_path(text: str, start: int, *, in_quotes: bool) -> tuple[int, int]:
-    """The end of a path, without what belongs to the sentence around it: a quotation mark or a bracket without its
-    partner and what follows it, punctuation at the end, a single quote that was opened before the address. And the end
-    of what was looked at."""
+    """The end of a path, without what belongs to the sentence around it: a full stop of another script, a quotation
+    mark or a bracket without its partner and what follows them, punctuation at the end, a single quote that was opened
+    before the address. And the end of what was looked at."""
     opened: list[int] = []
     at = _skip(_path_piece, text, start)
     while mark := text[at : at + 1]:

@@ -369,7 +369,9 @@ def _tag(token: str) -> Iterator[Part]:
         yield from _words(token)
         return
     yield WithTag(folded(found.name))
-    yield from _words(token[found.end :])
+    # A tag may be the beginning of a word: of `#don't` no post has the rest as a word of its own.
+    end = max([found.end, *(word.end for word in words(token) if word.start < found.end)])
+    yield from _words(token[end:])
 
 
 def _person(role: Role) -> Callable[[str], Part]:

@@ -80,6 +80,17 @@ def test_transparency_palettes_and_deep_greys_are_read():
         assert _made(file.getvalue())[0]["width"] == 40, mode
 
 
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_colour_that_stands_for_transparency_is_transparent_in_any_colour_space(mode):
+    picture = Image.new(mode, (40, 30), "red")
+    picture.paste("blue", (20, 0, 40, 30))
+    for profile in (None, ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()):
+        file = io.BytesIO()
+        picture.save(file, "PNG", transparency=picture.getpixel((0, 0)), icc_profile=profile)
+        made = _opened(_made(file.getvalue())[1][""]).convert("RGBA")
+        assert [made.getpixel(at)[3] for at in ((5, 5), (35, 5))] == [0, 255]
+
+
 CORPUS = {
     "nothing": (b"", "format"),
     "a text": (b"hello", "format"),

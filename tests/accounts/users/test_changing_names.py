@@ -14,12 +14,14 @@ from accounts.users.repository import Users
 from retwis_site.store.client import connect
 from tests.support.stored_keys import expected_name_entries, name_entries
 from tests.support.stored_posts import write_posts
+from tests.support.texts.unseen import SEEN_FORMATS
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 
 UNUSUAL = st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Lo"])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | UNUSUAL)
-JOINERS = {"\u200c", "\u200d"}
+ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+KEPT = {"\u200c", "\u200d", *SEEN_FORMATS, *ENGLAND}
 
 
 # ---- cleaning
@@ -30,7 +32,7 @@ def test_a_cleaned_text_is_one_line_without_invisible_characters(text):
     line = in_one_line(text)
     assert line == " ".join(line.split(" ")).strip()
     assert not any(char.isspace() and char != " " for char in line)
-    assert all(unicodedata.category(char) not in {"Cc", "Cf", "Zl", "Zp"} for char in set(line) - JOINERS)
+    assert all(unicodedata.category(char) not in {"Cc", "Cf", "Zl", "Zp"} for char in set(line) - KEPT)
     assert not line or regex.search(r"[\p{L}\p{N}\p{P}\p{S}\p{ExtPict}]", line)  # `unicodedata` is older
 
 
@@ -58,6 +60,8 @@ def test_words_keep_one_space_between_them(words):
         ("Zoe\u200f\u0308", "Zo\u00eb"),
         ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
         ("\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f468\u200d\U0001f469\u200d\U0001f467"),
+        (f"Ann {ENGLAND} {ENGLAND[:-1]} {ENGLAND[1:]}", f"Ann {ENGLAND} 🏴"),  # letters that make no flag go
+        ("\u06dd\u0661\u06dd", "\u06dd\u0661\u06dd"),  # the ends of verses
         ("<b>&", "<b>&"),
         ("\u200d\u200c", ""),
         ("\u3164", ""),

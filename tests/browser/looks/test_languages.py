@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import nothing_scrolls_sideways, stayed, stays
+from tests.browser.support.steps import nothing_scrolls_sideways, post, stayed, stays
 from tests.browser.support.windows import PHONE
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
@@ -142,6 +142,18 @@ def test_in_arabic_a_handle_comes_after_the_name_whichever_way_that_is_written(w
         for place in (page.get_by_role("heading", level=1), page.get_by_role("article")):
             handle = place.get_by_text(f"@{login.user.username}", exact=True)
             assert left_edge(handle) < left_edge(place.get_by_text(name, exact=True))
+
+
+def test_marks_that_are_stacked_on_a_letter_of_a_name_do_not_reach_into_other_posts(window, raw, store, alice, bob):
+    raw.hset(f"user:{bob.user.uid}", "name", "o" + 49 * "\u0301")
+    publish(raw, store, bob, "Below")
+    publish(raw, store, alice, "Above")
+    page = window(alice)
+    page.goto("/timeline/")
+    above = post(page, "Above").get_by_text("Above", exact=True)
+    beside_it = above.screenshot()
+    post(page, "Below").evaluate("element => { element.style.visibility = 'hidden' }")
+    assert above.screenshot() == beside_it
 
 
 def test_in_arabic_a_handle_of_the_first_steps_begins_below_its_name(window, raw, store, alice, bob, carol):

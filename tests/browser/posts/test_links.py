@@ -1,4 +1,4 @@
-"""The host of an address in a post is read first, whichever way the text runs."""
+"""Links in a text from right to left: the host of an address is read first, and tags stand where the text has them."""
 
 import pytest
 
@@ -22,3 +22,15 @@ def test_the_host_of_an_address_stands_first_in_a_text_from_right_to_left(addres
     shown = link.evaluate(AS_SHOWN)  # without the end, which is shortened
     assert len(shown) >= 30
     assert address.startswith(shown)
+
+
+@pytest.mark.parametrize("text", ["#صباح_الخير #السعودية", "صباح الخير!\n\n#صباح_الخير #السعودية"])
+def test_tags_alone_in_the_last_line_of_a_text_from_right_to_left_begin_at_the_right(text, page):
+    posted(page, text)
+    body = post(page, "#السعودية").locator(".body")
+    right, first, second = (
+        one.evaluate("element => element.getBoundingClientRect().right")
+        for one in (body, *body.get_by_role("link").all())
+    )
+    assert right == pytest.approx(first, abs=1)
+    assert second < first

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from retwis_site.http.form_fields import SEEN, is_visible
 from tests.support.texts.characters import EVERY
-from tests.support.texts.unseen import UNSEEN
+from tests.support.texts.unseen import SEEN_FORMATS, UNSEEN
 
 
 def test_no_character_that_nobody_sees_makes_a_text_alone_or_with_all_others():
@@ -34,6 +34,7 @@ def test_every_other_character_makes_a_text_also_among_those():
         "ा",
         "ᅟᅠᆨ",
         ".",
+        *sorted(SEEN_FORMATS),
     ],
 )
 def test_a_text_with_invisible_characters_in_it_is_a_text(text):

@@ -9,8 +9,9 @@ _IGNORED = [
     *[(0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)],
 ]
 _EMPTY_BRAILLE = "\u2800"
+SEEN_FORMATS = {chr(code) for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x8E2)}  # of Arabic and Syriac
 UNSEEN = sorted(
-    {*of_categories("Cc", "Cf", "Z")}
+    ({*of_categories("Cc", "Cf", "Z")} - SEEN_FORMATS)
     | {chr(code) for first, last in _IGNORED for code in range(first, last + 1)}
     | {_EMPTY_BRAILLE}
 )

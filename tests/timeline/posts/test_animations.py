@@ -50,6 +50,26 @@ def test_an_animation_has_a_still_file_of_each_size_and_one_that_moves(kind):
     assert moving.info["duration"] == 100
 
 
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
+def test_each_frame_is_shown_as_long_as_browsers_show_it(kind):
+    moving = opened(made(animation(kind, duration=[500, 40, 10]))["-animated"])
+    shown = []
+    for number in range(3):
+        moving.seek(number)
+        moving.load()
+        shown.append(moving.info["duration"])
+    assert shown == [500, 40, 100]  # one of 10 milliseconds or less takes 100
+
+
+def test_a_picture_for_programs_that_do_not_move_an_apng_is_none_of_its_frames():
+    file = io.BytesIO()
+    frames = [Image.new("RGB", (90, 60), colour) for colour in COLOURS]
+    Image.new("RGB", (90, 60), "white").save(file, "PNG", save_all=True, append_images=frames, default_image=True)
+    files = made(file.getvalue())
+    assert opened(files["-animated"]).n_frames == len(COLOURS)
+    assert opened(files[""]).convert("RGB").getpixel((9, 9)) == (255, 255, 255)
+
+
 def test_a_profile_picture_and_what_stands_still_have_none():
     assert "-animated" not in made(GIF, Shape.PROFILE)
     assert "-animated" not in made(animation(colours=["red"]))

@@ -105,6 +105,15 @@ def test_an_address_does_not_end_with_the_punctuation_of_any_script():
     assert [end for end in ends if linked(f"https://example.com/a{end}{end}") != ["https://example.com/a"]] == []
 
 
+@pytest.mark.parametrize("address", ["https://example.com/a", "example.com/?q=1", "https://example.com/(日本)"])
+def test_a_full_stop_or_a_comma_of_another_script_ends_an_address_whatever_follows(address):
+    others = [char for char in of_categories("P") if "\x7f" < char < "\U00010000"]
+    ends = regex.findall(r"\p{Terminal_Punctuation}", "".join(others))
+    assert {"，", "、", "。", "！", "؟", "،", "।"} <= set(ends)
+    assert [end for end in ends if linked(f"看 {address}{end}谢谢") != [address]] == []
+    assert linked(f"{address}、https://example.org/b，a.net") == [address, "https://example.org/b", "a.net"]
+
+
 @pytest.mark.parametrize("text", ["»https://example.com/a«", "⟪https://example.com/a⟫।", "ー『https://example.com/a』"])
 def test_pages_and_feeds_have_the_same_links(browser, raw, store, alice, text):
     publish(raw, store, alice, text)

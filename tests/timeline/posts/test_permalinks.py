@@ -55,6 +55,14 @@ def test_the_title_begins_with_the_author_and_the_text(page):
     assert title == "@Alice: A text of more than sixty characters, which goes on and on … · Retwis"
 
 
+@pytest.mark.parametrize("before", ["", "x", "xxx"])
+@pytest.mark.parametrize("seen", ["👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽", "e\u0301"])
+def test_a_title_is_cut_between_what_people_see_as_characters(page, seen, before):
+    [title] = re.findall("<title>@Alice: (.*)… · Retwis</title>", page(before + seen * (277 // len(seen))))
+    assert title == before + seen * title.count(seen)
+    assert title.count(seen) > 30
+
+
 @pytest.mark.parametrize("text", [MARKER, '"><script>x</script>', "{{ x }} {% y %}", "' onload='x", "&quot;&#34;"])
 def test_a_hostile_text_stays_text_in_the_head_too(page, text):
     shown = page(text)

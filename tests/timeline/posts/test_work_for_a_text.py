@@ -5,7 +5,6 @@ import time
 import warnings
 
 import pytest
-from django.utils.text import Truncator
 
 from retwis_site.store.local_cache import Memory
 from tests.support.runs import sampling
@@ -60,7 +59,8 @@ def test_a_text_of_a_foreign_database_takes_no_more_steps_when_it_is_longer(unit
 @pytest.mark.parametrize("unit", ["\u0327\u0301", "\u0301", "a", "\U0001f600"])
 def test_only_the_beginning_of_a_long_text_is_looked_at_for_its_beginning(unit, monkeypatch):
     looked_at = []
-    monkeypatch.setattr(texts, "Truncator", lambda text: looked_at.append(len(text)) or Truncator(text))
+    find = texts._seen_characters
+    monkeypatch.setattr(texts, "_seen_characters", lambda text: looked_at.append(len(text)) or find(text))
     for length in (1000, 100_000):
         texts.beginning_of("a" + unit * length, 40)
     assert looked_at == [160, 160]

@@ -65,6 +65,8 @@ def midnight(*day):
         ("#Tea", [WithTag("tea")]),
         ("＃TEA", [WithTag("tea")]),
         ("#tea-cup", [WithTag("tea"), word("cup")]),
+        ("#don't #Ann’s-cup #_tea_", [WithTag("don"), WithTag("ann"), word("cup"), WithTag("_tea_")]),
+        ("#\u0640", [WithTag("\u0640")]),  # a letter that makes words longer, and is none
         ("#1", [word("1")]),
         ("has:link has:links", [HasLink()]),
         ("is:reply", [IsReply()]),
@@ -276,6 +278,7 @@ def fits(typed, one, me=None):
         ("๑๒๐", "ราคา๑๒๐บาท"),
         ("#tea", "A cup of #Tea"),
         ("tea", "A cup of #Tea"),
+        ("#don't", "#Don’t worry"),
         ("has:link", "See https://example.org/tea"),
         ("from:bob", "Anything"),
         ("tea -coffee", "Tea"),

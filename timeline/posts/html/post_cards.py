@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
+import regex
 from django.conf import settings
-from django.utils.text import Truncator
 from django.utils.translation import gettext, ngettext, override
 
 from accounts.signing_in.html import Rendering
@@ -133,6 +133,7 @@ def _by_category(unit: str) -> Iterable[tuple[str, str]]:
 
 
 _line_breaks = re.compile(r"[\r\n]+")
+_seen_characters = regex.compile(r"\X").findall
 _through_host = re.compile(r"(https?://)?[^/?#]*", re.IGNORECASE)
 
 LONGEST_ADDRESS = 30  # characters that are shown of an address; its host is always shown
@@ -224,14 +225,20 @@ def tag_in_path(folded_tag: str) -> Html:
 
 def beginning_of(text: str, length: int) -> str:
     """The beginning of a text in one line, for titles: at most `length` characters, as `shortened` counts them."""
-    return shortened(_line_breaks.sub(" ", text[: 4 * length]), length)
+    return _line_breaks.sub(" ", shortened(text, length))
 
 
 def shortened(text: str, length: int) -> str:
-    """The beginning of a text, with its line breaks: at most `length` characters. Marks over letters do not count. Only
-    a few times as many characters are looked at: a foreign database may have texts of any length, and sorting 10,000
-    marks after a letter takes most of a second."""
-    return text if len(text) <= length else Truncator(text[: 4 * length]).chars(length)
+    """The beginning of a text, with its line breaks: at most `length` characters as people see them. A letter with its
+    marks is one, as a flag and a family are. Only a few times as many of Unicode's are looked at: a foreign database
+    may have texts of any length."""
+    if len(text) <= length:
+        return text
+    looked_at = text[: 4 * length]
+    found = _seen_characters(looked_at)
+    if len(found) <= length and looked_at == text:
+        return text
+    return "".join(found[: min(length, len(found)) - 1]) + "…"  # the last one may be cut
 
 
 # ---- The actions on a post, with how often others have done them.
