@@ -43,8 +43,8 @@ MOST_CHANGED = 8  # ids; who acts faster sees some of the counts seconds later
 
 
 def note_changed(request: HttpRequest, response: HttpResponse, *changed: int | None) -> None:
-    """Name these posts, before those that the browser has named. None stands for no post."""
-    pids = dict.fromkeys(pid for pid in changed if pid is not None)
+    """Name these posts, before those that the browser has named. None and 0 are no posts."""
+    pids = dict.fromkeys(pid for pid in changed if pid)
     if pids:
         named = [*(pids | dict.fromkeys(changed_posts(request)))][:MOST_CHANGED]
         cookies.keep(response, POSTS_CHANGED, "-".join(map(str, named)), CHANGED_FOR)
