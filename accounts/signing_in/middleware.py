@@ -42,10 +42,12 @@ CHANGED_FOR = 10  # seconds; longer than any post is cached
 MOST_CHANGED = 8  # ids; who acts faster sees some of the counts seconds later
 
 
-def note_changed(request: HttpRequest, response: HttpResponse, pid: int) -> None:
-    """Name this post, before those that the browser has named."""
-    pids = dict.fromkeys((pid, *changed_posts(request)))
-    cookies.keep(response, POSTS_CHANGED, "-".join(map(str, list(pids)[:MOST_CHANGED])), CHANGED_FOR)
+def note_changed(request: HttpRequest, response: HttpResponse, *changed: int | None) -> None:
+    """Name these posts, before those that the browser has named. None and 0 are no posts."""
+    pids = dict.fromkeys(pid for pid in changed if pid)
+    if pids:
+        named = [*(pids | dict.fromkeys(changed_posts(request)))][:MOST_CHANGED]
+        cookies.keep(response, POSTS_CHANGED, "-".join(map(str, named)), CHANGED_FOR)
 
 
 def changed_posts(request: HttpRequest) -> list[int]:

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_safe
 
 from retwis_site.http.language import headers_in
 from retwis_site.http.public_cache import publicly_cached
-from retwis_site.identity import Site, shown_site
+from retwis_site.identity import Site, shown_site, stored_site
 from retwis_site.rendering.error_pages import FRAME_OF_NOBODY
 from retwis_site.rendering.fragments import active_language
-from retwis_site.rendering.pages import page
+from retwis_site.rendering.pages import of_site, page
 from retwis_site.store.client import connect
-from retwis_site.version import of_site
+from retwis_site.version import of_site as version_of_site
 
 FILES = ("retwis.css", "icons.svg", "mark.svg", "retwis.js")  # what the page while offline needs
 ICONS = (
@@ -29,7 +29,7 @@ ICONS = (
 )
 PAPER, PINE = "#f2f5f0", "#17604a"  # what a device shows around the app while it starts
 
-_version_of_code = cache(of_site)
+_version_of_code = cache(version_of_site)
 
 
 @publicly_cached(3600)
@@ -44,8 +44,10 @@ def manifest(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def offline(request: HttpRequest) -> HttpResponse:
-    """The page for when there is no connection, the same for every viewer. No round trip."""
-    return page(request, "retwis_site/offline.html", FRAME_OF_NOBODY)
+    """The page for when there is no connection, the same for every viewer. One round trip: a browser keeps the page
+    until the script below differs, so it must not be older than that script, which another process may have answered.
+    """
+    return page(request, "retwis_site/offline.html", {**FRAME_OF_NOBODY, **of_site(stored_site(connect()))})
 
 
 @publicly_cached(0)

@@ -22,7 +22,7 @@ from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
 from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
-from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountDeleted, Refused, Role, State, User
 from accounts.users.html import header_address, portrait
@@ -341,7 +341,9 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
             form.add_error(None, str(refused))
         else:
             if not link:
-                return done(request, _("Done."), "moderation_person", username)
+                response = done(request, _("Done."), "moderation_person", username)
+                note_changed(request, response, *(one.pid for one in chosen))
+                return response
             link = request.build_absolute_uri(link)
     context: dict[str, Any] = {"record": record, "link": link} | _imposed(imposed)
     context |= _forms(act, form) | about_person(store, them.uid) | posts
@@ -424,9 +426,12 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
             if "picture" in request.POST:
                 reason, blocks = form.cleaned_data["reason"], "block" in request.POST
                 remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
-                return done(request, _("The picture was deleted."), "moderation_post", username, pid)
-            _delete(store, author, found, form, me)
-            return done(request, _("The post was deleted."), page_of_form(request))
+                response = done(request, _("The picture was deleted."), "moderation_post", username, pid)
+            else:
+                _delete(store, author, found, form, me)
+                response = done(request, _("The post was deleted."), page_of_form(request))
+            note_changed(request, response, pid)
+            return response
         except Refused as refused:
             form.add_error(None, str(refused))
     context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
@@ -478,7 +483,9 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
         except Refused as refused:
             form.add_error(None, str(refused))
         else:
-            return done(request, _("Decided."), "moderation")
+            response = done(request, _("Decided."), "moderation")
+            note_changed(request, response, found.about.pid, *also)
+            return response
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}

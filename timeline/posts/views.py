@@ -16,7 +16,7 @@ from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.repository import PictureGone, Pictures
 from accounts.signing_in.guards import change, for_forms, login_required, match_of, page_of_form, to_login
 from accounts.signing_in.html import form_page, rendering, typed
-from accounts.signing_in.middleware import RetwisRequest
+from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import AccountFrozen, NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
@@ -106,6 +106,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         if not all(one.alt or one.digest in request.POST.getlist("media") for one in pictures):  # no form has said it
             messages.info(request, _("A picture has no description. Edit the post to add one."))
         forget_draft(request, response, me.uid, post.reply_to, post.quote)
+        note_changed(request, response, post.reply_to, post.quote)  # they have other numbers
     else:  # the user went back in the browser, changed the text and sent the form again
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
@@ -286,13 +287,15 @@ def large_picture(request: RetwisRequest, username: str, pid: int, number: int) 
 @change
 @login_required
 def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
-    author = request.viewer.find(username)
-    if author.uid != me.uid:
+    post = one_post(request.viewer, username, pid)
+    if post.author.uid != me.uid:
         raise PermissionDenied(_("Only its author can delete a post."))
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
     back = _where_one_was(request)
-    return HttpResponseRedirect(reverse("home") if match_of(back).kwargs.get("pid") == pid else back)
+    response = HttpResponseRedirect(reverse("home") if match_of(back).kwargs.get("pid") == pid else back)
+    note_changed(request, response, post.links.reply_to, post.links.quote)
+    return response
 
 
 urlpatterns = [

@@ -83,6 +83,19 @@ def test_a_worker_that_has_cached_the_post_shows_ones_own_action_at_once(browser
     assert 'aria-pressed="true"' in html
 
 
+@pytest.mark.parametrize("as_what", ["reply_to", "quote"])
+def test_the_next_pages_read_the_post_that_an_own_reply_or_quote_names_and_do_so_after_its_deletion(
+    posts, member, raw, as_what
+):
+    member.post("/post/", {"body": "mine", "token": "t", as_what: 3})
+    assert member.cookies.pop(POSTS_CHANGED).value == "3"
+    [mine] = raw.zrange("updates:1", 0, -1)
+    member.post(f"/@alice/{mine}/delete/")
+    assert member.cookies.pop(POSTS_CHANGED).value == "3"
+    member.post("/post/", {"body": "it answers nothing", "token": "u"})
+    assert POSTS_CHANGED not in member.cookies
+
+
 def test_the_page_of_another_viewer_shows_the_number_and_not_the_state(browser, posts, alice, bob):
     browser(alice).post("/@bob/3/like/")
     words, html = row(browser(bob).get("/@bob/"), 3)

@@ -10,6 +10,7 @@ from accounts.community.sanctions import Sanctions
 from accounts.media import repository
 from accounts.media.decoding import Decoded, Shape
 from accounts.media.repository import PictureBlocked, PictureGone, Pictures, is_alike
+from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
@@ -38,6 +39,7 @@ def test_one_picture_goes_and_the_other_stays(member, bob, store, post, raw):
     form = {"reason": "Not allowed", "picture": red, "block": "1"}
     assert "Delete this picture" in member.get(f"/moderation/people/bob/{post}/").content.decode()
     assert member.post(f"/moderation/people/bob/{post}/", form).status_code == 302
+    assert member.cookies[POSTS_CHANGED].value == str(post)  # each worker reads it anew
     drain(store, "worker")
     assert [one[0] for one in json.loads(raw.hget(f"post:{post}", "media"))["pictures"]] == [blue]
     assert not raw.exists(f"media:{red}")

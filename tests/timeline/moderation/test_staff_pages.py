@@ -12,6 +12,7 @@ from accounts.community.log import Log
 from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Appeal, Sanctions
+from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
@@ -98,6 +99,7 @@ def test_one_form_decides_all_reports_about_a_person_deletes_and_tells(browser, 
     assert refused.status_code == 422
     assert re.findall(r'name="also" value="(\d+)" checked', refused.content.decode()) == ["0", "1"]
     staff.post(address, {**form, "reason": "Ads", "told": "Well seen, thank you."})
+    assert staff.cookies[POSTS_CHANGED].value == "2-1"  # each worker reads them anew
     assert raw.zcard("reports") == 0
     assert [raw.hexists(f"post:{pid}", "deleted") for pid in (1, 2)] == [True, True]
     assert Sanctions(store).of(BOB).state is State.FROZEN
@@ -305,6 +307,7 @@ def test_staff_deletes_chosen_posts_of_a_person_together(browser, site, bob, car
         assert answer.status_code == 422
         assert ('value="2" checked' in answer.content.decode()) == ("2" in wrong.get("post", ()))
     staff.post(address, {"act": "delete", "post": ["2", "4", "5"], "reason": "Ads"})
+    assert staff.cookies[POSTS_CHANGED].value == "4-2"
     assert [pid for pid in range(1, 6) if raw.hexists(f"post:{pid}", "deleted")] == [2, 4]
     acts = {(act.what, act.post, act.reason) for act in Log(store).about(BOB)}
     assert acts == {("report:post_deleted", 4, "Ads"), ("report:post_deleted", 2, "Ads")}
@@ -358,6 +361,7 @@ def test_staff_deletes_a_post_where_it_sees_it(browser, site, carol, raw):
     assert '<input type="hidden" name="next" value="/timeline/">' in answer.content.decode()
     answer = staff.post("/moderation/people/bob/1/", {"next": "/timeline/", "reason": "Ads"})
     assert answer["Location"] == "/timeline/"
+    assert staff.cookies[POSTS_CHANGED].value == "1"
     assert raw.hget("post:1", "deleted").endswith(":staff")
     page = staff.get("/moderation/people/bob/1/").content.decode()
     assert "The post is deleted." in page
