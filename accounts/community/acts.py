@@ -136,6 +136,8 @@ class SiteWords:
         if not fields:
             return
         act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
+        if "announcement" in fields:
+            fields["announced"] = act.id
         job = Outbox(self._store).add(f"site:{act.id}")
         job.store.hset(keys.site(), {**fields, **act.evidence()})
         identity.forget()

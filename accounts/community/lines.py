@@ -218,7 +218,7 @@ NOTES = SiteLines("staff_note", lambda line: ACT | {"whom": ID}, _read_notes, _w
 # ---- The site's own words
 
 
-WORDS = dict.fromkeys(FIELDS, TEXT) | {"second_factor": OPTIONAL_TEXT}  # files of version 0.3 lack that one
+WORDS = dict.fromkeys(FIELDS, TEXT) | dict.fromkeys(("second_factor", "announced"), OPTIONAL_TEXT)  # not in files of 0.3
 
 
 def _read_words(store: Store) -> Iterator[Line]:

@@ -445,6 +445,7 @@ site = One(
         Field("registration", says="`open`, `approval`, `invite` or `closed`", shown=EVERYONE),
         Field("invites", says="open invitations that a member may have", shown=COMMANDS),
         Field("second_factor", says="`staff`: its pages need one", shown=COMMANDS),
+        Field("announced", says="which change has set the announcement", shown=EVERYONE),
         LINE_OF_LOG,
     )),
     "the site's own words; an absent or empty field has its default", BY_TEXT, truth=True, shown=EVERYONE,
