@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import remove_picture
+from accounts.community.acts import allow_picture, remove_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
@@ -500,6 +500,26 @@ def log(request: RetwisRequest, me: User) -> HttpResponse:
     return staff_page(request, "log.html", context)
 
 
+@staff_required
+@for_forms
+def blocked_picture(request: RetwisRequest, me: User, at: int, digest: str) -> HttpResponse:
+    """An act of this moment that has blocked a picture. A POST takes the block back."""
+    store = connect()
+    found = next((act for act in Log(store).at(at) if act.also == digest), None)
+    if found is None:
+        raise Http404
+    form = ReasonForm(typed(request))
+    if form.is_valid():
+        try:
+            require_may_act(store, me.uid, found.whom, Action.DELETE)
+            allow_picture(store, found, me.uid, form.cleaned_data["reason"])
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return done(request, _("The picture can be uploaded again."), "moderation_log")
+    return staff_page(request, "blocked_picture.html", {"form": form, "acts": named(store, [found])})
+
+
 # ---- Addresses
 
 
@@ -516,4 +536,5 @@ urlpatterns = [
     path("moderation/people/<username:username>/", person, name="moderation_person"),
     path("moderation/people/<username:username>/<id:pid>/", post, name="moderation_post"),
     path("moderation/log/", log, name="moderation_log"),
+    path("moderation/log/<id:at>/<str:digest>/", blocked_picture, name="moderation_picture"),
 ]

@@ -1,13 +1,18 @@
 """Staff removes a person's picture or header alone, with a line in the log; a killed process changes nothing of it."""
 
+import re
+
 import pytest
 
-from accounts.community.acts import remove_picture
+from accounts.community.acts import allow_picture, remove_picture
+from accounts.community.log import Log
+from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
-from accounts.media.repository import Pictures
+from accounts.media.repository import PictureBlocked, Pictures
 from tests.support.delivering import drain_due
 from tests.support.pictures import decoded_once, picture_file
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 
 RED = decoded_once(picture_file(), Shape.PROFILE)
@@ -45,6 +50,60 @@ def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, member,
     again = member.post(PAGE, {**form, "reason": "Not yours"})
     assert (again.status_code, "no longer on the profile" in again.content.decode()) == (422, True)
     assert browser(carol).post(PAGE, {**form, "reason": "x"}).status_code == 404
+
+
+def way_back(page):
+    return re.findall(r'<a href="(/moderation/log/\d+/\w+/)">Allow the picture again', page)
+
+
+def test_staff_takes_a_block_back_where_the_act_is_listed_and_the_picture_can_be_uploaded_again(
+    faces, browser, member, bob, carol, store, raw, monkeypatch
+):
+    monkeypatch.setattr(repository, "decoded", lambda content, shape: RED)
+    member.post(PAGE, {"act": "remove_header", "digest": WIDE.digest, "reason": "Not blocked"})
+    member.post(PAGE, {"act": "remove_picture", "digest": RED.digest, "reason": "Not yours", "block": "1"})
+    raw.hset("blocked_media", "f" * 40, "0")
+    with pytest.raises(PictureBlocked):
+        Pictures(store).take(2, b"", Shape.PROFILE)
+    [way] = way_back(member.get("/moderation/log/").content.decode())
+    assert way_back(member.get(PAGE).content.decode()) == [way]
+    page = member.get(way).content.decode()
+    assert "Not yours" in page
+    assert way_back(page) == []
+    assert member.post(way, {"reason": ""}).status_code == 422
+    assert [browser(carol).post(way, {"reason": "x"}).status_code, member.get(f"{way[:-2]}0/").status_code] == [404] * 2
+    assert member.post(way, {"reason": "A mistake"})["Location"] == "/moderation/log/"
+    assert raw.hgetall("blocked_media") == {"f" * 40: "0"}
+    Pictures(store).take(2, b"", Shape.PROFILE)
+    log = member.get("/moderation/log/").content.decode()
+    assert re.search(r"Picture allowed again.*@bob.*by @Alice.*A mistake", log, re.S)
+    assert way_back(log) == []
+    assert "can be uploaded again already" in member.get(way).content.decode()
+    late = member.post(way, {"reason": "Again"})
+    assert (late.status_code, "can be uploaded again already" in late.content.decode()) == (422, True)
+    assert raw.zcard("acts:2") == 3
+
+
+def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob, store, raw):
+    remove_picture(store, 2, Kind.PICTURE, RED.digest, 1, "No", blocks=True)
+    raw.hset("staff", "2", "moderator")
+    raw.hset("user:2", "role", "moderator")
+    staff = browser(bob)
+    [way] = way_back(staff.get("/moderation/log/").content.decode())
+    assert "You cannot decide about yourself" in staff.post(way, {"reason": "Mine"}).content.decode()
+    assert raw.hexists("blocked_media", RED.digest)
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, step):
+    remove_picture(store, 2, Kind.PICTURE, RED.digest, 1, "No", blocks=True)
+    [removed] = Log(store).about(2)
+    is_killed = killed_before_round_trip(step, lambda: allow_picture(store, removed, 1, "A mistake"))
+    assert is_killed == (step < 6)
+    drain_due(store, raw)
+    drain_due(store, raw)
+    assert raw.zcard("acts:2") == 2 - raw.hexists("blocked_media", RED.digest)
+    assert not any(job.startswith("allowed_picture") for job in noted(raw))
 
 
 @pytest.mark.parametrize("step", range(1, 9))
