@@ -144,6 +144,7 @@ ACTS = {
     Action.DISMISS: _("No rule was broken"),
     Action.WARN: _("Person warned"),
     Action.DELETE: _("Post deleted"),
+    Action.PICTURE: _("Picture deleted"),
     DELETED_ALONE: _("Post deleted"),
     "picture:deleted": _("Picture deleted"),
     "picture:removed": _("Profile picture removed"),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import allow_picture, remove_picture
+from accounts.community.acts import allow_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
@@ -63,7 +63,6 @@ from timeline.moderation.reports import (
 )
 from timeline.people.directory import People, search_query
 from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post
-from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts
 from timeline.relations.html import person_menu
@@ -387,8 +386,8 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
         return ""
     reason = form.cleaned_data["reason"]
     if isinstance(form, PictureRemovalForm):
-        given, kind = form.cleaned_data, Kind(act.removeprefix(REMOVE))
-        remove_picture(store, them.uid, kind, given["digest"], me.uid, reason, given["block"])
+        about, given = NewReport(them.uid, None, Reason.OTHER), form.cleaned_data
+        Deciding(store).delete_picture(about, given["digest"], given["block"], me.uid, reason)
         return ""
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
@@ -422,8 +421,9 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         try:
             require_may_act(store, me.uid, author, Action.DELETE)
             if "picture" in request.POST:
-                reason, blocks = form.cleaned_data["reason"], "block" in request.POST
-                remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
+                about = NewReport(author, pid, Reason.OTHER, body=found[0].body)
+                digest, blocks = request.POST["picture"], "block" in request.POST
+                Deciding(store).delete_picture(about, digest, blocks, me.uid, form.cleaned_data["reason"])
                 return done(request, _("The picture was deleted."), "moderation_post", username, pid)
             _delete(store, author, found, form, me)
             return done(request, _("The post was deleted."), page_of_form(request))
