@@ -20,7 +20,7 @@ from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_ap
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
+from accounts.signing_in.guards import for_acting, for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
@@ -107,12 +107,14 @@ class ReportForm(forms.Form):
 # ---- A user reports a person or a post to the staff.
 
 
+@for_acting
 @for_forms
 @login_required
 def report_person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return _report(request, me, request.viewer.find(username), None)
 
 
+@for_acting
 @for_forms
 @login_required
 def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
