@@ -220,7 +220,7 @@ def finish_picture(store: Store, job: Claim | Job) -> None:
 
 
 class NotBlocked(Refused):
-    message = _("This picture can be uploaded again already.")
+    message = _("This picture can already be uploaded again.")
 
 
 def allow_picture(store: Store, removed: Act, by: int, reason: str) -> None:
