@@ -219,7 +219,8 @@ NOTES = SiteLines("staff_note", lambda line: NOTE | {"whom": ID}, _read_notes, _
 # ---- The site's own words
 
 
-WORDS = dict.fromkeys(FIELDS, TEXT) | dict.fromkeys(("second_factor", "announced"), OPTIONAL_TEXT)  # not in files of 0.3
+# Files of version 0.3 lack the last ones.
+WORDS = dict.fromkeys(FIELDS, TEXT) | dict.fromkeys(("second_factor", "announced"), OPTIONAL_TEXT)
 
 
 def _read_words(store: Store) -> Iterator[Line]:

@@ -231,8 +231,8 @@ def announcements(call: Call) -> object:
         return []
     nothing: dict[str, list[str]] = {each: [] for each in ("mentions", "statuses", "tags", "emojis", "reactions")}
     dates = {"starts_at": None, "ends_at": None, "published_at": NOT_DATED, "updated_at": NOT_DATED}
-    about = {"id": name, "content": _as_html(site.announcement), "all_day": False, "published": True, "read": dismissed == name}
-    return [about | dates | nothing]
+    about = {"id": name, "content": _as_html(site.announcement), "read": dismissed == name}
+    return [about | {"all_day": False, "published": True} | dates | nothing]
 
 
 def dismiss_announcement(call: Call) -> object:

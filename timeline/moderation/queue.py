@@ -245,8 +245,7 @@ def _shown(post: Record) -> ShownPost:
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
-    """Acts in words, with the names of who has done them, and to whom. One round trip; one more with blocked pictures.
-    """
+    """Acts in words, with the names of who has done them, and to whom. One round trip; one more with pictures."""
     acts = [*acts]
     names = names_of(store, {uid for act in acts for uid in (act.by, act.whom) if uid})
     blocked = Pictures(store).blocked({act.also for act in acts if act.also})

@@ -68,7 +68,7 @@ class Action(StrEnum):
 
 
 SANCTIONS = (Action.FREEZE, Action.HIDE, Action.SUSPEND)  # each is also the name of a state
-TOLD = (Action.WARN, Action.DELETE, Action.PICTURE)  # the reported person is told in a notice; a page of theirs names a sanction
+TOLD = (Action.WARN, Action.DELETE, Action.PICTURE)  # the person is told in a notice; a page of theirs names a sanction
 
 
 class NewReport(NamedTuple):

@@ -169,8 +169,7 @@ def finish_pictures(store: Store, claim: Claim) -> None:
 
 
 def author_of_picture(store: Store, pid: int, digest: str) -> int:
-    """The uid of the author of a post with this picture. One round trip. Raises NoSuchPost, also for a post without it.
-    """
+    """The uid of the author of a post that has this picture. One round trip. Raises NoSuchPost."""
     key = keys.post(pid)
     author, media = store.hmget(key, ["user_id", "media"])
     uid = stored_id(key, author)
@@ -180,8 +179,8 @@ def author_of_picture(store: Store, pid: int, digest: str) -> int:
 
 
 def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool) -> None:
-    """Remove one picture from the post of an act, which says by whom and why; `blocks` as for `begin_removal`. Ten round
-    trips. Raises NoSuchPost, also for a picture that the post does not have."""
+    """Remove one picture from the post of an act, which says by whom and why; `blocks` as for `begin_removal`. Ten
+    round trips. Raises NoSuchPost, also for a picture that the post does not have."""
     act = replace(act, what="picture:deleted", whom=author_of_picture(store, act.post, digest))
     begin_removal(store, f"staff_picture:{act.post}", digest, act, blocks, finish_removal)
 

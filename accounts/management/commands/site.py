@@ -12,7 +12,6 @@ from retwis_site.identity import FRESH_FOR, stored_site
 from retwis_site.management.base import StoreCommand, announcer
 from retwis_site.store.client import Store
 
-
 WORDS = tuple(SiteForm.base_fields)
 
 

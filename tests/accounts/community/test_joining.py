@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.acts import Answers
 from accounts.community.log import Log
-from accounts.joining.applications import Applications, TooManyWait
 from accounts.joining import invitations
+from accounts.joining.applications import Applications, TooManyWait
 from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations, new_token
 from accounts.joining.joining import Joining
 from accounts.users.entities import NameTaken

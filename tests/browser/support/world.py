@@ -57,7 +57,8 @@ class World:
     `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
     to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
     reposted, `pictured` one with pictures; `theirs` is a post of the other; nobody has decided `report`, and nobody has
-    used `invitation`. `consent` is what an app asks that may already act for the member; since `blocked` staff blocks a picture."""
+    used `invitation`. `consent` is what an app asks that may already act for the member; at `blocked` staff has blocked
+    a picture."""
 
     site: Any
     server: Any

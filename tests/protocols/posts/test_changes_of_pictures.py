@@ -28,7 +28,8 @@ RED, BLUE, LIME = (decoded_picture(colour).digest for colour in COLOURS)
 
 
 def remove(store, pid, digest):
-    return attempt(lambda: remove_by_staff(store, Act(what="", by=BOB, post=pid), digest, blocks=False), NoSuchPost, StoreError)
+    act = Act(what="", by=BOB, post=pid)
+    return attempt(lambda: remove_by_staff(store, act, digest, blocks=False), NoSuchPost, StoreError)
 
 
 def say(store, pid, **alts):
