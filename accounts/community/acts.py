@@ -1,5 +1,5 @@
 """What staff does besides roles and sanctions, each with its line in the log: answers to applications, the site's own
-words, pictures of profiles that are removed."""
+words, pictures that are removed, and those that may be uploaded again."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -136,6 +136,8 @@ class SiteWords:
         if not fields:
             return
         act = Act(what=f"site:{','.join(sorted(fields))}", by=by)
+        if "announcement" in fields:
+            fields["announced"] = act.id
         job = Outbox(self._store).add(f"site:{act.id}")
         job.store.hset(keys.site(), {**fields, **act.evidence()})
         identity.forget()
@@ -159,7 +161,8 @@ def begin_removal(
     store: Store, place: str, digest: str, act: Act, blocks: bool, finish: Callable[[Store, Job], object]
 ) -> None:
     """Add the job `<place>:<digest>:<blocked>:<line of the log>`, and carry it out. With `blocks`, nobody may upload
-    the picture again, or one that looks nearly the same."""
+    the picture again, or one that looks nearly the same; the line names it then, so that staff can take this back."""
+    act = replace(act, also=digest) if blocks else act
     job = Outbox(store).add(f"{place}:{digest}:{BLOCKED if blocks else ''}:{act.line()}")
     with job.ending():
         finish(job.store, job)
@@ -183,13 +186,21 @@ class PictureNotShown(Refused):
     message = _("This picture is no longer on the profile.")
 
 
-def remove_picture(store: Store, uid: int, kind: Kind, digest: str, by: int, reason: str, blocks: bool) -> None:
-    """Remove the picture or the header of a profile; `blocks` as for `begin_removal`. Seven round trips. Raises
-    PictureNotShown."""
-    if not digest or store.hget(keys.user(uid), kind) != digest:
+def kind_of_picture(store: Store, uid: int, digest: str) -> Kind:
+    """Where a profile has this picture. One round trip. Raises PictureNotShown."""
+    shown = zip(Kind, store.hmget(keys.user(uid), [*Kind]), strict=True)
+    kind = next((kind for kind, one in shown if one == digest != ""), None)
+    if kind is None:
         raise PictureNotShown
-    act = Act(what=f"{kind}:removed", by=by, whom=uid, reason=reason)
-    begin_removal(store, f"staff_profile:{uid}:{kind}", digest, act, blocks, finish_picture)
+    return kind
+
+
+def remove_picture(store: Store, act: Act, digest: str, blocks: bool) -> None:
+    """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
+    `begin_removal`. Seven round trips. Raises PictureNotShown."""
+    kind = kind_of_picture(store, act.whom, digest)
+    act = replace(act, what=f"{kind}:removed")
+    begin_removal(store, f"staff_profile:{act.whom}:{kind}", digest, act, blocks, finish_picture)
 
 
 def finish_picture(store: Store, job: Claim | Job) -> None:
@@ -203,3 +214,31 @@ def finish_picture(store: Store, job: Claim | Job) -> None:
             forget(uid)
 
     carry_out_removal(store, removal, take_out)
+
+
+# ---- Staff takes a block back.
+
+
+class NotBlocked(Refused):
+    message = _("This picture can already be uploaded again.")
+
+
+def allow_picture(store: Store, removed: Act, by: int, reason: str) -> None:
+    """Let people upload the picture again that this act has blocked. The block of another one that looks nearly the
+    same stands. Commit: the HDEL. Five round trips. Raises NotBlocked."""
+    digest = removed.also
+    if not Pictures(store).blocked([digest]):
+        raise NotBlocked
+    act = Act(what="picture:allowed", by=by, whom=removed.whom, post=removed.post, reason=reason)
+    job = Outbox(store).add(f"allowed_picture:{digest}:{act.line()}")
+    with job.ending():
+        finish_allowed(job.store, job)
+
+
+def finish_allowed(store: Store, job: Claim | Job) -> None:
+    """The job `allowed_picture:<digest>:<line of the log>`."""
+    _job, digest, line = job.name.split(":", 2)
+    act = read_act("outbox", line)
+    if act is not None:
+        Pictures(store).unblock(digest)
+        Log(store).write(act)

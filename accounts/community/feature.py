@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.acts import finish_application, finish_picture, finish_site
+from accounts.community.acts import finish_allowed, finish_application, finish_picture, finish_site
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
@@ -44,6 +44,7 @@ FEATURE = Feature(
         "answer": finish_answer,
         "removal": finish_removal,
         "staff_profile": finish_picture,
+        "allowed_picture": finish_allowed,
         "site": finish_site,
         "application": finish_application,
         "applied": finish_applying,

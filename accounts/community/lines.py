@@ -59,7 +59,8 @@ SANCTION = {
     "appealed": OPTIONAL_TIME,
     "answer": OPTIONAL_TEXT,
 }
-ACT = dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom", "post", "until", "at"), NUMBER)
+NOTE = dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom", "post", "until", "at"), NUMBER)
+ACT = NOTE | {"also": OPTIONAL_TEXT}
 
 
 # ---- the personal download
@@ -187,7 +188,7 @@ def _read_log(store: Store) -> Iterator[Line]:
 
 def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
     """All acts, also about people who are deleted or not in the file. One round trip."""
-    acts = [Act(**{field: line[field] for field in ACT}) for line in lines]
+    acts = [Act(**{field: line[field] for field in ACT if field in line}) for line in lines]
     gone = answers(writes.store, ask_gone, {act.whom for act in acts})
     people = {uid for uid, is_gone in gone.items() if not is_gone}
     for act in acts:
@@ -203,7 +204,7 @@ def _read_notes(store: Store) -> Iterator[Line]:
 
 def _write_notes(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        note = Act(**{field: line[field] for field in ACT})
+        note = Act(**{field: line[field] for field in NOTE})
         writes.zadd(keys.staff_notes(note.whom), {note.line(): note.at})
 
 
@@ -212,13 +213,14 @@ SANCTIONS = SiteLines(
     *("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions), users=("user",), finish=_recount
 )
 LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)
-NOTES = SiteLines("staff_note", lambda line: ACT | {"whom": ID}, _read_notes, _write_notes, users=("whom",))
+NOTES = SiteLines("staff_note", lambda line: NOTE | {"whom": ID}, _read_notes, _write_notes, users=("whom",))
 
 
 # ---- The site's own words
 
 
-WORDS = dict.fromkeys(FIELDS, TEXT) | {"second_factor": OPTIONAL_TEXT}  # files of version 0.3 lack that one
+# Files of version 0.3 lack the last ones.
+WORDS = dict.fromkeys(FIELDS, TEXT) | dict.fromkeys(("second_factor", "announced"), OPTIONAL_TEXT)
 
 
 def _read_words(store: Store) -> Iterator[Line]:

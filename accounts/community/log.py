@@ -42,8 +42,9 @@ class Act:
     until: int = 0  # unix seconds; 0: without an end
     at: int = field(default_factory=_now)  # unix milliseconds
     id: str = field(default_factory=nonce)
-    # Of a decision about reports alone; its lines in the log are without them.
-    also: str = ""  # what else it is about: pids with spaces between; 0: the person
+    # What else it is about: of a decision, pids with spaces between, 0 for the person; of a removed picture that nobody
+    # may upload again, its digest. The lines of decisions in the log are without it, and without `told`.
+    also: str = ""
     told: str = ""  # the moderator's own words to those who have reported; empty: the site's
 
     @property
@@ -142,6 +143,11 @@ class Log:
         shown = [*(act for act in acts if act.at > last), *_read([(key, line) for line in of_last.value])]
         is_last = not below.value and lines[-1][0] == key  # else an earlier year has acts
         return LogPage(shown, None if is_last else last)
+
+    def at(self, when: int) -> list[Act]:
+        """The acts of a moment in unix milliseconds. One round trip."""
+        key = keys.log(year_of(when))
+        return _read([(key, line) for line in self._store.zrevrangebyscore(key, str(when), str(when), AT_ONCE)])
 
     def about(self, uid: int) -> list[Act]:
         """The newest ABOUT_ONE acts about one person. One round trip."""

@@ -18,9 +18,9 @@ class SanctionMiddleware(ViewerMiddleware):
     """Attaches the viewer, of whom it may have to refuse something."""
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
-        """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything. No round
-        trip."""
-        if request.method != "POST" or getattr(view, "open_to_frozen", False):
+        """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything; so is a
+        page that is only there to act. No round trip."""
+        if (request.method != "POST" and not hasattr(view, "for_acting")) or getattr(view, "open_to_frozen", False):
             return
         viewer = cast(RetwisRequest, request).viewer
         viewer.check = _refuse_frozen

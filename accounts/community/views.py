@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from accounts.community.acts import Answers, SiteWords
 from accounts.community.sanctions import Imposed, Sanctions
 from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
+from accounts.joining.invitations import Invitations, new_token
 from accounts.joining.joining import newcomers
 from accounts.signing_in.guards import (
     admin_required,
@@ -178,6 +178,12 @@ def appeal(request: RetwisRequest) -> HttpResponse:
 # ---- Joining
 
 
+class InvitationForm(forms.Form):
+    """Each shown form has its own token, so one that is sent again makes no second invitation."""
+
+    token = forms.RegexField(r"\A[0-9a-f]{16}\Z", required=False, widget=forms.HiddenInput)
+
+
 class AnswerForm(forms.Form):
     """Staff's answer to an application."""
 
@@ -199,14 +205,17 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
             (one.code, origin_of(request) + reverse("invited", args=[one.code]), moment(one.ends, active_language())[1])
             for one in found
         ]
-        context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota}
+        form = InvitationForm(initial={"token": new_token()})
+        context = {"rows": rows, "quota": quota, "may_invite": sum(one.left for one in found) < quota, "form": form}
         return form_page(request, "accounts/community/joining/invites.html", context)
     RateLimits(connect()).count(INVITATIONS, str(me.uid))
     if code := request.POST.get("revoke", ""):
         invitations.revoke(me.uid, code)
         return done(request, _("The invitation was revoked."), "invites")
+    form = InvitationForm(request.POST)
+    form.full_clean()
     try:
-        invitations.make(me.uid, quota=quota)
+        invitations.make_within(quota, me.uid, form.cleaned_data.get("token") or new_token())
     except Refused as refusal:
         return not_done(request, str(refusal), "invites")
     return done(request, _("The invitation was created. Send its address to one person."), "invites")

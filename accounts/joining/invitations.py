@@ -65,6 +65,11 @@ class Invitation:
         return self.left > 0 and self.ends > time.time()
 
 
+def new_token() -> str:
+    """The random part of a code. A form has it before it is sent."""
+    return secrets.token_hex(8)
+
+
 def read(code: str, uses: str | None) -> Invitation | None:
     """What a code and its field say, without who has used it. It may have ended. None for any other text."""
     match, number = _CODE.fullmatch(code), parse_number(uses or "")
@@ -85,15 +90,28 @@ class Invitations:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS, quota: int | None = None) -> Invitation:
-        """A new invitation. Three round trips. Raises TooManyInvitations above a quota of open uses: of two that are
-        made at once, both may be refused. One above it is made only when the process dies before it has counted."""
-        ends = int(time.time()) + days * A_DAY
-        made = Invitation(f"{by}-{ends}-{secrets.token_hex(8)}", by, ends, uses)
-        self._store.hset(keys.invites(by), {made.code: str(uses)})
-        if quota is not None and sum(one.left for one in self.open([by])) > quota:
+    def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS) -> Invitation:
+        """A new invitation. One round trip."""
+        return self._make(by, uses, days, new_token())
+
+    def make_within(self, quota: int, by: int, token: str) -> Invitation:
+        """The invitation of a member's form, which has this token: a form that is sent again makes no second one. Three
+        round trips; five for such a form. Raises TooManyInvitations above a quota of open uses: of two that are made at
+        once, both may be refused. One above it is made only when the process dies before it has counted."""
+        made = self._make(by, 1, DAYS, token)
+        stored = self.all([by])  # read after the write: of two at once, the later one sees both
+        first, *again = [one for one in stored if one.code.endswith(f"-{token}")] or [made]
+        for one in again:
+            self.revoke(by, one.code)
+        if first.code == made.code and sum(one.left for one in stored if one.is_open and one not in again) > quota:
             self.revoke(by, made.code)
             raise TooManyInvitations
+        return first
+
+    def _make(self, by: int, uses: int, days: int, token: str) -> Invitation:
+        ends = int(time.time()) + days * A_DAY
+        made = Invitation(f"{by}-{ends}-{token}", by, ends, uses)
+        self._store.hset(keys.invites(by), {made.code: str(uses)})
         return made
 
     def of(self, by: int) -> list[Invitation]:

@@ -282,6 +282,15 @@ class Pictures:
         look = self._store.hget(keys.media_info(digest), "look")
         self._store.hsetnx(keys.blocked_media(), digest, look or "0")
 
+    def unblock(self, digest: str) -> None:
+        """Take a block back, with the look that it has kept. One round trip."""
+        self._store.hdel(keys.blocked_media(), digest)
+
+    def blocked(self, digests: Collection[str]) -> set[str]:
+        """Those of these pictures that staff has blocked. One round trip; none without any."""
+        looks = answers(self._store, lambda pipe, digest: pipe.hget(keys.blocked_media(), digest), digests)
+        return {digest for digest, look in looks.items() if look is not None}
+
     def file(self, name: str) -> bytes | None:
         """A file by its name, a digest with its size behind it; None without it. One round trip."""
         return self._store.get_bytes(keys.media(name))

@@ -62,6 +62,12 @@ def open_to_frozen(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpRespo
     return view
 
 
+def for_acting(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
+    """Marks a view whose page is one form that a frozen user may not send: they read so before they fill it in."""
+    view.for_acting = True  # type: ignore[attr-defined]
+    return view
+
+
 def gives_file(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:
     """Marks a view that answers with a file, which is no page to come back to."""
     view.gives_file = True  # type: ignore[attr-defined]

@@ -32,19 +32,17 @@ from retwis_site.store.local_cache import Memory
 ANNOUNCEMENT = Fragment("accounts/signing_in/_announcement.html")
 
 
-def announcement(text: str, dismissed: str | None, language: str) -> Html:
-    """Nothing without a text, and nothing when `dismissed` names this text. `dismissed` is None for a visitor."""
-    if not text or dismissed == name_of_announcement(text):
+def announcement(site: Site, dismissed: str | None, language: str) -> Html:
+    """Nothing without a text, and nothing when `dismissed` names this one. `dismissed` is None for a visitor."""
+    name = name_of_announcement(site) if site.announcement else ""
+    if not name or dismissed == name:
         return NOTHING
-    return ANNOUNCEMENT.fill(
-        language, can_be_dismissed=dismissed is not None, text=text, name=name_of_announcement(text)
-    )
+    return ANNOUNCEMENT.fill(language, can_be_dismissed=dismissed is not None, text=site.announcement, name=name)
 
 
-@lru_cache(maxsize=8)
-def name_of_announcement(text: str) -> str:
-    """Another text has another name, so that it is shown again."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def name_of_announcement(site: Site) -> str:
+    """Another text has another name, and so has the same text that was set anew: it is shown again."""
+    return hashlib.sha256(f"{site.announcement}{site.announced}".encode()).hexdigest()[:16]
 
 
 def dismissed_by(typed: str) -> str:
@@ -221,7 +219,7 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
     is_signed_in, news = isinstance(viewer.user, User), viewer.numbers.get("news", 0)
     return {
         **_of_site(site, language),
-        "announcement": announcement(site.announcement, viewer.dismissed, language),
+        "announcement": announcement(site, viewer.dismissed, language),
         "banner": banner(viewer.sanction, language),
         "signed_in": is_signed_in,
         "frozen": viewer.is_frozen,

@@ -441,7 +441,7 @@ site = One(
         Field("rules", says="a line each", shown=EVERYONE),
         Field("privacy", shown=EVERYONE),
         Field("contact", shown=EVERYONE),
-        Field("announcement", shown=EVERYONE),
+        Field("announcement", shown=EVERYONE), Field("announced", says="which change has set it", shown=EVERYONE),
         Field("registration", says="`open`, `approval`, `invite` or `closed`", shown=EVERYONE),
         Field("invites", says="open invitations that a member may have", shown=COMMANDS),
         Field("second_factor", says="`staff`: its pages need one", shown=COMMANDS),

@@ -13,6 +13,7 @@ from django.utils.translation import trans_real
 
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
+from accounts.media.repository import Pictures
 from accounts.signing_in.passwords import HASHING
 from accounts.users.entities import State
 from retwis_site.exceptions import StoreError
@@ -180,6 +181,8 @@ def test_every_address_of_staff_has_only_translated_words(brackets, people, stor
     Deciding(store).decide(reports[0], Decision(Action.FREEZE, "1", 7), admin.user.uid)
     for what in ACTS:
         Log(store).write(Act(what=what, by=admin.user.uid, whom=2, reason="2"))
+    Pictures(store).block("f" * 40)
+    Log(store).write(Act(what="picture:removed", by=admin.user.uid, whom=2, reason="2", at=1, also="f" * 40))
     for uid in (1, 2):
         Sanctions(store).impose(uid, State.FROZEN, "1")
         Sanctions(store).appeal(uid, "1")

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.acts import Answers, SiteWords, remove_picture
+from accounts.community.acts import Answers, SiteWords, allow_picture, remove_picture
+from accounts.community.log import Act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
@@ -171,7 +172,7 @@ def picture_deleted(store, raw):
     Pictures(store).add(CAROL, red)
     new = NewPost("Look", media=Media((Picture(red.digest),)))
     pid = Posts(store).publish(CAROL, new, "picture").pid
-    return lambda: remove_by_staff(store, pid, red.digest, BOB, WHY, blocks=True)
+    return lambda: remove_by_staff(store, Act(what="", by=BOB, post=pid, reason=WHY), red.digest, blocks=True)
 
 
 def picture_described(store, raw):
@@ -186,7 +187,20 @@ def profile_picture_removed(store, raw):
     red = decoded_once(picture_file(), Shape.PROFILE)
     Pictures(store).add(CAROL, red)
     ProfilePictures(store).choose(CAROL, Kind.PICTURE, red.digest)
-    return lambda: remove_picture(store, CAROL, Kind.PICTURE, red.digest, BOB, WHY, blocks=False)
+    return lambda: remove_picture(store, Act(what="", by=BOB, whom=CAROL, reason=WHY), red.digest, blocks=False)
+
+
+def picture_allowed(store, raw):
+    Pictures(store).block("f" * 40)
+    return lambda: allow_picture(store, Act(what="", whom=CAROL, also="f" * 40), BOB, WHY)
+
+
+def picture_decided(store, raw):
+    picture_deleted(store, raw)
+    make_admin(store, BOB)
+    about = NewReport(CAROL, int(raw.zrange("updates:3", -1, -1)[0]), "other")
+    Reports(store).make(BOB, about)
+    return lambda: Deciding(store).delete_picture(about, decoded_picture().digest, True, BOB, WHY)
 
 
 WRITES = {
@@ -222,6 +236,8 @@ WRITES = {
     "a picture that staff deletes": picture_deleted,
     "a description of a picture": picture_described,
     "a profile's picture that staff removes": profile_picture_removed,
+    "a picture that staff deletes and tells of": picture_decided,
+    "a picture that staff allows again": picture_allowed,
     "a report": lambda s, raw: lambda: Reports(s).make(ALICE, NewReport(BOB, 1, "spam", body="post 1")),
     "a decision about a report": decided,
 }

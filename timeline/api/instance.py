@@ -228,14 +228,14 @@ def languages(call: Call) -> object:
 def announcements(call: Call) -> object:
     """The one that stands above every page; a dismissed one only when the app asks for those too."""
     call.viewer.require_user()
-    text, dismissed = call.viewer.site.announcement, call.viewer.checked.dismissed
-    name = name_of_announcement(text)
-    if not text or (dismissed == name and not call.sent.flag("with_dismissed")):
+    site, dismissed = call.viewer.site, call.viewer.checked.dismissed
+    name = name_of_announcement(site)
+    if not site.announcement or (dismissed == name and not call.sent.flag("with_dismissed")):
         return []
     nothing: dict[str, list[str]] = {each: [] for each in ("mentions", "statuses", "tags", "emojis", "reactions")}
     dates = {"starts_at": None, "ends_at": None, "published_at": NOT_DATED, "updated_at": NOT_DATED}
-    about = {"id": name, "content": _as_html(text), "all_day": False, "published": True, "read": dismissed == name}
-    return [about | dates | nothing]
+    about = {"id": name, "content": _as_html(site.announcement), "read": dismissed == name}
+    return [about | {"all_day": False, "published": True} | dates | nothing]
 
 
 def dismiss_announcement(call: Call) -> object:

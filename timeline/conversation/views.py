@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
-from accounts.signing_in.guards import change, login_required, match_of, page_of_form
+from accounts.signing_in.guards import change, for_acting, login_required, match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import User
@@ -222,6 +222,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     )
 
 
+@for_acting
 @require_safe
 @never_fresh
 def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from accounts.settings.feature import EDITS
 from accounts.settings.views import ProfileForm
 from accounts.signing_in.forms import USERNAME
-from accounts.signing_in.guards import for_forms, never_store
+from accounts.signing_in.guards import for_acting, for_forms, never_store
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import stored_of
@@ -118,6 +118,7 @@ class FirstStepsForm(ProfileForm):
 # ---- The view
 
 
+@for_acting
 @for_forms
 @never_store
 def first_steps(request: RetwisRequest) -> HttpResponse:

@@ -39,6 +39,7 @@ FEATURE = Feature(
         "moderation_report": (_REASON, FormField("told", "textarea", _("Message to those who reported it"))),
         "moderation_person": (_REASON, FormField("note", "textarea", _("Note"))),
         "moderation_post": (_REASON,),
+        "moderation_picture": (_REASON,),
     },
     searchers=(ReportChecks,),
     account_lines=account_lines,

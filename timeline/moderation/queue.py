@@ -12,6 +12,7 @@ from accounts.community.log import Act, Log
 from accounts.community.records import StaffNotes
 from accounts.community.sanctions import GRANTED, REFUSED
 from accounts.community.views import SiteForm
+from accounts.media.repository import Pictures
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, State, User
 from accounts.users.html import at
@@ -143,10 +144,12 @@ ACTS = {
     Action.DISMISS: _("No rule was broken"),
     Action.WARN: _("Person warned"),
     Action.DELETE: _("Post deleted"),
+    Action.PICTURE: _("Picture deleted"),
     DELETED_ALONE: _("Post deleted"),
     "picture:deleted": _("Picture deleted"),
     "picture:removed": _("Profile picture removed"),
     "header:removed": _("Header removed"),
+    "picture:allowed": _("Picture allowed again"),
     f"role:{Role.MEMBER}": _("Role removed"),
     f"role:{Role.MODERATOR}": _("Made a moderator"),
     f"role:{Role.ADMIN}": _("Made an admin"),
@@ -184,6 +187,8 @@ class NamedAct(NamedTuple):
     whom: str  # username; empty for an act about no person
     post: int  # id of the post that it was about; 0: about none, or without a report nothing of it is left
     until: str  # the last day of a sanction; empty without an end
+    at: int  # unix milliseconds
+    blocked: str  # the digest of the picture that nobody may upload again since; empty for none, and when that is over
 
 
 def about_person(store: Store, uid: int) -> dict[str, Any]:
@@ -240,9 +245,10 @@ def _shown(post: Record) -> ShownPost:
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
-    """Acts in words, with the names of who has done them, and to whom. One round trip."""
+    """Acts in words, with the names of who has done them, and to whom. One round trip; one more with pictures."""
     acts = [*acts]
     names = names_of(store, {uid for act in acts for uid in (act.by, act.whom) if uid})
+    blocked = Pictures(store).blocked({act.also for act in acts if act.also})
     return [
         NamedAct(
             in_words(act.what),
@@ -252,6 +258,8 @@ def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:
             names.get(act.whom, ""),
             act.post if act.what != DELETED_ALONE else 0,
             day(act.until, active_language()) if act.until else "",
+            act.at,
+            act.also if act.also in blocked else "",
         )
         for act in acts
     ]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community.acts import BLOCKED, PictureNotShown, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
@@ -32,7 +33,7 @@ from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_i
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted
-from timeline.posts.pictures import with_stored
+from timeline.posts.pictures import author_of_picture, remove_by_staff, with_stored
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
 
@@ -55,18 +56,19 @@ class Reason(StrEnum):
 
 
 class Action(StrEnum):
-    """What staff decides about a report. DELETE may stand before another one."""
+    """What staff decides about a report. DELETE may stand before another one; PICTURE stands alone."""
 
     DISMISS = "dismissed"
     WARN = "warned"
     DELETE = "post_deleted"
+    PICTURE = "picture_deleted"  # one of the post, or of the profile
     FREEZE = "frozen"
     HIDE = "hidden"
     SUSPEND = "suspended"
 
 
 SANCTIONS = (Action.FREEZE, Action.HIDE, Action.SUSPEND)  # each is also the name of a state
-TOLD = (Action.WARN, Action.DELETE)  # the reported person is told in a notice; a page of theirs names a sanction
+TOLD = (Action.WARN, Action.DELETE, Action.PICTURE)  # the person is told in a notice; a page of theirs names a sanction
 
 
 class NewReport(NamedTuple):
@@ -128,7 +130,10 @@ def actions_of(act: Act) -> tuple[Action, ...]:
 
 
 def pids_of(act: Act) -> list[int]:
-    """What a decision is about: the ids of posts, each once; 0: the person."""
+    """What a decision is about: the ids of posts, each once; 0: the person. None for a picture: the reports about its
+    post, or about the person, stay open."""
+    if Action.PICTURE in actions_of(act):
+        return []
     return [*dict.fromkeys([act.post, *stored_numbers("decision", act.also.split())])]
 
 
@@ -392,11 +397,14 @@ class Deciding:
 
     def decide(self, report: Report, decision: Decision, by: int) -> None:
         """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
-        report, ten more for each further post that is deleted. Raises DecidedAlready, NotYours, NoPost."""
+        report, three more with a deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost."""
         act = decision.act(report.about, by)
         if Action.DELETE in decision.actions and not any(pids_of(act)):
             raise NoPost
         require_may_act(self._store, by, report.about.whom, decision.action)
+        self._decide(report, act)
+
+    def _decide(self, report: Report, act: Act) -> None:
         job = Outbox(self._store).add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
@@ -419,12 +427,31 @@ class Deciding:
         found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
         if found is None:
             pid, body = next(iter(texts.items()))
-            new = NewReport(whom, pid, Reason.OTHER, body=body)
-            found = reports.read(reports.make(by, new) or reports.open_by(by, new.thing) or 0)
-        if found is None:  # another form of the same moderator was faster
-            raise DecidedAlready
+            found = self._own_report(NewReport(whom, pid, Reason.OTHER, body=body), by)
         also = tuple(pid for pid in texts if pid != found.about.pid)
         self.decide(found, Decision(Action.DISMISS, reason, deletes=True, also=also), by)
+
+    def delete_picture(self, about: NewReport, digest: str, blocks: bool, by: int, reason: str) -> None:
+        """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
+        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises NotYours,
+        DecidedAlready, AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
+        if about.pid is not None:
+            author_of_picture(self._store, about.pid, digest)
+        else:
+            kind_of_picture(self._store, about.whom, digest)
+        require_may_act(self._store, by, about.whom, Action.PICTURE)
+        what, also = f"{PREFIX}{Action.PICTURE}", f"{digest}:{BLOCKED if blocks else ''}"
+        act = Act(what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, also=also)
+        self._decide(self._own_report(about, by), act)
+
+    def _own_report(self, new: NewReport, by: int) -> Report:
+        """A new report by the moderator, or the open one about the same thing. Raises DecidedAlready: another form of
+        the same moderator was faster."""
+        reports = Reports(self._store)
+        found = reports.read(reports.make(by, new) or reports.open_by(by, new.thing) or 0)
+        if found is None:
+            raise DecidedAlready
+        return found
 
     def finish(self, rid: int) -> Iterator[None]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
@@ -442,6 +469,8 @@ class Deciding:
             self._impose(act, State(action))
         elif action is None:  # of another version
             Log(self._store).write(line)
+        elif action is Action.PICTURE:
+            self._delete_picture(act)
         elif action is not Action.DELETE:
             Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
         for number, pid in enumerate(report.deleted):
@@ -450,6 +479,8 @@ class Deciding:
             self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
         if not {*TOLD}.isdisjoint(actions):
             _tell(self._store, [(report, act.whom)], act.when)
+        if actions == (Action.DELETE,):
+            self._tell_once(report)
         for alike in self._alike(report):
             for one in alike:
                 if one.decision is None:
@@ -487,6 +518,28 @@ class Deciding:
             Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
         except (NoSuchUser, SanctionsAdmin, TooLate):
             return  # the account is deleted or just goes, or its owner has become an admin
+
+    def _tell_once(self, report: Report) -> None:
+        """Two moderators may delete the same posts at once, each by a report of their own. Each looks for the other
+        decision after it has told the author; so the notice of the first one stays, and no other. Three round trips."""
+        known = Reports(self._store).about(report.about.whom, REPORTS_SHOWN)
+        made = {
+            one.rid: (one.decision.at, one.decision.id)
+            for one in known
+            if one.decision is not None and one.actions == (Action.DELETE,) and {*one.deleted} == {*report.deleted}
+        }
+        pipe = self._store.pipeline()
+        for rid, decided in made.items():
+            if decided != min(made.values()):
+                queue_remove(pipe, report.about.whom, Notice(Kind.REPORT, rid, report.about.whom))
+        pipe.execute()
+
+    def _delete_picture(self, act: Act) -> None:
+        """Can run twice: the second time, the picture is no longer there, or the same job carries on."""
+        digest, _, blocked = act.also.partition(":")
+        remove = remove_by_staff if act.post else remove_picture
+        with suppress(NoSuchPost, PictureNotShown):
+            remove(self._store, replace(act, also=""), digest, bool(blocked))
 
     def _delete(self, act: Act) -> None:
         Log(self._store).write(act)

@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import remove_picture
+from accounts.community.acts import allow_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
 from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind
 from accounts.recovery.codes import ResetLinks
-from accounts.signing_in.guards import for_forms, login_required, page_of_form, staff_required
+from accounts.signing_in.guards import for_acting, for_forms, login_required, page_of_form, staff_required
 from accounts.signing_in.html import done, form_page, not_done, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.signing_in.viewer import Viewer
@@ -63,7 +63,6 @@ from timeline.moderation.reports import (
 )
 from timeline.people.directory import People, search_query
 from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post
-from timeline.posts.pictures import remove_by_staff
 from timeline.posts.reading.one_post import one_post_or_hidden
 from timeline.posts.repository import Posts
 from timeline.relations.html import person_menu
@@ -108,12 +107,14 @@ class ReportForm(forms.Form):
 # ---- A user reports a person or a post to the staff.
 
 
+@for_acting
 @for_forms
 @login_required
 def report_person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     return _report(request, me, request.viewer.find(username), None)
 
 
+@for_acting
 @for_forms
 @login_required
 def report_post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
@@ -389,8 +390,8 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
         return ""
     reason = form.cleaned_data["reason"]
     if isinstance(form, PictureRemovalForm):
-        given, kind = form.cleaned_data, Kind(act.removeprefix(REMOVE))
-        remove_picture(store, them.uid, kind, given["digest"], me.uid, reason, given["block"])
+        about, given = NewReport(them.uid, None, Reason.OTHER), form.cleaned_data
+        Deciding(store).delete_picture(about, given["digest"], given["block"], me.uid, reason)
         return ""
     if act in {"grant", "refuse"}:
         Sanctions(store).decide_appeal(them.uid, act == "grant", me.uid, reason)
@@ -424,8 +425,9 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         try:
             require_may_act(store, me.uid, author, Action.DELETE)
             if "picture" in request.POST:
-                reason, blocks = form.cleaned_data["reason"], "block" in request.POST
-                remove_by_staff(store, pid, request.POST["picture"], me.uid, reason, blocks)
+                about = NewReport(author, pid, Reason.OTHER, body=found[0].body)
+                digest, blocks = request.POST["picture"], "block" in request.POST
+                Deciding(store).delete_picture(about, digest, blocks, me.uid, form.cleaned_data["reason"])
                 response = done(request, _("The picture was deleted."), "moderation_post", username, pid)
             else:
                 _delete(store, author, found, form, me)
@@ -507,6 +509,26 @@ def log(request: RetwisRequest, me: User) -> HttpResponse:
     return staff_page(request, "log.html", context)
 
 
+@staff_required
+@for_forms
+def blocked_picture(request: RetwisRequest, me: User, at: int, digest: str) -> HttpResponse:
+    """An act of this moment that has blocked a picture. A POST takes the block back."""
+    store = connect()
+    found = next((act for act in Log(store).at(at) if act.also == digest), None)
+    if found is None:
+        raise Http404
+    form = ReasonForm(typed(request))
+    if form.is_valid():
+        try:
+            require_may_act(store, me.uid, found.whom, Action.DELETE)
+            allow_picture(store, found, me.uid, form.cleaned_data["reason"])
+        except Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            return done(request, _("The picture can be uploaded again."), "moderation_log")
+    return staff_page(request, "blocked_picture.html", {"form": form, "acts": named(store, [found])})
+
+
 # ---- Addresses
 
 
@@ -523,4 +545,5 @@ urlpatterns = [
     path("moderation/people/<username:username>/", person, name="moderation_person"),
     path("moderation/people/<username:username>/<id:pid>/", post, name="moderation_post"),
     path("moderation/log/", log, name="moderation_log"),
+    path("moderation/log/<id:at>/<str:digest>/", blocked_picture, name="moderation_picture"),
 ]

@@ -46,6 +46,7 @@ class Outcome(StrEnum):
     DISMISSED = "dismissed"
     WARNED = "warned"
     POST_DELETED = "post_deleted"
+    PICTURE_DELETED = "picture_deleted"
     SANCTIONED = "sanctioned"
 
 

@@ -143,6 +143,7 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
     return ROW.fill(
         by.language,
         kind=kind,
+        can_act=by.can_act,
         ends=one.until is not None,
         **person(one.user, by.language),
         username=one.user.username,

@@ -7,6 +7,7 @@ once none undoes the other.
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -167,16 +168,21 @@ def finish_pictures(store: Store, claim: Claim) -> None:
 # ---- A picture that staff removes from a post.
 
 
-def remove_by_staff(store: Store, pid: int, digest: str, by: int, reason: str, blocks: bool) -> None:
-    """Remove one picture from anybody's post; `blocks` as for `begin_removal`. Ten round trips. Raises NoSuchPost, also
-    for a picture that the post does not have."""
+def author_of_picture(store: Store, pid: int, digest: str) -> int:
+    """The uid of the author of a post that has this picture. One round trip. Raises NoSuchPost."""
     key = keys.post(pid)
     author, media = store.hmget(key, ["user_id", "media"])
     uid = stored_id(key, author)
     if uid is None or digest not in media_from(key, media).digests:
         raise NoSuchPost(pid)
-    act = Act(what="picture:deleted", by=by, whom=uid, post=pid, reason=reason)
-    begin_removal(store, f"staff_picture:{pid}", digest, act, blocks, finish_removal)
+    return uid
+
+
+def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool) -> None:
+    """Remove one picture from the post of an act, which says by whom and why; `blocks` as for `begin_removal`. Ten
+    round trips. Raises NoSuchPost, also for a picture that the post does not have."""
+    act = replace(act, what="picture:deleted", whom=author_of_picture(store, act.post, digest))
+    begin_removal(store, f"staff_picture:{act.post}", digest, act, blocks, finish_removal)
 
 
 def finish_removal(store: Store, job: Claim | Job) -> None:

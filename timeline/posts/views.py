@@ -14,10 +14,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.repository import PictureGone, Pictures
-from accounts.signing_in.guards import change, for_forms, login_required, match_of, page_of_form, to_login
+from accounts.signing_in.guards import change, for_acting, for_forms, login_required, match_of, page_of_form, to_login
 from accounts.signing_in.html import form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
-from accounts.users.entities import AccountFrozen, NotSignedIn, User
+from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
 from retwis_site.rendering.error_pages import error_page, kept_fields
@@ -53,15 +53,14 @@ from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.repository import Posts
 
 
+@for_acting
 @require_safe
 @login_required
 def compose(request: RetwisRequest, me: User) -> HttpResponse:
-    """At most three round trips. Raises AccountFrozen, and NoSuchPost for a post that this viewer does not see, unless
-    a draft waits that names it: its text stays at hand when the post was deleted meanwhile."""
+    """At most three round trips. Raises NoSuchPost for a post that this viewer does not see, unless a draft waits that
+    names it: its text stays at hand when the post was deleted meanwhile."""
     reply_to, quote = (_named(request.GET.get(name)) for name in ("reply_to", "quote"))
     by = rendering(request)
-    if by.viewer.is_frozen:
-        raise AccountFrozen
     pids = [pid for pid in (reply_to, quote) if pid is not None]
     above = _seen(request, pids)
     if len(above) < len(set(pids)) and kept_draft(request, me.uid, reply_to, quote) is None:
@@ -230,6 +229,7 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
 # ---- Changing the text of a post, and its earlier texts.
 
 
+@for_acting
 @for_forms
 @login_required
 def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:

@@ -63,7 +63,10 @@ def _unhide_button(person: User, hides: str, by: Rendering) -> Html:
 
 
 def person_menu(person: User, hiding: Hiding, by: Rendering, back: str) -> Html:
-    """For a signed-in viewer: to block and to mute a person, and to undo it. `back`: the page to which they return."""
+    """To block and to mute a person, and to undo it; nothing for those who cannot. `back`: the page to which they
+    return."""
+    if not by.can_act:
+        return NOTHING
     return PERSON_MENU.fill(
         by.language,
         blocked=hiding.blocks.mine,

@@ -8,13 +8,15 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.community.acts import SiteWords
 from accounts.community.views import SiteForm, checked
 from retwis_site.http.form_fields import is_visible
-from retwis_site.identity import FIELDS, FRESH_FOR, stored_site
+from retwis_site.identity import FRESH_FOR, stored_site
 from retwis_site.management.base import StoreCommand, announcer
 from retwis_site.store.client import Store
 
+WORDS = tuple(SiteForm.base_fields)
+
 
 class Command(StoreCommand):
-    help = f"Print the site's own words, or change some of them. An empty value sets the default. {', '.join(FIELDS)}."
+    help = f"Print the site's own words, or change some of them. An empty value sets the default. {', '.join(WORDS)}."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("words", nargs="*", metavar="KEY=VALUE")
@@ -24,15 +26,16 @@ class Command(StoreCommand):
         if fields:
             SiteWords(store).change(fields)
             announcer(self, self.verbosity)(f"Changed. Every page shows it within {FRESH_FOR} seconds.")
-        for name, value in stored_site(store)._asdict().items():
-            self.say(f"{name}={value}")
+        site = stored_site(store)
+        for name in WORDS:
+            self.say(f"{name}={getattr(site, name)}")
 
 
 def _field(text: str) -> tuple[str, str]:
     """Raises CommandError for what is no field with a valid value."""
     name, equals, value = text.partition("=")
-    if not equals or name not in FIELDS:
-        raise CommandError(f"{text!r}: write KEY=VALUE, where KEY is one of {', '.join(FIELDS)}.")
+    if not equals or name not in WORDS:
+        raise CommandError(f"{text!r}: write KEY=VALUE, where KEY is one of {', '.join(WORDS)}.")
     if value and not is_visible(value):
         raise CommandError(f"{name}: nobody can see this text. An empty value sets the default.")
     try:

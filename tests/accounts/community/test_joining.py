@@ -1,6 +1,7 @@
 """Who may join: everyone, with an approval, with an invitation, or nobody."""
 
 import json
+import re
 from io import StringIO
 
 import pytest
@@ -8,8 +9,9 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.acts import Answers
 from accounts.community.log import Log
+from accounts.joining import invitations
 from accounts.joining.applications import Applications, TooManyWait
-from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations
+from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations, new_token
 from accounts.joining.joining import Joining
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
@@ -127,9 +129,24 @@ def test_a_member_makes_and_takes_back_invitations_within_the_quota(member, raw,
     member.post("/settings/invites/")
     assert raw.hlen("invites:1") == 1
     with pytest.raises(TooManyInvitations):
-        Invitations(store).make(by=1, quota=1)
+        Invitations(store).make_within(1, 1, new_token())
     member.post("/settings/invites/", {"revoke": one.code})
     assert raw.exists("invites:1") == 0
+
+
+def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store, monkeypatch):
+    raw.hset("site", "invites", "2")
+    [token] = re.findall(r'name="token" value="(\w+)"', member.get("/settings/invites/").content.decode())
+    member.post("/settings/invites/", {"token": token})
+    [first] = raw.hkeys("invites:1")
+    monkeypatch.setattr(invitations, "DAYS", 15)  # a second later the end is another one
+    for _ in range(2):
+        assert "was created" in member.post("/settings/invites/", {"token": token}, follow=True).content.decode()
+    assert raw.hkeys("invites:1") == [first]
+    member.post("/settings/invites/", {"token": "<" * 16})
+    assert raw.hlen("invites:1") == 2
+    member.post("/settings/invites/", {"token": token})
+    assert raw.hlen("invites:1") == 2
 
 
 def test_the_operator_gets_an_address(raw, store):

@@ -1,18 +1,23 @@
 """A sanctioned user: what a frozen one may do, and the appeal."""
 
+import re
 from itertools import count
 
 import pytest
 import redis
 from django.conf import settings
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
 
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.community.views import TOKEN_LIVES, token_of, uid_of
+from accounts.joining.invitations import Invitations
 from accounts.users.entities import State
+from tests.support.http.forms import Forms
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.seam import failing_store
+from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
+from timeline.relations.relations import FOREVER, BlockedPeople, Mutes
 
 # ---- A frozen user reads everything and changes nothing that others see; each refusal says why.
 
@@ -88,6 +93,28 @@ def test_a_frozen_user_is_offered_nothing_that_is_refused(frozen, raw, address):
     for offer in ('href="/compose/', 'class="panel composer', 'class="follow"', "/follow/", "/like/", "/repost"):
         assert offer not in page
     assert frozen.get("/compose/").status_code == 403
+
+
+def test_no_page_has_a_form_that_a_frozen_user_may_not_send(frozen, store, raw, bob):
+    """Pages with nothing but such a form say so instead."""
+    publish(raw, store, bob, "Mine")
+    BlockedPeople(store).block(BOB, 3)
+    Mutes(store).mute(BOB, ALICE)
+    MutedWords(store).mute(BOB, MutedWord("spam", Where.HOME, How.HIDE, FOREVER), ())
+    Invitations(store).make(BOB)
+    given = {"username": "Alice", "pid": "1", "tag": "redis", "number": "1"}
+    refused = set()
+    for pattern in get_resolver().url_patterns:
+        for named in (given, given | {"username": "bob", "pid": "2"}):
+            address = "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda part: named.get(part[1], "x"), str(pattern.pattern))  # noqa: B023
+            answer = frozen.get(address)
+            if answer.status_code == 403 and "Your account is frozen" in answer.content.decode():
+                refused.add(pattern.name)
+            elif answer.status_code == 200 and "html" in answer["Content-Type"]:
+                forms = Forms(answer.content.decode(), address).found
+                sent = [button[0] or form.action for form in forms for button in form.buttons]
+                assert {resolve(one.partition("?")[0]).url_name for one in sent} <= OPEN, address
+    assert refused == {"compose", "edit", "reposting", "report_person", "report_post", "first_steps"}
 
 
 def test_the_banner_says_until_when(frozen, store):

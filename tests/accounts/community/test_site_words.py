@@ -167,6 +167,20 @@ def test_an_announcement_is_shown_until_it_is_dismissed(browser, member, bob, ra
     assert "We have moved" in member.get("/timeline/").content.decode()
 
 
+def test_an_announcement_that_is_set_anew_is_shown_again_with_the_same_words(member, store, raw):
+    for _ in range(2):
+        SiteWords(store).change({"announcement": "We move on Sunday"})
+        page = member.get("/timeline/").content.decode()
+        assert "We move on Sunday" in page
+        assert raw.hget("site", "announced")
+        [name] = re.findall(r'name="announcement" value="(\w+)"', page)
+        member.post("/announcement/dismiss/", {"announcement": name})
+        SiteWords(store).change({"announcement": "We move on Sunday", "name": "Ravens"})
+        assert "We move on Sunday" not in member.get("/timeline/").content.decode()
+        SiteWords(store).change({"announcement": "", "name": ""})
+    assert "announced" not in "".join(raw.zrange("log:2026", 0, -1))
+
+
 @pytest.mark.parametrize("address", ["/about/", "/rules/", "/privacy/"])
 def test_the_pages_about_the_site_have_defaults_and_show_links_but_no_html(browser, raw, address):
     assert browser().get(address).status_code == 200

@@ -22,7 +22,7 @@ from tests.browser.support.steps import (
     unfollow_button,
     write,
 )
-from tests.browser.support.world import LONGEST_WORD
+from tests.browser.support.world import BLOCKED, LONGEST_WORD
 from timeline.posts.entities import NewPost
 from timeline.posts.forms import DRAFT_COOKIE, NOBODY
 from timeline.posts.repository import Posts
@@ -307,6 +307,7 @@ ADDRESSES = {
     "new members, to staff": At("admin", "/moderation/new/"),
     "a frozen person, to staff": At("admin", "/moderation/people/Frozen/"),
     "what staff has done": At("admin", "/moderation/log/"),
+    "a blocked picture, to staff": At("admin", f"/moderation/log/{{blocked}}/{BLOCKED}/"),
     "who wants to join": At("admin", "/moderation/joining/"),
     "the site, to staff": At("admin", "/moderation/site/"),
     "offline": At("visitor", "/offline/"),

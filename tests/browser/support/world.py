@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.community.log import Act, Log
 from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
@@ -38,6 +39,7 @@ from timeline.search.index import Indexing
 
 LONGEST_NAME = "Wolfeschlegelsteinhausenberger"
 LONG_DISPLAY_NAME = "نور الهدى " * 4 + "W" * 10
+BLOCKED = "f" * 40  # a picture
 LONGEST_WORD = "Donaudampfschifffahrt" * 13
 BODIES = [
     "A plain sentence about nothing much.",
@@ -55,7 +57,8 @@ class World:
     `reader` is a second window of the member, with a clock that tests move forward. `admin` has a report and an appeal
     to decide; `frozen` may write nothing. `mine` is a post of the member that others have answered, quoted, liked and
     reposted, `pictured` one with pictures; `theirs` is a post of the other; nobody has decided `report`, and nobody has
-    used `invitation`. `consent` is what an app asks that may already act for the member."""
+    used `invitation`. `consent` is what an app asks that may already act for the member; at `blocked` staff has blocked
+    a picture."""
 
     site: Any
     server: Any
@@ -78,6 +81,7 @@ class World:
     report: int
     invitation: str
     consent: str
+    blocked: int
 
 
 def converse(store, pid, author, others):
@@ -127,6 +131,14 @@ def with_an_app(store, login):
     Tokens(store).issue(Code(login.user.uid, "", app.id, app.scopes, OUT_OF_BAND))
     asked = {"response_type": "code", "client_id": app.id, "redirect_uri": OUT_OF_BAND, "scope": " ".join(app.scopes)}
     return urlencode(asked)
+
+
+def with_a_blocked_picture(store, admin, them):
+    """Staff has removed a picture of theirs, and blocked it. Returns when, in unix milliseconds."""
+    act = Act(what="picture:removed", by=admin.user.uid, whom=them.user.uid, reason=LONGEST_WORD, also=BLOCKED)
+    Pictures(store).block(act.also)
+    Log(store).write(act)
+    return act.at
 
 
 @contextlib.contextmanager
@@ -199,4 +211,5 @@ def opened_world(chromium, site, real_server):
             open_report,
             Invitations(store).make(me.user.uid).code,
             with_an_app(store, me),
+            with_a_blocked_picture(store, admin, other),
         )

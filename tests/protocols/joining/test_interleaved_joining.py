@@ -1,10 +1,14 @@
 """Several people join and several moderators answer at once, in random interleavings, with and without kills."""
 
 import contextlib
+import itertools
+import time
+from types import SimpleNamespace
 
 import pytest
 
 from accounts.community.acts import Answers
+from accounts.joining import invitations
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
@@ -63,6 +67,20 @@ def test_a_use_that_was_given_back_is_there_for_the_next_one(store, raw):
         joiner(store, "frida", code)()
         assert raw.hlen("users") == 1, seed
         assert_uses_are_accounts(store, raw, code)
+
+
+def test_a_form_that_is_sent_twice_at_once_makes_one_invitation(store, layout, raw, monkeypatch):
+    seconds = itertools.count(int(time.time()))  # each click ends at another moment
+    monkeypatch.setattr(invitations, "time", SimpleNamespace(time=lambda: next(seconds)))
+    for seed in range(examples(RUNS)):
+        raw.flushall()
+        made = []
+        schedule = Schedule(seed, 0)
+        send = attempt(lambda made=made: made.append(Invitations(store).make_within(1, 1, "0" * 16)), Refused)
+        schedule.run({"one": send, "again": send})
+        assert schedule.errors == [], seed
+        assert len(made) == 2, seed
+        assert raw.hkeys("invites:1") == [min(one.code for one in made)], seed
 
 
 @pytest.mark.parametrize("kills", [0, 1])

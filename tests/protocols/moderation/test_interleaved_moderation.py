@@ -147,6 +147,21 @@ def test_the_queue_has_the_open_reports_and_each_decision_is_carried_out(store, 
         assert_conversations_agree(raw, seed)
 
 
+@pytest.mark.parametrize("kills", [0, 2])
+def test_two_moderators_who_delete_a_post_at_once_tell_its_author_once(store, raw, kills):
+    """Each by a report of their own, since nobody has reported it."""
+    told_by_two = 0
+    for seed in range(examples(3 * RUNS)):
+        make_moderated_site(raw)
+        site = Site(store)
+        interleave(seed, kills, [site.delete(), site.delete(OTHER), site.worker])
+        finish_all_but_removals(store, raw)
+        decided = [key for key in raw.keys("report:*") if raw.hexists(key, "decision")]
+        assert raw.zcard(f"notices:{CAROL}") == bool(decided), seed
+        told_by_two += len(decided) == 2
+    assert told_by_two or kills
+
+
 def staff_deletes(store, by):
     return attempt(lambda: delete_by_staff(store, CAROLS_POST, by, "Spam."), NoSuchPost, PostDeleted)
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from accounts.community.log import Act
 from accounts.media.repository import Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
@@ -27,7 +28,8 @@ RED, BLUE, LIME = (decoded_picture(colour).digest for colour in COLOURS)
 
 
 def remove(store, pid, digest):
-    return attempt(lambda: remove_by_staff(store, pid, digest, BOB, "", blocks=False), NoSuchPost, StoreError)
+    act = Act(what="", by=BOB, post=pid)
+    return attempt(lambda: remove_by_staff(store, act, digest, blocks=False), NoSuchPost, StoreError)
 
 
 def say(store, pid, **alts):
@@ -118,7 +120,8 @@ def test_a_block_that_a_worker_repeats_when_the_picture_is_gone_knows_how_it_loo
     for step in itertools.count():
         pid = post_with_pictures(store, raw, layout)
         raw.hset(f"media_info:{RED}", "look", LOOK)
-        is_killed = killed_before_part(step, lambda pid=pid: remove_by_staff(store, pid, RED, BOB, "", blocks=True))
+        act = Act(what="", by=BOB, post=pid)
+        is_killed = killed_before_part(step, lambda act=act: remove_by_staff(store, act, RED, blocks=True))
         drain_due(store, raw)
         assert noted(raw) == []
         if RED not in shown(raw, pid):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from accounts.community.log import Act
 from accounts.media.repository import PictureRefused, Pictures
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs.worker import drain
@@ -107,7 +108,8 @@ SCENARIOS = {
     "staff deletes it while it is posted again": lambda s, pid: [
         publish(s),
         attempt(
-            lambda: remove_by_staff(s, pid, decoded_picture().digest, BOB, "", blocks=False), NoSuchPost, StoreError
+            lambda: remove_by_staff(s, Act(what="", by=BOB, post=pid), decoded_picture().digest, blocks=False),
+            *(NoSuchPost, StoreError),
         ),
         lambda: take_all_over(s),
     ],

@@ -10,6 +10,7 @@ import pytest
 import redis
 from django.urls import get_resolver, resolve
 
+from accounts.community.log import Act, Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.joining.invitations import Invitations
@@ -34,6 +35,7 @@ from timeline.relations.relations import BlockedPeople, Bookmarks, Follows, Like
 from timeline.timelines.profile import Pins
 
 ALICE, BOB, CAROL = 1, 2, 3
+AT, BLOCKED = 1_800_000_000_000, "f" * 40  # when staff has blocked a picture, and which
 FORM = "application/x-www-form-urlencoded"
 NO_PAGES = {"api", "nodeinfo", "nodeinfo_links", "oauth_token", "oauth_revoke", "download"}
 # Of forms with secrets: what an error page leaves out. The form asks for it again, or begins anew.
@@ -63,6 +65,8 @@ def site(store, raw, alice, bob, carol, browser, quick_decoder, monkeypatch):
     posts.publish(ALICE, NewPost("Alice's"), "three")
     posts.publish(ALICE, NewPost("Alice's other"), "four")
     rids = [Reports(store).make(CAROL, NewReport(BOB, pid, "spam")) for pid in (1, None)]
+    Log(store).write(Act(what="picture:removed", by=ALICE, whom=BOB, at=AT, also=BLOCKED))
+    raw.hset("blocked_media", BLOCKED, "0")
     Likes(store).like(ALICE, 2, BOB)
     Bookmarks(store).add(ALICE, 2, BOB)
     Reposts(store).repost(ALICE, 2, BOB)
@@ -93,6 +97,7 @@ def paths(store, rids):
     """Every address of the URLconf, of the people and posts of this site."""
     parts = {"username": ("Alice", "bob"), "pid": (1, 2, 3, 4), "tag": ("redis", "poems"), "rid": rids, "number": (1,)}
     parts |= {"token": (ResetLinks(store).make(BOB),), "code": (Invitations(store).make().code,)}
+    parts |= {"at": (AT,), "digest": (BLOCKED,)}
     for pattern in get_resolver().url_patterns:
         names = list(pattern.pattern.converters)
         if pattern.name in NO_PAGES or pattern.name.endswith("_with_slash"):

@@ -15,6 +15,8 @@ PARTS = {
     "pid": (1, 3, 4, 5, 9),
     "tag": ("shared", "onlyzed"),
     "rid": (),  # those of the site
+    "at": (),  # no picture is blocked
+    "digest": (),
     "section": ("people",),
     "name": ("sorted-sets",),  # the book names nobody of the site
     "code": ("none",),

@@ -104,13 +104,14 @@ def add_further_edges(raw):
 
 
 def add_community(raw):
-    """alice is an admin, and has frozen carol, who has appealed in vain."""
+    """alice is an admin, and has frozen carol, who has appealed in vain, and blocked her picture."""
     raw.hset("staff", "1", "admin")
     raw.hset("site", "name", "Ravens")
     raw.hset("user:1", "role", "admin")
     frozen = Act(what="frozen", by=1, whom=3, reason="insults", at=LONG_AGO * 1000, id="0123456789ab")
     refused = Act(what="appeal:refused", by=1, whom=3, reason="no", at=(LONG_AGO + 60) * 1000, id="ba9876543210")
-    for act in (frozen, refused):
+    removed = Act(what="picture:removed", by=1, whom=3, at=LONG_AGO * 1000, id="a1b2c3d4e5f6", also="f" * 40)
+    for act in (frozen, refused, removed):
         for key in ("log:2026", "acts:3"):
             raw.zadd(key, {act.line(): act.at})
     note = Act(what="note", by=1, whom=3, reason="Was warned before.", at=(LONG_AGO + 70) * 1000, id="0a1b2c3d4e5f")

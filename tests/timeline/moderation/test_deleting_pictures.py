@@ -6,6 +6,7 @@ import re
 import pytest
 import redis
 
+from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
 from accounts.media import repository
 from accounts.media.decoding import Decoded, Shape
@@ -32,7 +33,7 @@ def post(store, bob):
     return Posts(store).publish(bob.user.uid, NewPost("Look", media=media), "t1").pid
 
 
-def test_one_picture_goes_and_the_other_stays(member, bob, store, post, raw):
+def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(member, browser, bob, store, post, raw):
     raw.hset("staff", "1", "admin")
     raw.hset("user:1", "role", "admin")
     red, blue = decoded_picture().digest, decoded_picture("blue").digest
@@ -47,6 +48,8 @@ def test_one_picture_goes_and_the_other_stays(member, bob, store, post, raw):
     assert raw.hkeys("blocked_media") == [red]
     assert '"picture:deleted"' in raw.zrange("log:2026", 0, -1)[0]
     assert raw.zcard("outbox") == 0
+    told = browser(bob).get("/notifications/").content.decode()
+    assert re.search(r"The moderators have deleted a picture of yours\..*Look.*Not allowed", told, re.S)
 
 
 def test_what_an_error_page_sends_again_deletes_one_picture_and_not_the_post(member, bob, store, post, raw):
@@ -90,7 +93,7 @@ def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a
 
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
     red = decoded_picture()
-    remove_by_staff(store, post, red.digest, 1, "", blocks=True)
+    remove_by_staff(store, Act(what="", by=1, post=post), red.digest, blocks=True)
     monkeypatch.setattr(repository, "decoded", decoded_once)
     with pytest.raises(PictureBlocked):
         Pictures(store).upload(2, picture_file(), Shape.POST)
@@ -108,7 +111,7 @@ def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store
     shown = Posts(store).publish(carol.user.uid, again, "t2").pid
     for login in (bob, carol):
         Pictures(store).add(login.user.uid, decoded_picture())  # for another post
-    remove_by_staff(store, post, red, 1, "", blocks=True)
+    remove_by_staff(store, Act(what="", by=1, post=post), red, blocks=True)
     drain(store, "worker")
     for login in (bob, carol):
         with pytest.raises(PictureGone):

@@ -1,22 +1,38 @@
 """Staff removes a person's picture or header alone, with a line in the log; a killed process changes nothing of it."""
 
+import itertools
+import re
+from functools import partial
+
 import pytest
 
-from accounts.community.acts import remove_picture
+from accounts.community.acts import allow_picture, remove_picture
+from accounts.community.log import Act, Log
+from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
-from accounts.media.repository import Pictures
+from accounts.media.repository import PictureBlocked, Pictures
+from retwis_site.store.local_cache import Memory
+from tests.support.apps import App
 from tests.support.delivering import drain_due
+from tests.support.people import register
 from tests.support.pictures import decoded_once, picture_file
+from tests.support.protocols.reports import report
+from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 
 RED = decoded_once(picture_file(), Shape.PROFILE)
 WIDE = decoded_once(picture_file("green", (3000, 900)), Shape.HEADER)
 PAGE = "/moderation/people/bob/"
+BY_ALICE = Act(what="", by=1, whom=2, reason="No")
 
 
 @pytest.fixture
 def faces(store, raw, alice, bob):
+    show(store, raw)
+
+
+def show(store, raw):
     """bob's picture and header, for longer than a process may take to choose one; alice is a moderator."""
     for kind, one in ((Kind.PICTURE, RED), (Kind.HEADER, WIDE)):
         Pictures(store).add(2, one)
@@ -47,10 +63,102 @@ def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, member,
     assert browser(carol).post(PAGE, {**form, "reason": "x"}).status_code == 404
 
 
+def test_the_person_is_told_and_reads_why_and_open_reports_stay(faces, browser, member, bob, carol, store, raw):
+    other = report(store, 3, 2)
+    member.post(PAGE, {"act": "remove_picture", "digest": RED.digest, "reason": "Not <yours>"})
+    drain_due(store, raw)
+    [rid] = {*raw.zrange("reports_about:2", 0, -1)} - {str(other.rid)}
+    assert raw.zrange("notices:2", 0, -1) == [f"report:{rid}:2"]
+    assert [raw.zcard("notices:1"), raw.zcard("notices:3")] == [0, 0]
+    page = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators have deleted a picture of yours." in page
+    assert "Not &lt;yours&gt;" in page
+    assert raw.zrange("reports", 0, -1) == [str(other.rid)]
+    assert "Something else</a> · Picture deleted" in member.get(PAGE).content.decode()
+    assert [act.what for act in Log(store).about(2)] == ["picture:removed"]
+    told = App(bob).json("GET", "/api/v1/notifications")
+    assert [(one["type"], one["moderation_warning"]["text"]) for one in told] == [("moderation_warning", "Not <yours>")]
+
+
+def test_a_removal_that_fails_in_the_middle_and_is_sent_again_is_logged_and_told_once(store, raw, browser):
+    form = {"act": "remove_header", "digest": WIDE.digest, "reason": "No", "block": "1"}
+    for fails in itertools.count():
+        raw.flushall()
+        Memory.clear_all()
+        alice, _bob = register(store, "Alice"), register(store, "bob")
+        show(store, raw)
+        send = partial(browser(alice).post, PAGE, form)
+        has_failed = killed_before_round_trip(fails, send)
+        send()
+        drain_due(store, raw)
+        drain_due(store, raw)
+        assert [(act.what, act.also) for act in Log(store).about(2)] == [("header:removed", WIDE.digest)], fails
+        assert raw.zcard("notices:2") == 1, fails
+        assert [raw.zcard("reports"), raw.hexists("user:2", "header")] == [0, False], fails
+        assert raw.hkeys("blocked_media") == [WIDE.digest], fails
+        if not has_failed:
+            break
+    assert fails > 20
+
+
+def way_back(page):
+    return re.findall(r'<a href="(/moderation/log/\d+/\w+/)">Allow the picture again', page)
+
+
+def test_staff_takes_a_block_back_where_the_act_is_listed_and_the_picture_can_be_uploaded_again(
+    faces, browser, member, bob, carol, store, raw, monkeypatch
+):
+    monkeypatch.setattr(repository, "decoded", lambda content, shape: RED)
+    member.post(PAGE, {"act": "remove_header", "digest": WIDE.digest, "reason": "Not blocked"})
+    member.post(PAGE, {"act": "remove_picture", "digest": RED.digest, "reason": "Not yours", "block": "1"})
+    raw.hset("blocked_media", "f" * 40, "0")
+    with pytest.raises(PictureBlocked):
+        Pictures(store).take(2, b"", Shape.PROFILE)
+    [way] = way_back(member.get("/moderation/log/").content.decode())
+    assert way_back(member.get(PAGE).content.decode()) == [way]
+    page = member.get(way).content.decode()
+    assert "Not yours" in page
+    assert way_back(page) == []
+    assert member.post(way, {"reason": ""}).status_code == 422
+    assert [browser(carol).post(way, {"reason": "x"}).status_code, member.get(f"{way[:-2]}0/").status_code] == [404] * 2
+    assert member.post(way, {"reason": "A mistake"})["Location"] == "/moderation/log/"
+    assert raw.hgetall("blocked_media") == {"f" * 40: "0"}
+    Pictures(store).take(2, b"", Shape.PROFILE)
+    log = member.get("/moderation/log/").content.decode()
+    assert re.search(r"Picture allowed again.*@bob.*by @Alice.*A mistake", log, re.S)
+    assert way_back(log) == []
+    assert "can already be uploaded again" in member.get(way).content.decode()
+    late = member.post(way, {"reason": "Again"})
+    assert (late.status_code, "can already be uploaded again" in late.content.decode()) == (422, True)
+    assert raw.zcard("acts:2") == 3
+
+
+def test_nobody_takes_back_a_block_of_a_picture_of_their_own(faces, browser, bob, store, raw):
+    remove_picture(store, BY_ALICE, RED.digest, blocks=True)
+    raw.hset("staff", "2", "moderator")
+    raw.hset("user:2", "role", "moderator")
+    staff = browser(bob)
+    [way] = way_back(staff.get("/moderation/log/").content.decode())
+    assert "You cannot decide about yourself" in staff.post(way, {"reason": "Mine"}).content.decode()
+    assert raw.hexists("blocked_media", RED.digest)
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_killed_anywhere_a_block_is_taken_back_with_its_line(faces, store, raw, step):
+    remove_picture(store, BY_ALICE, RED.digest, blocks=True)
+    [removed] = Log(store).about(2)
+    is_killed = killed_before_round_trip(step, lambda: allow_picture(store, removed, 1, "A mistake"))
+    assert is_killed == (step < 6)
+    drain_due(store, raw)
+    drain_due(store, raw)
+    assert raw.zcard("acts:2") == 2 - raw.hexists("blocked_media", RED.digest)
+    assert not any(job.startswith("allowed_picture") for job in noted(raw))
+
+
 @pytest.mark.parametrize("step", range(1, 9))
 def test_killed_anywhere_the_removal_and_its_line_come_together(faces, store, raw, step):
     def remove():
-        remove_picture(store, 2, Kind.HEADER, WIDE.digest, 1, "No", blocks=False)
+        remove_picture(store, BY_ALICE, WIDE.digest, blocks=False)
 
     assert killed_before_round_trip(step, remove) == (step < 8)
     drain_due(store, raw)
