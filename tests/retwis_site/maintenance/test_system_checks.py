@@ -43,6 +43,8 @@ HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
         ("cluster", {"REDIS_URL": "rediss://site:hidden@one?ssl_cert_reqs=hidden"}, "behind its `?` is not known"),
         ("server", {"REDIS_URL": "redis://:hidden@one?maint_notifications_config=x"}, "behind its `?` is not known"),
         ("server", {"REDIS_URL": "redis://site:hidden@one?socket_read_size=-1"}, "behind its `?` is not known"),
+        ("server", {"REDIS_URL": "redis://site:hidden@one?protocol=3"}, "Take `protocol` out of REDIS_URL"),
+        ("cluster", {"REDIS_URL": "redis://site:hidden@one?protocol=3"}, "Take `protocol` out of REDIS_URL"),
         ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_SERVICE": ""}, "needs REDIS_SENTINEL_SERVICE"),
         ("sentinel", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
         ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_USERNAME": "site"}, "needs REDIS_SENTINEL_PASSWORD"),
