@@ -30,6 +30,7 @@ from retwis_site.store.connection.transport import OneServer, Transport
 
 Options = dict[str, Any]
 RESP = 2  # the version of Redis's protocol that every server and proxy speaks
+TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 # ---- The addresses in REDIS_URL: parsed for a connection, or as a text for people, without passwords.
@@ -61,6 +62,9 @@ def parsed(url: str, where: str) -> Options:
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
     if options.get("protocol", RESP) != RESP:  # redis-py takes it from the address, and replies have other types
         raise ImproperlyConfigured(f"The site speaks RESP{RESP}. Take `protocol` out of {where}.")
+    for name in TLS_FILES:
+        if not os.access(options.get(name) or os.devnull, os.R_OK):  # else the error would be one of the server
+            raise ImproperlyConfigured(f"This process cannot read {options[name]}, which {where} has as {name}.")
     return options
 
 

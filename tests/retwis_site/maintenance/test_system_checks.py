@@ -44,6 +44,8 @@ HOSTS = "redis://site:hidden@one:6379,redis://two:6379"
         ("server", {"REDIS_URL": "redis://:hidden@one?maint_notifications_config=x"}, "behind its `?` is not known"),
         ("server", {"REDIS_URL": "redis://site:hidden@one?socket_read_size=-1"}, "behind its `?` is not known"),
         ("server", {"REDIS_URL": "redis://site:hidden@one?protocol=3"}, "Take `protocol` out of REDIS_URL"),
+        ("server", {"REDIS_URL": "rediss://site:hidden@one?ssl_ca_certs=/no/ca.pem"}, "cannot read /no/ca.pem"),
+        ("cluster", {"REDIS_URL": "rediss://site:hidden@one?ssl_keyfile=/no/key.pem"}, "REDIS_URL has as ssl_keyfile"),
         ("cluster", {"REDIS_URL": "redis://site:hidden@one?protocol=3"}, "Take `protocol` out of REDIS_URL"),
         ("sentinel", {"REDIS_URL": HOSTS, "REDIS_SENTINEL_SERVICE": ""}, "needs REDIS_SENTINEL_SERVICE"),
         ("sentinel", {"REDIS_URL": "unix://site:hidden@/run/redis.sock"}, "no unix:// socket"),
