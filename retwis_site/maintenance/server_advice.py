@@ -3,8 +3,9 @@
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,20 @@ class Advice:
 
 
 def advice(store: Store) -> list[Advice]:
-    """What to change at each server; empty when nothing is wrong. One round trip a server and one more; for a store
-    without users two more a server. Raises StoreError."""
+    """What to change at each server, of several with its address; empty when nothing is wrong. One round trip a server
+    and one more; for a store without users two more a server. Raises StoreError."""
     infos = store.info()
-    return [*(piece for info in infos for piece in _advice(info)), *_unread_snapshots(store, infos)]
+    found = [_advice(info) for info in infos]
+    if len(infos) > 1:
+        found = [_of_one(server, pieces) for server, pieces in zip(store.servers(), found, strict=True)]
+    return [*chain.from_iterable(found), *_unread_snapshots(store, infos)]
+
+
+def _of_one(server: Store, pieces: Iterator[Advice]) -> Iterator[Advice]:
+    """The same advice, with the address of the server in its text."""
+    address = _address(server)
+    where = address.get("path") or f"{address.get('host', 'localhost')}:{address.get('port', 6379)}"
+    return (replace(piece, text=f"{where}: {piece.text}") for piece in pieces)
 
 
 def _advice(info: dict[str, Any]) -> Iterator[Advice]:
@@ -102,9 +113,14 @@ def _unread_snapshot(server: Store) -> list[Advice]:
 
 def is_on_this_machine(server: Store) -> bool:
     """Whether a store of one server has an address that leads nowhere else: a socket, or the loopback device."""
-    [client] = server.transport.servers()
-    address = client.connection_pool.connection_kwargs
+    address = _address(server)
     return "path" in address or is_loopback(str(address.get("host", "")))
+
+
+def _address(server: Store) -> dict[str, Any]:
+    """What a store of one server connects to: `path`, or `host` and `port`, as far as its URL says them."""
+    [client] = server.transport.servers()
+    return dict(client.connection_pool.connection_kwargs)
 
 
 def is_loopback(host: str) -> bool:

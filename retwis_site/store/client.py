@@ -138,7 +138,7 @@ class Store(Commands):
             return checked(queued, replies)
         except StoreRefused:  # by a replica, or a proxy that has lost a server: what answers next may hold other data
             if self.gate is not None:
-                self.gate.is_open = False
+                self.gate.close()
             raise
 
     def pipeline(self) -> Pipe:

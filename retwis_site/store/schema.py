@@ -156,9 +156,13 @@ class Gate:
     def look_again(self, commands: Iterable[str]) -> None:
         """For the first commands of a connection. A restarted server may have loaded other data, so nothing counts that
         this process knows of the store. Round trips of `examine`. Returns or raises like `pass_`."""
+        self.close()
+        self.pass_(commands)
+
+    def close(self) -> None:
+        """Look again before the next commands, and forget what this process knows of the store."""
         self.is_open = False
         Memory.clear_what_ends()
-        self.pass_(commands)
 
     def pass_(self, commands: Iterable[str]) -> None:
         """Return if these commands may be sent. Raises StoreReadOnly, NewerSchema, NotFilled."""

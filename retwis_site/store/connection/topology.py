@@ -29,6 +29,8 @@ from retwis_site.store.connection.cluster import ClusterTransport, SlotMap
 from retwis_site.store.connection.transport import OneServer, Transport
 
 Options = dict[str, Any]
+RESP = 2  # the version of Redis's protocol that every server and proxy speaks
+TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 # ---- The addresses in REDIS_URL: parsed for a connection, or as a text for people, without passwords.
@@ -58,6 +60,11 @@ def parsed(url: str, where: str) -> Options:
     except (TypeError, ValueError, AttributeError, redis.RedisError):
         fix = "Write it like rediss://host?ssl_ca_certs=/path/to/ca.pem."
         raise ImproperlyConfigured(f"What {where} says behind its `?` is not known. {fix}") from None
+    if options.get("protocol", RESP) != RESP:  # redis-py takes it from the address, and replies have other types
+        raise ImproperlyConfigured(f"The site speaks RESP{RESP}. Take `protocol` out of {where}.")
+    for name in TLS_FILES:
+        if not os.access(options.get(name) or os.devnull, os.R_OK):  # else the error would be one of the server
+            raise ImproperlyConfigured(f"This process cannot read {options[name]}, which {where} has as {name}.")
     return options
 
 
@@ -144,7 +151,7 @@ def _every_connection() -> Options:
         "encoding_errors": "replace",  # a foreign database may hold bytes that are not UTF-8
         "socket_timeout": settings.REDIS_TIMEOUT,
         "socket_connect_timeout": settings.REDIS_TIMEOUT,
-        "protocol": 2,
+        "protocol": RESP,
         "driver_info": None,  # no CLIENT SETINFO: a proxy would close the connection
         "redis_connect_func": _greet,
     }

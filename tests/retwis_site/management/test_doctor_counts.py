@@ -3,10 +3,13 @@
 import time
 
 import pytest
+import redis
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from retwis_site.maintenance.server_advice import advice
+from retwis_site.store.client import Store
+from retwis_site.store.connection.transport import OneServer
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import complaints, report_of
 from tests.support.people import LONG_AGO
@@ -163,6 +166,25 @@ class Servers:
 )
 def test_a_replica_and_evicted_keys_are_advice(info, ids):
     assert [one.id for one in advice(Servers(**info))] == ids
+
+
+class ThreeServers(Servers):
+    """The same, where the second of them has nothing wrong."""
+
+    def info(self):
+        return [self._info, {"aof_enabled": 1, "redis_version": "7.2"}, self._info]
+
+    def servers(self):
+        urls = ("redis://one", "redis://two:6379", "unix:///run/three.sock")
+        return [Store(OneServer(redis.Redis.from_url(url))) for url in urls]
+
+
+def test_advice_on_some_of_several_servers_names_them():
+    told = [one.text for one in advice(ThreeServers(maxmemory_policy="allkeys-lru"))]
+    assert told == [
+        f"{where}: The server may evict keys (maxmemory-policy allkeys-lru)."
+        for where in ("one:6379", "/run/three.sock")
+    ]
 
 
 @pytest.mark.real_server

@@ -219,23 +219,45 @@ def test_a_dump_of_the_php_put_under_a_running_site_is_only_read(own_server, bro
 # ---- a server that answers, and is another one by now
 
 
+GONE = redis.ResponseError("ERR Connection refused")  # of a proxy whose server is gone
+
+
+@pytest.fixture
+def refuse(gated, monkeypatch):
+    """`refuse(error)`: the store refuses a command, and then answers again."""
+
+    def run(error):
+        with monkeypatch.context() as patched:
+            patched.setattr(gated.transport, "exchange", lambda queued: [error for _ in queued])
+            with pytest.raises(StoreRefused):
+                gated.hset("user:1", {"bio": "x"})
+
+    return run
+
+
 @pytest.mark.parametrize(
     "error",
     [
         redis.ReadOnlyError("You can't write against a read only replica."),
-        redis.ResponseError("ERR Connection refused"),  # a proxy whose server is gone
+        GONE,
         redis.ResponseError("MASTERDOWN Link with MASTER is down"),
     ],
 )
-def test_a_refusal_closes_the_gate_until_the_next_look(gated, raw, monkeypatch, error):
-    with monkeypatch.context() as patched:
-        patched.setattr(gated.transport, "exchange", lambda queued: [error for _ in queued])
-        with pytest.raises(StoreRefused):
-            gated.hset("user:1", {"bio": "x"})
+def test_a_refusal_closes_the_gate_until_the_next_look(gated, raw, refuse, error):
+    refuse(error)
     assert not gated.gate.is_open
     raw.set("schema", schema.ADOPTING)
     with pytest.raises(StoreReadOnly):
         gated.hset("user:1", {"bio": "x"})
+
+
+def test_a_server_that_comes_back_behind_a_proxy_may_hold_other_data(refuse, raw, browser):
+    """The connection to the proxy stays."""
+    client = browser()
+    assert client.get("/api/v1/accounts/1").json()["created_at"] > "2026"
+    refuse(GONE)
+    raw.zadd("users_by_time", {"dora": 10**9})
+    assert client.get("/api/v1/accounts/1").json()["created_at"].startswith("2001-09-09")
 
 
 def test_a_failed_look_leaves_the_gate_closed(gated, raw):

@@ -24,10 +24,14 @@ PASSWORD_IN_URL = quote(acl_users.PASSWORDS[acl_users.SITE], safe="")
 class Terminator:
     """Accepts TLS on a free port and forwards to the socket of the test server, which has no TLS."""
 
-    def __init__(self, certificate):
+    def __init__(self, certificate, clients=None):
+        """`clients`: the authority of the certificates that clients must have; without it they need none."""
         self.handshakes = 0  # successful ones
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         certificate.configure_cert(self._context)
+        if clients is not None:
+            clients.configure_trust(self._context)
+            self._context.verify_mode = ssl.CERT_REQUIRED
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -149,6 +153,19 @@ def test_a_certificate_for_another_host_is_refused(browser, tls, moved, caplog, 
     line = log_line_of_a_503(browser, caplog)
     assert "not valid for '127.0.0.1'" in line
     assert "host name" in line
+
+
+def test_the_site_shows_a_certificate_of_its_own_to_a_server_that_wants_one(
+    use_the_site, raw, authority, authority_file, moved, tmp_path
+):
+    own = authority.issue_cert("retwis.example")
+    own.cert_chain_pems[0].write_to_path(tmp_path / "site.pem")
+    own.private_key_pem.write_to_path(tmp_path / "site.key")
+    files = {"ssl_certfile": str(tmp_path / "site.pem"), "ssl_keyfile": str(tmp_path / "site.key")}
+    with Terminator(authority.issue_cert("localhost"), clients=authority) as strict:
+        moved(url(strict, ssl_ca_certs=authority_file, **files))
+        use_the_site()
+    assert raw.hget("post:1", "body") == "in private"
 
 
 def test_plain_redis_to_a_tls_port_is_a_503_and_does_not_hang(site_timeout, browser, tls, moved, caplog):
