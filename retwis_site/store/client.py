@@ -22,7 +22,7 @@ import redis
 from django.conf import settings
 from django_redis import get_redis_connection
 
-from retwis_site.exceptions import StoreRefused
+from retwis_site.exceptions import StoreReadOnly, StoreRefused
 from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import recorder, topology
 from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
@@ -136,7 +136,11 @@ class Store(Commands):
             replies = self.transport.exchange(queued)
         try:
             return checked(queued, replies)
-        except StoreRefused:  # by a replica, or a proxy that has lost a server: what answers next may hold other data
+        except StoreReadOnly:  # a replica, or a server that is full: it has the data that it had
+            if self.gate is not None:
+                self.gate.is_open = False
+            raise
+        except StoreRefused:  # perhaps by a proxy that has lost a server: what answers next may hold other data
             if self.gate is not None:
                 self.gate.close()
             raise
