@@ -30,7 +30,7 @@ with ending_in_one_line():
     from retwis_site.jobs.outbox import silence
     from retwis_site.rendering.fragments import Fragment
     from retwis_site.store import keys
-    from retwis_site.store.client import connect
+    from retwis_site.store.client import without_gate
     from retwis_site.telemetry.log_lines import SECRETS
 
     require_right_settings()
@@ -40,9 +40,12 @@ Fragment.load_all()  # a mistake in a template ends the process here, not a page
 
 
 def say_who_delivers() -> None:
-    """Log whether a worker runs: no WSGI server starts one. One round trip; nothing is said of a store that fails."""
+    """Log whether a worker runs: no WSGI server starts one. One round trip; nothing is said of a store that fails.
+
+    Its connection does not stay. uWSGI forks later and does not tell Python: processes with one connection would get
+    each other's replies."""
     try:
-        text = silence(connect().get(keys.worker_seen()))
+        text = silence(without_gate().get(keys.worker_seen()))
     except StoreError:
         return
     if text:

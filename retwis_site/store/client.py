@@ -331,8 +331,8 @@ def connect() -> Store:
 
 
 def without_gate() -> Store:
-    """The site's store over connections of its own, whatever its state: for the gate, and for the commands that change
-    the state. No round trip."""
+    """The site's store over connections of its own, whatever its state: for the gate, for the commands that change
+    the state, and for the start of a web process. No round trip."""
     return Store(topology.transport(_options()))
 
 

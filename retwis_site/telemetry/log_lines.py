@@ -17,7 +17,8 @@ from django.urls import Resolver404, resolve
 from pythonjsonlogger.json import JsonFormatter
 
 # No line of the log says these, and to find them out takes a third of the time of a line (Python's "Logging HOWTO").
-logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+# The number of the process stays: gunicorn's own lines have it.
+logging.logThreads = logging.logMultiprocessing = False
 
 HEADER = "X-Request-ID"
 _KNOWN = "retwis.request_id"  # in a WSGI environment

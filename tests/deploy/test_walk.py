@@ -186,6 +186,16 @@ def test_the_log_of_nginx_has_no_addresses_of_pages(machine):
     assert "secret" not in log
 
 
+def test_a_body_without_its_length_is_put_together_by_nginx(machine):
+    """As some apps send it; without nginx it is a 411."""
+    form = "client_name=Tusky&redirect_uris=urn:ietf:wg:oauth:2.0:oob"
+    head = f"POST /api/v1/apps HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n"
+    kind = "Content-Type: application/x-www-form-urlencoded"
+    answer = exchange(machine, f"{head}{kind}\r\n\r\n{len(form):x}\r\n{form}\r\n0\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 200"), answer
+    assert '"name":"Tusky"' in answer
+
+
 def test_a_form_over_the_limit_is_refused(machine):
     with connected(machine) as connection:
         connection.sendall(f"POST /login/ HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 1048577\r\n\r\n".encode())

@@ -1,5 +1,5 @@
 """The WSGI application: the answer to HEAD has no body, few addresses are kept with what they lead to, and at the start
-a line says who finishes jobs."""
+a line says who finishes jobs, over a connection that does not stay."""
 
 import io
 import logging
@@ -7,6 +7,8 @@ import time
 
 import pytest
 from django.http import HttpRequest
+
+from tests.support.processes.fresh_process import in_a_process
 
 
 @pytest.mark.usefixtures("raw", "serving")
@@ -42,6 +44,18 @@ def test_the_start_says_whether_a_worker_runs(raw, serving, caplog, seen, level,
     say_who_delivers()
     [record] = caplog.records
     assert (record.levelno, record.getMessage().startswith(line)) == (level, True)
+
+
+@pytest.mark.real_server
+def test_the_start_leaves_no_connection_for_processes_to_share(raw, settings):
+    code = """if True:
+        import os
+        def sockets():
+            return sum("socket:[" in os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd"))
+        before = sockets()
+        import retwis_site.wsgi
+        print(sockets() - before)"""
+    assert in_a_process(code, REDIS_URL=settings.REDIS_URL) == "0"
 
 
 @pytest.fixture

@@ -185,6 +185,14 @@ def test_a_taken_port_is_an_error_with_the_fix_and_leaves_no_process(serve, port
     assert nothing_is_left([])
 
 
+def test_a_folder_that_takes_no_static_files_is_an_error_that_names_the_setting(serve, settings, raw):
+    with serve(REDIS_URL=settings.REDIS_URL, STATIC_DIR="/dev/null/static") as site:
+        assert site.process.wait(TIMEOUT) == 1
+        _, line = site.printed().splitlines()
+    assert line.startswith("CommandError: The static files cannot be put into /dev/null/static: Not a directory.")
+    assert line.endswith("Set STATIC_DIR to a folder that the site may write.")
+
+
 def test_after_sigkill_the_next_start_uses_the_same_port_and_has_all_data(serve, lived_in):
     with serve() as site:
         site.wait_until_it_serves()

@@ -1,14 +1,18 @@
 """A site at a path of its host, SCRIPT_NAME=/social: under each web server, all of its addresses begin with it."""
 
+import contextlib
+import json
 import re
 from html import unescape
+from http.client import HTTPConnection
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from tests.support.apps import token_of
 from tests.support.demo_community import DEMO_LOGIN, seed
-from tests.support.http.http_browser import StayingBrowser
+from tests.support.http.http_browser import TIMEOUT, StayingBrowser
 from tests.support.people import PASSWORD
 from tests.support.processes.fresh_process import in_a_process
 from tests.support.processes.wsgi_hosts import HOSTS, WITHOUT_WORKER, hosted
@@ -77,7 +81,7 @@ def test_every_page_names_addresses_below_the_path(raw, tmp_path):
 @real_hosts
 @pytest.mark.real_server
 @pytest.mark.processes
-def test_a_walk_stays_below_the_path(raw, tmp_path, host):
+def test_a_walk_stays_below_the_path(raw, alice, tmp_path, host):
     with hosted(host, tmp_path, TOP) as site:
         browser = StayingBrowser(site.port)
 
@@ -108,6 +112,10 @@ def test_a_walk_stays_below_the_path(raw, tmp_path, host):
         assert browser.ask(f"{TOP}/timeline").headers["Location"] == f"{TOP}/timeline/"
         style = re.search(r'rel="stylesheet" href="([^"]+)"', browser.ask(f"{TOP}/").page)[1]
         assert (style.startswith(f"{TOP}/static/"), browser.ask(style).status) == (True, 200)
+        token = {"Authorization": f"Bearer {token_of(alice)}"}  # mod_wsgi removes it unless told otherwise
+        with contextlib.closing(HTTPConnection("127.0.0.1", site.port, timeout=TIMEOUT)) as app:
+            app.request("GET", f"{TOP}/api/v1/accounts/verify_credentials", headers=token)
+            assert json.load(app.getresponse())["url"] == f"{browser.origin}{TOP}/@Alice"
         says_so = "no worker has run yet: start `manage.py deliver`" in site.printed()
         assert says_so == (host in WITHOUT_WORKER)
 

@@ -1,12 +1,15 @@
-"""With LOG_FORMAT=json, what gunicorn says of itself is JSON too."""
+"""With LOG_FORMAT=json, what gunicorn says of itself is JSON too. Without the site's settings it has its own form."""
 
 import json
+import logging
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
 from django.conf import settings
+from gunicorn.glogging import Logger
 
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.ports import free_port
@@ -34,3 +37,8 @@ def test_each_line_from_the_start_to_the_end_is_an_object(tmp_path):
     assert {line["logger"] for line in lines} == {"gunicorn.error", "retwis.access", "retwis.deliver"}
     assert lines[0]["message"].startswith("Starting gunicorn")
     assert lines[-1]["message"].startswith("Shutting down")
+
+
+def test_its_own_form_which_names_the_process_can_be_filled():
+    line = logging.Formatter(Logger.error_fmt).format(logging.makeLogRecord({"msg": "WORKER TIMEOUT"}))
+    assert f"[{os.getpid()}]" in line

@@ -3,6 +3,7 @@ worker."""
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -54,12 +55,19 @@ LoadModule authz_core_module {modules}/mod_authz_core.so
 LoadModule wsgi_module {modules}/mod_wsgi.so
 ErrorLog /dev/stderr
 WSGISocketPrefix {folder}/wsgi
-WSGIDaemonProcess retwis processes=1 threads=96
-WSGIScriptAlias {top} {site}/retwis_site/wsgi.py process-group=retwis application-group=%{{GLOBAL}}
-<Location />
-    Require all granted
-</Location>
+<Directory />
+    Require all denied
+</Directory>
 """
+
+
+def _documented_apache(top: str) -> str:
+    """The lines of docs/running.md, for one process of the user and the Python of the tests, and this checkout."""
+    text = Path(settings.BASE_DIR, "docs/running.md").read_text()
+    lines = text.partition("```apache\n")[2].partition("```")[0]
+    own = re.sub(r" user=.* python-home=\S+", "", lines).replace("processes=2", "processes=1")
+    own = own.replace("/opt/retwis/venv/lib/python3.11/site-packages", str(settings.BASE_DIR))
+    return own.replace("WSGIScriptAlias / ", f"WSGIScriptAlias {top or '/'} ")
 
 
 def _mod_wsgi(folder: Path, listens: str, top: str) -> list[str]:
@@ -70,8 +78,8 @@ def _mod_wsgi(folder: Path, listens: str, top: str) -> list[str]:
         pytest.skip("there is no mod_wsgi for this Python: apt-get install libapache2-mod-wsgi-py3")
     (folder / "async_timeout.py").write_text("from asyncio import timeout\n")  # redis-py asks for it until 3.11.2
     path = os.pathsep.join([str(settings.BASE_DIR), sysconfig.get_path("purelib"), str(folder)])
-    text = APACHE.format(folder=folder, listens=listens, modules=MODULES, top=top or "/", site=settings.BASE_DIR)
-    (folder / "apache.conf").write_text(text)
+    text = APACHE.format(folder=folder, listens=listens, modules=MODULES)
+    (folder / "apache.conf").write_text(text + _documented_apache(top))
     as_another = ["unshare", "--user", "--map-user=33", "--map-group=33"] if os.geteuid() == 0 else []
     if as_another and subprocess.run([*as_another, "true"], check=False).returncode:
         pytest.skip("mod_wsgi refuses to run as root, and this machine allows no user namespaces")
