@@ -216,6 +216,16 @@ def raw(real_server: None) -> redis.Redis:
     test begins. On a real server it is the administrator's client, which has more rights than the site.
 
     A test without this fixture uses no store."""
+    return _emptied()
+
+
+@pytest.fixture(scope="module")
+def empty_store(real_server: None) -> None:
+    """For a site that starts before the tests of its file: the file before may have left a store that it refuses."""
+    _emptied()
+
+
+def _emptied() -> redis.Redis:
     _connect_again()
     client = _administrator() if settings.REAL_SERVER else connect().transport.client
     client.flushall()
@@ -284,7 +294,7 @@ def own_server(moved: Callable[[str], None]) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture(scope="module")
-def served_by_one_worker(real_server: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def served_by_one_worker(empty_store: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The site under `manage.py serve`, for all tests of a file."""
     folder = tmp_path_factory.mktemp("served")
     with run_site(

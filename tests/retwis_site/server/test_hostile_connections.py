@@ -21,7 +21,7 @@ ADDRESSES = count(3)  # of users; from one address only some may register
 
 
 @pytest.fixture(scope="module")
-def site(real_server, tmp_path_factory):
+def site(empty_store, tmp_path_factory):
     """Two workers, with the demo community."""
     folder = tmp_path_factory.mktemp("served")
     with run_site(folder, folder / "log", free_port()) as site:

@@ -46,7 +46,7 @@ def lived_in(var):
 
 
 @pytest.fixture(scope="module")
-def running(real_server, tmp_path_factory):
+def running(empty_store, tmp_path_factory):
     """A site that goes on, whatever tests do to it, and its folder. In the end it ends with all its processes."""
     folder = tmp_path_factory.mktemp("running")
     with run_site(folder / "var", folder / "log", free_port()) as site:

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.usefix
 
 
 @pytest.fixture(scope="module")
-def site(real_server, tmp_path_factory):
+def site(empty_store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     env = {"REDIS_URL": settings.REDIS_URL, "WEB_WORKERS": "2", "LOG_FORMAT": "json", "SLOW_REQUEST_MS": "1"}
     with run_site(folder, folder / "log", free_port(), **env) as site:
