@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
+from retwis_site.rendering.dates import is_milliseconds, seconds_of, unix_seconds
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
@@ -28,11 +29,8 @@ from timeline.other_retwises.values import (
     Password,
     clear_text,
     clear_text_or_hash,
-    is_milliseconds,
     php_hash,
     salted_md5,
-    seconds_of,
-    unix_seconds,
 )
 
 Record = Sequence[str | None]  # the values of some fields
