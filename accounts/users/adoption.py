@@ -35,7 +35,8 @@ class AccountAdoption(Searcher):
         """In this order: a new name must not be the lower-case form of another one."""
         return [
             Check("usernames without their lower-case form", (keys.users,), self.without_lower_case),
-            Check("usernames that differ only in letter case", at_end=self.clashing),
+            # All are told: nothing else says who has another name now.
+            Check("usernames that differ only in letter case", at_end=self.clashing, most_told=inf),
             Check("readable passwords", (keys.user,), self.readable_passwords),
         ]
 
