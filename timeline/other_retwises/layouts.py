@@ -278,12 +278,13 @@ def _without_salt(stored: str | None) -> Password | None:
     return clear_text(stored.removeprefix(PY_SALT)) if stored and stored.startswith(PY_SALT) else None
 
 
-# ---- The official PHP of 2009 to 2011, and its dialects: django_retwis, Retwis-w-Predis and retwisn.
+# ---- The official PHP of 2009 to 2011, and its dialects: django_retwis, Retwis-w-Predis, retwisn and RetwisJS.
 #
-# They agree on posts and follows, and differ in their lists, which are not read.
+# They agree on posts and follows, and differ in their lists, which are not read. RetwisJS has more parts in a post.
 
 
 NAMED = "username:"
+_OF_JS = re.compile(r"1\|(\d+)\|(\d+)\|[^|]*\|(\d+)\|(.*)", re.DOTALL | re.ASCII)  # 1|pid|uid|username|time|text
 NAME_ENDINGS = (":id", ":uid")  # in the code, and in the article
 
 
@@ -325,6 +326,9 @@ class Php(Layout):
         return [post for post in posts if post is not None]
 
     def _post(self, pid: int, stored: str) -> SourcePost | None:
+        of_js = _OF_JS.fullmatch(stored)
+        if of_js and of_js[1] == str(pid):  # else the second part is a time
+            return SourcePost(pid, parse_id(of_js[2]), unix_seconds(of_js[3]), of_js[4])
         parts = stored.split("|", 2)  # the text may have further bars
         if len(parts) < 3:
             self._problems.note("posts that are not author|time|text", f"post {pid}")
