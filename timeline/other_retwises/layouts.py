@@ -124,6 +124,19 @@ class Official(Layout):
             ]
 
 
+class Pytwis(Layout):
+    """The official layout with other names for posts. Its hashes are Werkzeug's, which this site cannot verify; early
+    versions had clear text."""
+
+    name, title, mark = "pytwis", "pytwis", "next_tweet_id"
+    person_fields = ("username", "password")
+    post, post_fields = "tweet:", ("body", "userid", "unix_time")
+
+    def account(self, uid: int, record: Record) -> Account:
+        name, password = record
+        return Account(uid, name or "", clear_text(password))
+
+
 class RetwisSymfony(Layout):
     name, title, mark = "symfony", "retwis-symfony", "users:next_id"
     person_fields = ("username", "password", "registered", "name", "bio")
@@ -471,7 +484,8 @@ class Twtr(Layout):
 
 
 LAYOUTS = {
-    layout.name: layout for layout in (Official, Php, Twtr, RetwisRb, RetwisPy, RetwisJ, RedisInAction, RetwisSymfony)
+    layout.name: layout
+    for layout in (Official, Pytwis, Php, Twtr, RetwisRb, RetwisPy, RetwisJ, RedisInAction, RetwisSymfony)
 }
 OWN_KEYS = ("schema", "users_by_name", "outbox")  # no other Retwis has them
 
@@ -491,6 +505,8 @@ def detect(source: Source) -> type[Layout]:
     """The one layout whose mark the source has. Raises CannotImport for none and for several. One round trip for the
     marks that are keys; each pattern costs one for each AT_ONCE keys of the source."""
     found = [layout for layout, marked in zip(LAYOUTS.values(), _marked(source), strict=True) if marked]
+    if found == [Official, Pytwis]:  # pytwis has the key of the official one, too
+        return Pytwis
     if len(found) == 1:
         return found[0]
     names = ", ".join(LAYOUTS)
