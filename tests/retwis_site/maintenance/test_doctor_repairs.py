@@ -235,7 +235,13 @@ def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_tri
 
 @pytest.mark.parametrize(
     ("when", "seconds"),
-    [("yesterday", "0"), ("", "0"), ("1400000000.5", "1400000000"), ("2014-05-13 16:53:20", "1400000000")],
+    [
+        ("yesterday", "0"),
+        ("", "0"),
+        ("1400000000.5", "1400000000"),
+        ("1400000000500", "1400000000"),
+        ("2014-05-13 16:53:20", "1400000000"),
+    ],
 )
 def test_a_post_without_a_valid_time_gets_the_one_that_its_text_says(site, capsys, browser, when, seconds):
     site.hset("post:1", "time", when)
