@@ -35,7 +35,8 @@ class AccountAdoption(Searcher):
         """In this order: a new name must not be the lower-case form of another one."""
         return [
             Check("usernames without their lower-case form", (keys.users,), self.without_lower_case),
-            Check("usernames that differ only in letter case", at_end=self.clashing),
+            # All are told: nothing else says who has another name now.
+            Check("usernames that differ only in letter case", at_end=self.clashing, most_told=inf),
             Check("readable passwords", (keys.user,), self.readable_passwords),
         ]
 
@@ -113,7 +114,9 @@ class AccountAdoption(Searcher):
     def _hash(self, passwords: Mapping[int, str]) -> None:
         """Hash passwords, by uid, on all cores."""
         exact = connect_exactly()
-        passwords = {uid: _as_typed(exact, uid) if NOT_UTF_8 in text else text for uid, text in passwords.items()}
+        unread = [uid for uid, text in passwords.items() if NOT_UTF_8 in text]
+        texts = answers(exact, lambda pipe, uid: pipe.hget(keys.user(uid), "password"), unread)
+        passwords = dict(passwords) | {uid: as_typed(text or "") for uid, text in texts.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             hashes = list(threads.map(make_password, passwords.values()))
         pipe = self._store.pipeline()
@@ -122,10 +125,9 @@ class AccountAdoption(Searcher):
         pipe.execute()
 
 
-def _as_typed(exact: Store, uid: int) -> str:
-    """A password that is not UTF-8, as text: its bytes are read as Latin-1, the encoding of most older pages. `exact`
-    changes no byte. One round trip."""
-    text = exact.hget(keys.user(uid), "password") or ""
+def as_typed(text: str) -> str:
+    """A password of which bytes that are not UTF-8 were read as surrogates: then all of it is read as Latin-1, the
+    encoding of most older pages."""
     raw = text.encode(errors="surrogateescape")
     try:
         return raw.decode()

@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 AT_ONCE = 500  # keys, fields or members that are read in one round trip
 SCANNED_AT_ONCE = 2000  # names of keys, without what they hold
+EXAMPLES = 20  # findings of a check that are described; the others are only counted
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Check:
     find: Callable[[list[str]], Chunks] = lambda names: iter(())
     at_end: Callable[[], Chunks] = lambda: iter(())  # what is found when all keys were seen
     after: bool = False
+    most_told: float = EXAMPLES
 
 
 def in_new_pass(checks: Sequence[Check]) -> list[Check]:

@@ -172,9 +172,6 @@ def examine_all(store: Store) -> State:
 # ---- All checks, and how they are run
 
 
-EXAMPLES = 20  # findings of each check that are printed; the others are only counted
-
-
 def inconsistencies(store: Store) -> list[Check]:
     """The checks of truth and mirrors, in the order of `Check.after`."""
     of_features = [check for one in searchers(store) for check in one.inconsistencies()]
@@ -222,7 +219,7 @@ class Examination:
 
     def _note(self, finding: Finding) -> None:
         self.found += finding.number
-        if len(self.examples) < EXAMPLES:
+        if len(self.examples) < self.check.most_told:
             self.examples.append(finding.what)
         if self.repairs and finding.repair is not None:
             finding.repair()

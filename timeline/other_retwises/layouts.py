@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
+from retwis_site.rendering.dates import is_milliseconds, seconds_of, unix_seconds
 from retwis_site.store.chunks import answers, batches
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import parse_id
@@ -28,11 +29,8 @@ from timeline.other_retwises.values import (
     Password,
     clear_text,
     clear_text_or_hash,
-    is_milliseconds,
     php_hash,
     salted_md5,
-    seconds_of,
-    unix_seconds,
 )
 
 Record = Sequence[str | None]  # the values of some fields
@@ -124,6 +122,19 @@ class Official(Layout):
                 Account(uid, name or "", clear_text_or_hash(password), seconds_of(time.value))
                 for (uid, (name, password)), time in zip(people, times, strict=True)
             ]
+
+
+class Pytwis(Layout):
+    """The official layout with other names for posts. Its hashes are Werkzeug's, which this site cannot verify; early
+    versions had clear text."""
+
+    name, title, mark = "pytwis", "pytwis", "next_tweet_id"
+    person_fields = ("username", "password")
+    post, post_fields = "tweet:", ("body", "userid", "unix_time")
+
+    def account(self, uid: int, record: Record) -> Account:
+        name, password = record
+        return Account(uid, name or "", clear_text(password))
 
 
 class RetwisSymfony(Layout):
@@ -280,12 +291,13 @@ def _without_salt(stored: str | None) -> Password | None:
     return clear_text(stored.removeprefix(PY_SALT)) if stored and stored.startswith(PY_SALT) else None
 
 
-# ---- The official PHP of 2009 to 2011, and its dialects: django_retwis, Retwis-w-Predis and retwisn.
+# ---- The official PHP of 2009 to 2011, and its dialects: django_retwis, Retwis-w-Predis, retwisn and RetwisJS.
 #
-# They agree on posts and follows, and differ in their lists, which are not read.
+# They agree on posts and follows, and differ in their lists, which are not read. RetwisJS has more parts in a post.
 
 
 NAMED = "username:"
+_OF_JS = re.compile(r"1\|(\d+)\|(\d+)\|[^|]*\|(\d+)\|(.*)", re.DOTALL | re.ASCII)  # 1|pid|uid|username|time|text
 NAME_ENDINGS = (":id", ":uid")  # in the code, and in the article
 
 
@@ -327,6 +339,9 @@ class Php(Layout):
         return [post for post in posts if post is not None]
 
     def _post(self, pid: int, stored: str) -> SourcePost | None:
+        of_js = _OF_JS.fullmatch(stored)
+        if of_js and of_js[1] == str(pid):  # else the second part is a time
+            return SourcePost(pid, parse_id(of_js[2]), unix_seconds(of_js[3]), of_js[4])
         parts = stored.split("|", 2)  # the text may have further bars
         if len(parts) < 3:
             self._problems.note("posts that are not author|time|text", f"post {pid}")
@@ -469,7 +484,8 @@ class Twtr(Layout):
 
 
 LAYOUTS = {
-    layout.name: layout for layout in (Official, Php, Twtr, RetwisRb, RetwisPy, RetwisJ, RedisInAction, RetwisSymfony)
+    layout.name: layout
+    for layout in (Official, Pytwis, Php, Twtr, RetwisRb, RetwisPy, RetwisJ, RedisInAction, RetwisSymfony)
 }
 OWN_KEYS = ("schema", "users_by_name", "outbox")  # no other Retwis has them
 
@@ -489,6 +505,8 @@ def detect(source: Source) -> type[Layout]:
     """The one layout whose mark the source has. Raises CannotImport for none and for several. One round trip for the
     marks that are keys; each pattern costs one for each AT_ONCE keys of the source."""
     found = [layout for layout, marked in zip(LAYOUTS.values(), _marked(source), strict=True) if marked]
+    if found == [Official, Pytwis]:  # pytwis has the key of the official one, too
+        return Pytwis
     if len(found) == 1:
         return found[0]
     names = ", ".join(LAYOUTS)

@@ -14,6 +14,7 @@ import redis
 
 from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
+from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
 from retwis_site.store.client import Pipe, RoundTrip, Store
 from retwis_site.store.commands import READS
@@ -22,7 +23,7 @@ from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Result
-from timeline.other_retwises.values import Password, seconds_of
+from timeline.other_retwises.values import Password
 
 # ---- What is taken from it. Ids are whole numbers, times are unix seconds.
 

@@ -1,4 +1,4 @@
-"""Moments and passwords as other Retwises wrote them."""
+"""Passwords as other Retwises wrote them."""
 
 import os
 import re
@@ -6,63 +6,13 @@ from base64 import b64decode
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import argon2
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD
-from retwis_site.rendering.dates import LAST
+from accounts.users.adoption import as_typed
 from retwis_site.store.schema import is_hash
-
-# ---- Moments
-
-
-MILLISECONDS_FROM = 10**11  # as seconds it is the year 5138; as milliseconds 1973
-
-_NUMBER = re.compile(r"\d{1,16}(\.\d*)?([eE]\+?\d\d?)?\Z", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d[ T]", re.ASCII)
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
-# Ruby's Time#to_s until version 1.8: "Sat Jun 13 12:00:00 +0100 2009"; in UTC it has "UTC" for the offset.
-_RUBY_1_8 = re.compile(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d) (UTC|GMT|[+-]\d{4}) (\d{4})\Z", re.ASCII)
-
-
-def unix_seconds(text: str | None) -> int | None:
-    """From seconds or milliseconds, whole, with a fraction or an exponent; from ISO 8601; from Ruby's Time#to_s in both
-    of its forms. A moment without an offset is in UTC. None for anything else, and after the year 9999."""
-    if text is None:
-        return None
-    text = text.strip()
-    if _NUMBER.match(text):
-        number = float(text)
-        seconds = int(number / 1000 if number >= MILLISECONDS_FROM else number)
-        return seconds if seconds <= LAST else None
-    ruby = _RUBY_1_8.match(text)
-    if ruby and ruby[1] in _MONTHS:
-        text = f"{ruby[5]}-{_MONTHS.index(ruby[1]) // 3 + 1:02}-{int(ruby[2]):02} {ruby[3]} {ruby[4]}"
-    if not _DAY.match(text):
-        return None
-    return _from_iso(re.sub(r" ?(UTC|GMT|Z)\Z", "+0000", text).replace(" +", "+").replace(" -", "-"))
-
-
-def is_milliseconds(text: str) -> bool:
-    """Whether a number is one of milliseconds rather than of seconds."""
-    return bool(_NUMBER.match(text)) and float(text) >= MILLISECONDS_FROM
-
-
-def _from_iso(text: str) -> int | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    return seconds if seconds >= 0 else None
-
-
-def seconds_of(score: float | None) -> int | None:
-    """The score of a sorted set. None for an infinite one."""
-    return None if score is None else unix_seconds(f"{score:.3f}")
-
 
 # ---- Passwords, as this site can verify them.
 
@@ -100,7 +50,8 @@ Password = ClearText | Hashed
 
 def clear_text(text: str | None) -> Password | None:
     """None for a text that the login form does not accept: nobody could log in with it."""
-    return ClearText(text) if text and len(text) <= LONGEST_PASSWORD and _is_utf_8(text) and "\0" not in text else None
+    typed = as_typed(text or "")
+    return ClearText(typed) if typed and len(typed) <= LONGEST_PASSWORD and "\0" not in typed else None
 
 
 def clear_text_or_hash(text: str | None) -> Password | None:

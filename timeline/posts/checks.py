@@ -21,6 +21,7 @@ from retwis_site.maintenance.checks import (
     members,
     places,
 )
+from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
 from retwis_site.store.chunks import answers
@@ -79,7 +80,7 @@ class PostChecks(Searcher):
             return
         self._store.hsetnx(keys.post(pid), "user_id", str(uid))
         if not _is_time(when):
-            self._store.hset(keys.post(pid), {"time": "0"})
+            self._store.hset(keys.post(pid), {"time": str(unix_seconds(when) or 0)})
         if body is None:
             Posts(self._store).delete(uid, pid)  # without a body there is nothing to show
         else:
@@ -169,7 +170,8 @@ def _ask_wrong(pipe: Pipe, entry: Listed) -> Result[bool]:
 
 
 def _is_time(text: str | None) -> bool:
-    return text is not None and text.isascii() and text.isdigit()
+    """Whether it is a number of seconds: one of milliseconds is longer than any."""
+    return text is not None and text.isascii() and text.isdigit() and len(text) <= len(str(LAST))
 
 
 # ---- The pictures of posts: each has its file, and a mark without which a worker would remove it.

@@ -149,6 +149,15 @@ def test_a_dry_run_says_what_would_happen_and_changes_nothing(php, raw, capsys):
     assert everything(raw) == before
 
 
+def test_every_new_name_is_told(raw, capsys):
+    php = OfficialDatabase(raw)
+    for number in range(25):
+        php.register(f"dora{number}", "secret of dora")
+        php.register(f"DORA{number}", "secret of dora")
+    printed = said(capsys, "adopt", dry_run=True)
+    assert all(f"(user {uid}) becomes 'DORA{number}_{uid}'" in printed for number, uid in enumerate(range(2, 51, 2)))
+
+
 def test_killed_anywhere_and_run_again_it_ends_the_same(raw):
     make_official_database(raw)
     adopt()

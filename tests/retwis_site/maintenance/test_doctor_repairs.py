@@ -233,11 +233,21 @@ def test_a_large_ranking_and_a_large_index_of_names_are_rebuilt_in_few_round_tri
     assert raw.zrange("users_by_followers", 0, -1, withscores=True) == before
 
 
-@pytest.mark.parametrize("when", ["yesterday", ""])
-def test_a_post_without_a_valid_time_gets_one(site, capsys, browser, when):
+@pytest.mark.parametrize(
+    ("when", "seconds"),
+    [
+        ("yesterday", "0"),
+        ("", "0"),
+        ("1400000000.5", "1400000000"),
+        ("1400000000500", "1400000000"),
+        ("2014-05-13 16:53:20", "1400000000"),
+    ],
+)
+def test_a_post_without_a_valid_time_gets_the_one_that_its_text_says(site, capsys, browser, when, seconds):
     site.hset("post:1", "time", when)
     assert doctor(capsys)[1] == {UPDATES: 1}
     assert doctor(capsys, "--fix")[0] == 0
+    assert site.hget("post:1", "time") == seconds
     assert browser().get("/@Alice/1/").status_code == 200
 
 

@@ -58,3 +58,11 @@ class Retwisn(PhpRetwis):
 
     def stored(self, uid, text, at):
         return f"{self._redis.get(f'uid:{uid}:username')}|{at * 1000 + 7}|{text}"
+
+
+class RetwisJs(PhpRetwis):
+    """A post has a version, its own id, and the author's name too; its time is in milliseconds."""
+
+    def stored(self, uid, text, at):
+        pid = self._redis.get("global:nextPostId")
+        return f"1|{pid}|{uid}|{self._redis.get(f'uid:{uid}:username')}|{at * 1000 + 7}|{text}"

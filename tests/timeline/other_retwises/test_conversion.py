@@ -8,12 +8,13 @@ from itertools import groupby
 
 import pytest
 
+from retwis_site.rendering.dates import seconds_of, unix_seconds
 from tests.support.other_retwises.php import PhpRetwis
 from tests.support.people import LONG_AGO
 from timeline.other_retwises.conversion import Conversion, Person, Renamed, renamed
 from timeline.other_retwises.layouts import LAYOUTS
 from timeline.other_retwises.source import AT_ONCE, Account, Edge, Problems, SourcePost, connect_to
-from timeline.other_retwises.values import ClearText, encode_all, encode_none, seconds_of, unix_seconds
+from timeline.other_retwises.values import ClearText, encode_all, encode_none
 
 MANY = 15_000  # posts
 MOST_MEMORY = 4_000_000  # bytes; 15,000 posts take more than 6 million

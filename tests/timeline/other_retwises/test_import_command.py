@@ -141,6 +141,7 @@ def test_a_killed_filling_leaves_no_site_that_takes_posts(raw, site, source, mon
 
 FILLED = {
     "official": lambda raw: OfficialDatabase(raw).register("alice", "a password", LONG_AGO),
+    "pytwis": lambda raw: raw.mset({"next_user_id": 1, "next_tweet_id": 1}),
     "php": lambda raw: PhpRetwis(raw).register("alice", "a password"),
     "twtr": lambda raw: TwtrSite(raw).follow("alice", "bob"),
     "rb": lambda raw: RubyRetwis(raw).register("alice", "a password"),

@@ -1,4 +1,4 @@
-"""An import from the database of the official PHP of 2014."""
+"""An import from the database of the official PHP of 2014, and from that of pytwis, which is much like it."""
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -106,8 +106,26 @@ def test_a_hash_of_this_site_is_taken_over(raw, site, source, importing):
 
 def test_a_password_that_cannot_be_typed_is_counted_as_none(raw, site, source, importing):
     source.raw.hset("user:1", "password", "x" * 129)
-    source.raw.hset("user:2", "password", b"\xff\xfe")
     source.raw.hset("user:3", "password", "a null \0 in it")
-    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 3" in importing()
-    assert not logs_in("bob", "")
+    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 2" in importing()
     assert raw.hget("user:1", "password").startswith("!")
+
+
+def test_a_password_in_latin_1_is_kept(raw, site, source, importing):
+    source.raw.hset("user:2", "password", "café au lait".encode("latin-1"))
+    assert "passwords hashed while importing: 3" in importing()
+    assert logs_in("bob", "café au lait")
+
+
+def test_the_posts_of_pytwis_have_names_of_their_own(raw, site, source, importing):
+    source.raw.delete("next_post_id", "post:1", "post:2", "users_by_time")
+    for pid, author in ((1, 2), (2, 1)):
+        source.raw.hset(f"tweet:{pid}", mapping={"userid": author, "unix_time": LONG_AGO + pid, "body": f"tweet {pid}"})
+        source.raw.incr("next_tweet_id")
+    source.raw.hdel("user:1", "password")
+    source.raw.hset("user:1", "password_hash", "pbkdf2:sha512:50000$salt$0123")
+    printed = importing()
+    assert posts(raw) == {1: (2, LONG_AGO + 1, "tweet 1"), 2: (1, LONG_AGO + 2, "tweet 2")}
+    assert follows(raw) == {(1, 2): LONG_AGO + 10}
+    assert "people without a password that can be verified (`manage.py changepassword NAME` sets one): 1" in printed
+    assert logs_in("bob", "password of 1")

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
-from tests.support.other_retwises.php import ArticleRetwis, DjangoRetwis, PhpRetwis, Retwisn
+from tests.support.other_retwises.php import ArticleRetwis, DjangoRetwis, PhpRetwis, RetwisJs, Retwisn
 from tests.support.people import LONG_AGO
 
 
-@pytest.fixture(params=[PhpRetwis, ArticleRetwis, DjangoRetwis, Retwisn])
+@pytest.fixture(params=[PhpRetwis, ArticleRetwis, DjangoRetwis, Retwisn, RetwisJs])
 def site(request, source):
     """Alice follows bob. `7` is a name."""
     site = request.param(source.raw)
@@ -45,6 +45,14 @@ def test_a_post_of_another_form_is_counted(raw, site, source, importing):
     source.raw.set("post:2", "no bars")
     assert "note: posts that are not author|time|text: 1 (post 2)" in importing()
     assert list(posts(raw)) == [1, 3]
+
+
+def test_a_post_with_as_many_bars_as_one_of_retwis_js_has_keeps_its_author(raw, source, importing):
+    site = PhpRetwis(source.raw)
+    site.register("Alice", "a password")
+    site.post(1, "1|Alice|1262304000123|text", LONG_AGO)
+    importing()
+    assert posts(raw) == {1: (1, LONG_AGO, "1|Alice|1262304000123|text")}
 
 
 def test_a_time_of_too_many_digits_is_none(raw, site, source, importing):

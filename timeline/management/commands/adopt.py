@@ -16,7 +16,7 @@ from timeline.management.commands.reindex import write_index
 
 NOT_FOREIGN = {
     State.EMPTY: "The store has no users. Set REDIS_URL to the database of the official Retwis.",
-    State.OURS: "The store is this site's already: there is nothing to adopt.",
+    State.OURS: "There is nothing to adopt: the store is this site's. If the search lacks posts, `doctor` says so.",
     State.OLDER: "An older version of this site has written the store. Run: manage.py upgrade",
     State.UNFINISHED: "The store has a part of a site: an import, a copy or a restore has not ended. Run that again.",
     State.NEWER: "A newer version of this site has written the store. Install that version.",

@@ -40,8 +40,8 @@ class Command(StoreCommand):
         conversion = Conversion(layout(source), source.problems, encode)
         work = Import(source, conversion, target)
         self.complete("Importing", work)
-        if not options["dry_run"]:
-            write_index(self, without_gate())
         for line in work.summary():
             self.say(line)
+        if not options["dry_run"]:
+            write_index(self, without_gate())
         self.say("Nothing was written: this was a dry run." if options["dry_run"] else "Imported.")
