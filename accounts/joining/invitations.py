@@ -95,15 +95,16 @@ class Invitations:
         return self._make(by, uses, days, new_token())
 
     def make_within(self, quota: int, by: int, token: str) -> Invitation:
-        """The invitation of a member's form, which has this token: a form that is sent again makes no second one. Three
-        round trips; five for such a form. Raises TooManyInvitations above a quota of open uses: of two that are made at
-        once, both may be refused. One above it is made only when the process dies before it has counted."""
+        """The invitation of a member's form, which has this token: a form that is sent again makes no second one while
+        the first is open. Three round trips; five for such a form. Raises TooManyInvitations above a quota of open
+        uses: of two that are made at once, both may be refused. One above it is made only when the process dies before
+        it has counted."""
         made = self._make(by, 1, DAYS, token)
-        stored = self.all([by])  # read after the write: of two at once, the later one sees both
-        first, *again = [one for one in stored if one.code.endswith(f"-{token}")] or [made]
+        found = self.open([by])  # read after the write: of two at once, the later one sees both
+        first, *again = [one for one in found if one.code.endswith(f"-{token}")] or [made]
         for one in again:
             self.revoke(by, one.code)
-        if first.code == made.code and sum(one.left for one in stored if one.is_open and one not in again) > quota:
+        if first.code == made.code and sum(one.left for one in found if one not in again) > quota:
             self.revoke(by, made.code)
             raise TooManyInvitations
         return first

@@ -143,6 +143,11 @@ def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store
     for _ in range(2):
         assert "was created" in member.post("/settings/invites/", {"token": token}, follow=True).content.decode()
     assert raw.hkeys("invites:1") == [first]
+    Invitations(store).use(Invitations(store).find(first), 7)
+    member.post("/settings/invites/", {"token": token})  # such as after Back: nobody else can use the first one
+    [second] = {*raw.hkeys("invites:1")} - {first}
+    Invitations(store).revoke(1, first)
+    assert [one.code for one in Invitations(store).open([1])] == [second]
     member.post("/settings/invites/", {"token": "<" * 16})
     assert raw.hlen("invites:1") == 2
     member.post("/settings/invites/", {"token": token})
