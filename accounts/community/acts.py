@@ -195,10 +195,9 @@ def kind_of_picture(store: Store, uid: int, digest: str) -> Kind:
     return kind
 
 
-def remove_picture(store: Store, act: Act, digest: str, blocks: bool) -> None:
+def remove_picture(store: Store, act: Act, kind: Kind, digest: str, blocks: bool) -> None:
     """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
-    `begin_removal`. Seven round trips. Raises PictureNotShown."""
-    kind = kind_of_picture(store, act.whom, digest)
+    `begin_removal`. The line is written also when the profile no longer has it. Six round trips."""
     act = replace(act, what=f"{kind}:removed")
     begin_removal(store, f"staff_profile:{act.whom}:{kind}", digest, act, blocks, finish_picture)
 

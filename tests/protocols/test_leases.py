@@ -172,7 +172,8 @@ def picture_deleted(store, raw):
     Pictures(store).add(CAROL, red)
     new = NewPost("Look", media=Media((Picture(red.digest),)))
     pid = Posts(store).publish(CAROL, new, "picture").pid
-    return lambda: remove_by_staff(store, Act(what="", by=BOB, post=pid, reason=WHY), red.digest, blocks=True)
+    act = Act(what="", by=BOB, whom=CAROL, post=pid, reason=WHY)
+    return lambda: remove_by_staff(store, act, red.digest, blocks=True)
 
 
 def picture_described(store, raw):
@@ -187,7 +188,8 @@ def profile_picture_removed(store, raw):
     red = decoded_once(picture_file(), Shape.PROFILE)
     Pictures(store).add(CAROL, red)
     ProfilePictures(store).choose(CAROL, Kind.PICTURE, red.digest)
-    return lambda: remove_picture(store, Act(what="", by=BOB, whom=CAROL, reason=WHY), red.digest, blocks=False)
+    act = Act(what="", by=BOB, whom=CAROL, reason=WHY)
+    return lambda: remove_picture(store, act, Kind.PICTURE, red.digest, blocks=False)
 
 
 def picture_allowed(store, raw):

@@ -10,11 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.acts import BLOCKED, PictureNotShown, kind_of_picture, remove_picture
+from accounts.community.acts import BLOCKED, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
@@ -33,7 +34,7 @@ from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_i
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted
-from timeline.posts.pictures import author_of_picture, remove_by_staff, with_stored
+from timeline.posts.pictures import remove_by_staff, require_picture, with_stored
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
 
@@ -435,12 +436,13 @@ class Deciding:
         """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
         decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises NotYours,
         DecidedAlready, AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
-        if about.pid is not None:
-            author_of_picture(self._store, about.pid, digest)
+        kind = ""
+        if about.pid is None:
+            kind = kind_of_picture(self._store, about.whom, digest)
         else:
-            kind_of_picture(self._store, about.whom, digest)
+            require_picture(self._store, about.pid, digest)
         require_may_act(self._store, by, about.whom, Action.PICTURE)
-        what, also = f"{PREFIX}{Action.PICTURE}", f"{digest}:{BLOCKED if blocks else ''}"
+        what, also = f"{PREFIX}{Action.PICTURE}", f"{digest}:{BLOCKED if blocks else ''}:{kind}"
         act = Act(what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, also=also)
         self._decide(self._own_report(about, by), act)
 
@@ -535,11 +537,12 @@ class Deciding:
         pipe.execute()
 
     def _delete_picture(self, act: Act) -> None:
-        """Can run twice: the second time, the picture is no longer there, or the same job carries on."""
-        digest, _, blocked = act.also.partition(":")
-        remove = remove_by_staff if act.post else remove_picture
-        with suppress(NoSuchPost, PictureNotShown):
-            remove(self._store, replace(act, also=""), digest, bool(blocked))
+        """Once: its line comes last. A picture that its owner has removed meanwhile is blocked all the same."""
+        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
+            return
+        digest, blocked, kind = act.also.split(":")
+        remove = partial(remove_picture, kind=ProfilePicture(kind)) if kind else remove_by_staff
+        remove(self._store, replace(act, also=""), digest=digest, blocks=bool(blocked))
 
     def _delete(self, act: Act) -> None:
         Log(self._store).write(act)

@@ -168,20 +168,16 @@ def finish_pictures(store: Store, claim: Claim) -> None:
 # ---- A picture that staff removes from a post.
 
 
-def author_of_picture(store: Store, pid: int, digest: str) -> int:
-    """The uid of the author of a post that has this picture. One round trip. Raises NoSuchPost."""
-    key = keys.post(pid)
-    author, media = store.hmget(key, ["user_id", "media"])
-    uid = stored_id(key, author)
-    if uid is None or digest not in media_from(key, media).digests:
+def require_picture(store: Store, pid: int, digest: str) -> None:
+    """Raises NoSuchPost, also for a post that does not have this picture. One round trip."""
+    if digest not in media_from(keys.post(pid), store.hget(keys.post(pid), "media")).digests:
         raise NoSuchPost(pid)
-    return uid
 
 
 def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool) -> None:
-    """Remove one picture from the post of an act, which says by whom and why; `blocks` as for `begin_removal`. Ten
-    round trips. Raises NoSuchPost, also for a picture that the post does not have."""
-    act = replace(act, what="picture:deleted", whom=author_of_picture(store, act.post, digest))
+    """Remove one picture from the post of an act, which says by whom, whose it is and why; `blocks` as for
+    `begin_removal`. The line is written also when the post no longer has it. Nine round trips."""
+    act = replace(act, what="picture:deleted")
     begin_removal(store, f"staff_picture:{act.post}", digest, act, blocks, finish_removal)
 
 

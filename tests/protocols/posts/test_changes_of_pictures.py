@@ -28,8 +28,8 @@ RED, BLUE, LIME = (decoded_picture(colour).digest for colour in COLOURS)
 
 
 def remove(store, pid, digest):
-    act = Act(what="", by=BOB, post=pid)
-    return attempt(lambda: remove_by_staff(store, act, digest, blocks=False), NoSuchPost, StoreError)
+    act = Act(what="", by=BOB, whom=ALICE, post=pid)
+    return attempt(lambda: remove_by_staff(store, act, digest, blocks=False), StoreError)
 
 
 def say(store, pid, **alts):
@@ -120,7 +120,7 @@ def test_a_block_that_a_worker_repeats_when_the_picture_is_gone_knows_how_it_loo
     for step in itertools.count():
         pid = post_with_pictures(store, raw, layout)
         raw.hset(f"media_info:{RED}", "look", LOOK)
-        act = Act(what="", by=BOB, post=pid)
+        act = Act(what="", by=BOB, whom=ALICE, post=pid)
         is_killed = killed_before_part(step, lambda act=act: remove_by_staff(store, act, RED, blocks=True))
         drain_due(store, raw)
         assert noted(raw) == []

@@ -93,7 +93,7 @@ def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a
 
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
     red = decoded_picture()
-    remove_by_staff(store, Act(what="", by=1, post=post), red.digest, blocks=True)
+    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red.digest, blocks=True)
     monkeypatch.setattr(repository, "decoded", decoded_once)
     with pytest.raises(PictureBlocked):
         Pictures(store).upload(2, picture_file(), Shape.POST)
@@ -111,7 +111,7 @@ def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store
     shown = Posts(store).publish(carol.user.uid, again, "t2").pid
     for login in (bob, carol):
         Pictures(store).add(login.user.uid, decoded_picture())  # for another post
-    remove_by_staff(store, Act(what="", by=1, post=post), red, blocks=True)
+    remove_by_staff(store, Act(what="", by=1, whom=bob.user.uid, post=post), red, blocks=True)
     drain(store, "worker")
     for login in (bob, carol):
         with pytest.raises(PictureGone):
