@@ -43,7 +43,7 @@ class Site(NamedTuple):
     registration: Mode = "open"
     invites: int = DEFAULT_INVITES  # open invitations that a member may have; 0: only the operator invites
     second_factor: str = ""  # FOR_STAFF: their pages need one
-    announced: str = ""  # which change has set the announcement: nobody has dismissed the same words of another one
+    announced: str = ""  # the id of the change that set the announcement: the same words set again are another one
 
     @property
     def numbered_rules(self) -> list[str]:
