@@ -226,8 +226,11 @@ class _Jobs:
         subject: Callable[[T], Any],
         at_work_on: Callable[[Collection[str]], Collection[Any]],
     ) -> set[T]:
-        busy = self._at_work_on(at_work_on)
-        return {one for one in suspects if self._under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+        return {
+            one
+            for one in suspects
+            if self._under_way.isdisjoint(jobs(one)) and subject(one) not in self._at_work_on(at_work_on)
+        }
 
 
 # What the last read of a store has found; some 300 bytes for each job.
