@@ -171,16 +171,17 @@ class Inbox:
 
     def set_read(self, when: int, rows: Iterable[Row] = ()) -> None:
         """Note that the notices up to this date are read. What a clock that was ahead has dated, also of the `rows`,
-        gets a date that has come: it would hide new ones until its own. Two round trips; four where the account is
-        deleted: nothing stays then, as in `Log.write`."""
+        gets the date of now: it would hide new ones until its own. Two round trips; four where the account is deleted:
+        nothing stays then, as in `Log.write`."""
         latest, key = _latest(), keys.notices(self._owner)
-        when = when if when <= latest else latest - STEP
+        now = latest - STEP
+        when = when if when <= latest else now
         pipe = self._store.pipeline()
         pipe.hset(keys.user(self._owner), {"noticed": str(when)})
         pipe.zadd(key, {MARK: when})
         for notice, date in rows:
             if date > latest:
-                pipe.send("ZADD", key, "XX", when, notice.member)
+                pipe.send("ZADD", key, "XX", now, notice.member)
         pipe.execute()
         if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
             self._store.unlink(keys.notices(self._owner))

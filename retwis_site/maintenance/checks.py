@@ -201,12 +201,12 @@ def confirmed(
     The outbox is only read for suspects that the jobs of its last read do not explain. A job of that read may have
     ended since: what it has left then is found by the next run.
     """
-    known = _last_jobs.get("")
+    known = _last_jobs.get(store)
     left = known.unexplained(suspects, jobs, subject, at_work_on) if known is not None else {*suspects}
     if not left:
         return []
     now = _Jobs(Outbox(store).under_way())
-    _last_jobs.put("", now)
+    _last_jobs.put(store, now)
     left = now.unexplained(left, jobs, subject, at_work_on)
     again = look(list(dict.fromkeys(subject(one) for one in suspects if one in left))) if left else ()
     return [one for one in again if one in left]
@@ -226,12 +226,15 @@ class _Jobs:
         subject: Callable[[T], Any],
         at_work_on: Callable[[Collection[str]], Collection[Any]],
     ) -> set[T]:
-        busy = self._at_work_on(at_work_on)
-        return {one for one in suspects if self._under_way.isdisjoint(jobs(one)) and subject(one) not in busy}
+        return {
+            one
+            for one in suspects
+            if self._under_way.isdisjoint(jobs(one)) and subject(one) not in self._at_work_on(at_work_on)
+        }
 
 
-# What the last read has found; some 300 bytes for each job.
-_last_jobs: Memory[str, _Jobs] = Memory(size=2, seconds=60)
+# What the last read of a store has found; some 300 bytes for each job.
+_last_jobs: Memory[Store, _Jobs] = Memory(size=2, seconds=60)
 
 
 @dataclass(frozen=True)

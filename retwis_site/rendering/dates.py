@@ -1,4 +1,4 @@
-"""Unix seconds as dates, and as words in a language."""
+"""Unix seconds as dates, and as words in a language; and from dates as programs write them."""
 
 import re
 from datetime import UTC, datetime

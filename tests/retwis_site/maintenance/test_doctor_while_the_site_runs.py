@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from retwis_site.maintenance.checks import confirmed
+from retwis_site.store.client import without_gate
 from tests.support.maintenance.doctor_report import MISCOUNTED, doctor
 from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
@@ -57,6 +58,16 @@ def test_the_outbox_is_read_again_only_for_what_its_last_jobs_do_not_explain(raw
     assert round_trips(lambda: confirm(2, 3)).round_trips == []
     raw.zadd("outbox", {"like:1:4:abc": 1})
     assert confirm(2, 3, 4, 5) == [5]
+
+
+def test_the_jobs_of_one_store_explain_nothing_in_another(raw, store):
+    def confirm(store):
+        return confirmed(store, [2], list, lambda pid: {f"like:1:{pid}"})
+
+    raw.zadd("outbox", {"like:1:2:abc": 1})
+    assert confirm(store) == []
+    raw.delete("outbox")
+    assert confirm(without_gate()) == [2]
 
 
 def test_a_post_deleted_while_doctor_reads_it_is_no_error(site, store, capsys, monkeypatch):
