@@ -46,6 +46,7 @@ def test_a_moderator_acts_where_spam_is_seen_and_decides_about_a_person_at_once(
     more(post(staff, ADS[2])).click()
     staff.get_by_text("Delete this post", exact=True).click()
     staff.get_by_label("Reason").fill("Advertising")
+    staff.get_by_label("Reason").press("Enter")
     fits()
     staff.get_by_role("button", name="Yes, delete this post").click()
     said(staff, "The post was deleted.")

@@ -132,6 +132,7 @@ def test_without_scripts_it_is_a_page_that_leads_back(home, alice, bob, raw):
     page = home(java_script_enabled=False)
     more(card(page)).click()
     assert page.url.endswith("/more/")
+    page.get_by_label("Address").press("Enter")
     page.get_by_role("main").get_by_role("link", name="Back").click()
     assert page.url.endswith("/timeline/")
     more(card(page)).click()
@@ -140,6 +141,7 @@ def test_without_scripts_it_is_a_page_that_leads_back(home, alice, bob, raw):
     said(page, "You no longer see posts by")
     assert page.url.endswith("/timeline/")
     assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) is not None
+    assert not raw.exists(f"muted_threads:{alice.user.uid}")  # what the first button does
 
 
 def test_when_the_menu_cannot_be_loaded_the_link_is_followed(home, console):
