@@ -16,7 +16,7 @@ LINE = re.compile(r"^\d+ commands?, \d+ round trips?, \d+\.\d ms")
 
 
 @pytest.fixture(scope="module")
-def site(empty_store, tmp_path_factory):
+def site(real_server, tmp_path_factory):
     with serving(tmp_path_factory.mktemp("inspected"), settings.REDIS_URL, INSPECT="1") as site:
         yield site
 

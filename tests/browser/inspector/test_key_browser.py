@@ -12,7 +12,7 @@ from timeline.relations.relations import Follows
 
 
 @pytest.fixture(scope="module")
-def site(empty_store, tmp_path_factory):
+def site(real_server, tmp_path_factory):
     with serving(tmp_path_factory.mktemp("inspected"), settings.REDIS_URL, INSPECT="1") as site:
         yield site
 
