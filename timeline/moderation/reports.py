@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -541,8 +540,11 @@ class Deciding:
         if any(one.id == act.id for one in Log(self._store).about(act.whom)):
             return
         digest, blocked, kind = act.also.split(":")
-        remove = partial(remove_picture, kind=ProfilePicture(kind)) if kind else remove_by_staff
-        remove(self._store, replace(act, also=""), digest=digest, blocks=bool(blocked))
+        act = replace(act, also="")
+        if kind:
+            remove_picture(self._store, act, ProfilePicture(kind), digest, bool(blocked))
+        else:
+            remove_by_staff(self._store, act, digest, bool(blocked))
 
     def _delete(self, act: Act) -> None:
         Log(self._store).write(act)
