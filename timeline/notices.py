@@ -179,9 +179,8 @@ class Inbox:
         pipe = self._store.pipeline()
         pipe.hset(keys.user(self._owner), {"noticed": str(when)})
         pipe.zadd(key, {MARK: when})
-        for notice, date in rows:
-            if date > latest:
-                pipe.send("ZADD", key, "XX", now, notice.member)
+        if ahead := {notice.member: now for notice, date in rows if date > latest}:
+            pipe.zadd_xx(key, ahead)
         pipe.execute()
         if is_deleted(self._store.hget(keys.user(self._owner), "deleted")):
             self._store.unlink(keys.notices(self._owner))

@@ -176,6 +176,11 @@ class Commands(ABC):
         return self.send("ZADD", key, "NX", *_scored(members))
 
     @command
+    def zadd_xx(self, key: str, members: Mapping[str, float]) -> int:
+        """0: a member that is there gets the new score, and no other is added."""
+        return self.send("ZADD", key, "XX", *_scored(members))
+
+    @command
     def zadd_gt(self, key: str, member: str, score: float) -> int:
         """1 when the member is new or its score has grown; 0 when the score is not above the present one."""
         return self.send("ZADD", key, "GT", "CH", score, member)
