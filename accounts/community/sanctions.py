@@ -20,7 +20,7 @@ from accounts.community.log import Act, Log, read_act
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, job_id, queue_due
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below, newest_first
@@ -371,8 +371,7 @@ def end_job(uid: int, until: int) -> str:
 
 def queue_recount(pipe: Pipe, uid: int) -> None:
     """Queue a job, due at once, that makes all numbers count a person or leave them out."""
-    job = recount_job(uid)
-    pipe.zadd(keys.outbox(job), {job: int(time.time())})
+    queue_due(pipe, recount_job(uid))
 
 
 def recount_job(uid: int) -> str:

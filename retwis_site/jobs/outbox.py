@@ -125,6 +125,11 @@ def job_id(name: str, place: int) -> int:
     return number
 
 
+def queue_due(pipe: Pipe, name: str) -> None:
+    """Leave a job to a worker, due at once, in a round trip of the caller."""
+    pipe.zadd(keys.outbox(name), {name: int(time.time())})
+
+
 def owned(store: Store) -> Store:
     """The store for all that the owner of a job writes, from now on."""
     return LeasedStore(store, Lease(OWNER_GIVES_UP))
@@ -170,10 +175,6 @@ class Outbox:
     def add_due(self, name: str) -> None:
         """Leave a job to a worker, due at once. One round trip."""
         self._store.zadd(keys.outbox(name), {name: int(time.time())})
-
-    def queue_due(self, pipe: Pipe, name: str) -> None:
-        """The same, in a round trip of the caller."""
-        pipe.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:
         """Remove a job. One round trip."""
@@ -268,7 +269,7 @@ class Outbox:
 
         The job has not failed, so its attempt count is reset to 1: the next attempt is the second."""
         self._store.hset(keys.attempts(), {name: "1"})
-        self._store.zadd(keys.outbox(name), {name: int(time.time())})
+        self.add_due(name)
         self._store.unlink(keys.lease(name))
 
     def take_back(self, names: Sequence[str], worker: str) -> None:
