@@ -179,7 +179,7 @@ def appeal(request: RetwisRequest) -> HttpResponse:
 
 
 class InvitationForm(forms.Form):
-    """Each shown form has its own token, so one that is sent again makes no second invitation."""
+    """The button that makes an invitation. Its token tells a form that is sent again from a new one."""
 
     token = forms.RegexField(r"\A[0-9a-f]{16}\Z", required=False, widget=forms.HiddenInput)
 

@@ -337,8 +337,8 @@ class Report:
             yield f"checks that could not run: {len(self._not_run)}. {fix}"
 
     def as_json(self) -> dict[str, Any]:
-        """`errors` and `debris` (the orphans): findings by check, with up to EXAMPLES `examples`. `advice`: like system
-        checks."""
+        """`errors` and `debris` (the orphans): findings by check, with `Check.most_told` `examples` at most. `advice`:
+        like system checks."""
         census = self.census
         pictures = {"pictures": census.pictures, "picture_bytes": census.picture_bytes} if census.pictures else {}
         return {

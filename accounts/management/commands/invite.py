@@ -16,7 +16,9 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--uses", type=number(1, MOST_USES), default=1, help="how many people may join by it; 1")
         parser.add_argument("--days", type=number(1, MOST_DAYS), default=DAYS, help=f"how long it can be used; {DAYS}")
-        parser.add_argument("--revoke", metavar="ADDRESS", help="revoke this invitation, whoever made it; make none")
+        parser.add_argument(
+            "--revoke", metavar="ADDRESS", help="instead, revoke the invitation with this address, whoever made it"
+        )
 
     def run(self, store: Store, **options: Any) -> None:
         if options["revoke"]:

@@ -63,7 +63,7 @@ def parsed(url: str, where: str) -> Options:
     if options.get("protocol", RESP) != RESP:  # redis-py takes it from the address, and replies have other types
         raise ImproperlyConfigured(f"The site speaks RESP{RESP}. Take `protocol` out of {where}.")
     for name in TLS_FILES:
-        if not os.access(options.get(name) or os.devnull, os.R_OK):  # else the error would be one of the server
+        if name in options and not os.access(options[name], os.R_OK):  # else the error would be one of the server
             raise ImproperlyConfigured(f"This process cannot read {options[name]}, which {where} has as {name}.")
     return options
 

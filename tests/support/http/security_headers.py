@@ -27,7 +27,7 @@ def addresses(**others):
     sample = {"username": "Alice", "pid": 1, "section": "people", "tag": "redis", "token": "t", "code": "t", "rid": 1}
     sample |= {"name": "keys-and-hashes", "key": "user:1"}  # a chapter, a key
     sample |= {"rest": "v1/instance", "number": 1}  # what an app asks
-    sample |= {"file": "0" * 40, "digest": "f" * 40, "at": 1}  # a picture, one that is blocked
+    sample |= {"file": "0" * 40, "digest": "f" * 40, "at": 1}  # a picture; when staff has blocked one
     sample |= others
     return {
         pattern.name: reverse(pattern.name, kwargs={name: sample[name] for name in pattern.pattern.converters})
