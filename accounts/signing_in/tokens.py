@@ -1,8 +1,9 @@
 """The tokens of apps, as fields of the user's hash, and what each scope covers.
 
 `token:<digest>` is `<since>:<generation>:<app>:<scopes>`: as a session, a token stands while its generation is the
-user's own. So one HSET, which changes that field, ends all of them. The field alone decides: there is no second place
-that could lead to a token. `token_used:<digest>` is the hour of the last use.
+user's own. So one HSET, which changes that field, ends all of them. The user's hash alone decides: there is no second
+place that could lead to a token. `token_used:<digest>` is the hour of the last use. A token that is used keeps its app;
+one that nobody has used for so long that its app may be gone has ended, too.
 """
 
 import hashlib
@@ -149,7 +150,8 @@ def new_value(app: str, scopes: Collection[str], generation: str) -> str:
 
 
 def standing(digest: str, generation: str | None, value: str | None, used: str | None) -> Token | None:
-    """A token from its two fields; None when it has ended, or when the value is none of this site's."""
+    """A token from its two fields; None when it has ended, also because nobody has used it for as long as its app lives
+    without a use; and when the value is none of this site's."""
     parts = (value or "").split(":", 3)
     if len(parts) != 4:
         return None
@@ -158,6 +160,8 @@ def standing(digest: str, generation: str | None, value: str | None, used: str |
     if began is None or made_in != (generation or ""):
         return None
     last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
+    if time.time() - last > keys.app.lives:
+        return None
     return Token(digest, began, last, app, _scopes_in(scopes))
 
 

@@ -1,6 +1,7 @@
 """Codes and tokens of apps, killed between any two round trips, and interleaved with what ends them."""
 
 import io
+import time
 
 import pytest
 from django.core.management import call_command
@@ -47,7 +48,8 @@ def assert_clean(raw):
 
 @pytest.mark.parametrize("step", range(6))
 def test_a_code_that_is_exchanged(store, alice, raw, step):
-    raw.hset("user:1", mapping={f"token:{number:032}": f"{number + 1}::app:read" for number in range(MOST_TOKENS)})
+    began = int(time.time()) - 86400
+    raw.hset("user:1", mapping={f"token:{number:032}": f"{began + number}::app:read" for number in range(MOST_TOKENS)})
     raw.hset("user:1", mapping={"token:ended": "1:earlier:app:read", "token_used:ended": "3600"})
     code, given = new_code(store), []
     killed = killed_before_round_trip(step, exchange(store, code, given))

@@ -7,7 +7,7 @@ from functools import partial
 from math import inf
 from typing import NamedTuple
 
-from accounts.users.checks import unknown
+from accounts.users.checks import ask_gone, unknown
 from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner, SiteLines
 from retwis_site.maintenance import lines
@@ -457,8 +457,8 @@ def _posts(store: Store, names: list[str]) -> Iterator[list[Repost]]:
 
 
 def useless_entries(store: Store) -> list[Check]:
-    """For each kind that only its owner can read: entries that lead to unknown users, or to posts that are deleted or
-    do not exist, and entries that have ended."""
+    """For each kind that only its owner can read: entries that lead to users or posts that are deleted or do not exist,
+    and entries that have ended."""
     mirrored = {kind.mirrors for kind in KINDS.values()}
     return [
         _useless_entries_of(store, kind)
@@ -474,9 +474,9 @@ def _useless_entries_of(store: Store, kind: OfId) -> Check:
         if kind.main == POST:
             exists = ask_post_exists(pipe, str(member))
             return Result(lambda: not exists.value)
-        name, until = pipe.hexists(keys.user(member), "username"), pipe.zscore(kind(owner), str(member))
+        is_gone, until = ask_gone(pipe, member), pipe.zscore(kind(owner), str(member))
         ends = time.time() if kind.score is UNTIL else 0
-        return Result(lambda: not name.value or (until.value is not None and until.value < ends))
+        return Result(lambda: is_gone.value or (until.value is not None and until.value < ends))
 
     look = looking(store, ask)
 

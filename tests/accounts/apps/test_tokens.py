@@ -1,5 +1,7 @@
 """The token of an app: what stands in the store, what it opens, what it allows, and what ends it."""
 
+import time
+
 import pytest
 from django.contrib.auth.hashers import make_password
 
@@ -85,7 +87,8 @@ def test_a_code_serves_once_and_ends_by_itself(store, raw, alice):
 
 
 def test_a_user_has_so_many_tokens_and_the_least_used_ends(store, raw, alice):
-    raw.hset("user:1", mapping={f"token:{number:032}": f"{number + 1}::app:read" for number in range(MOST_TOKENS)})
+    began = int(time.time()) - 86400
+    raw.hset("user:1", mapping={f"token:{number:032}": f"{began + number}::app:read" for number in range(MOST_TOKENS)})
     token_of(alice)
     kept = tokens_in(raw.hgetall("user:1"))
     assert len(kept) == MOST_TOKENS
@@ -99,10 +102,23 @@ def test_an_app_without_a_token_ends_and_one_that_is_used_stays(store, raw, alic
     assert raw.ttl(f"app:{app.id}") > 399 * 86400
     raw.expire(f"app:{app.id}", 100)
     digest = digest_of(token)
-    raw.hset("user:1", f"token:{digest}", f"1::{app.id}:read")
+    raw.hset("user:1", f"token:{digest}", f"{int(time.time()) - 86400}::{app.id}:read")
     opens(store, token)
     assert raw.ttl(f"app:{app.id}") > 399 * 86400
     assert int(raw.hget("user:1", f"token_used:{digest}")) % 3600 == 0
+
+
+@pytest.mark.parametrize(("days", "stands"), [(399, True), (401, False)])
+def test_a_token_ends_with_the_last_use_of_its_app_400_days_ago(store, raw, alice, days, stands):
+    """The app itself may be gone by then, and its name with it."""
+    token, used = token_of(alice), int(time.time()) - days * 86400
+    digest = digest_of(token)
+    _since, rest = raw.hget("user:1", f"token:{digest}").split(":", 1)
+    raw.hset("user:1", mapping={f"token:{digest}": f"1700000000:{rest}", f"token_used:{digest}": used})
+    assert len(tokens_in(raw.hgetall("user:1"))) == stands
+    assert (opens(store, token) == alice.user) is stands
+    token_of(alice)  # another one leaves nothing of those that have ended
+    assert raw.hexists("user:1", f"token_used:{digest}") is stands
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import time
 from dataclasses import dataclass
 
 from accounts.community.log import Act, Log
@@ -43,7 +44,7 @@ class FuzzedSite:
         self.application = runpy.run_module("retwis_site.wsgi")["application"]
         raw.hset("user:1", "auth", SECRET)
         raw.hset("auths", SECRET, 1)
-        raw.hset("user:1", f"token:{digest_of(APP_TOKEN)}", "1700000000::tusky:read write follow push")
+        raw.hset("user:1", f"token:{digest_of(APP_TOKEN)}", f"{time.time():.0f}::tusky:read write follow push")
         raw.hset("app:tusky", mapping={"name": MARKER, "secret": "x"})
         self.add_user(4, MARKER)
         for follower, followed in ((1, 2), (2, 1), (1, 4), (4, 1), (4, 2)):

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.http import FileResponse
 
 from accounts.media.repository import Pictures
+from accounts.signing_in import tokens
 from accounts.signing_in.factors import CONFIRMED_COOKIE, confirmation
 from retwis_site.exceptions import StoreError
 from retwis_site.store import chunks
@@ -19,6 +20,7 @@ from retwis_site.store.chunks import newest_first
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.wsgi import application
+from tests.support.clock import Clock
 from tests.support.maintenance import downloads
 from tests.support.people import LONG_AGO, PASSWORD, SECRET, register
 from tests.support.pictures import decoded_picture
@@ -37,8 +39,9 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @pytest.fixture
-def site(store, raw, alice, bob, carol):
+def site(store, raw, alice, bob, carol, monkeypatch):
     """alice has a display name and a bio, follows bob, and has two posts; one is deleted. carol follows her."""
+    monkeypatch.setattr(tokens, "time", Clock())  # the token of an app is used
     Follows(store).follow(1, 2)
     Follows(store).follow(3, 1)
     publish(raw, store, alice, "Hello there")

@@ -14,10 +14,11 @@ from tests.support.maintenance.doctor_report import VALUES, doctor
 from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.people import LONG_AGO
 from tests.support.protocols.relations import assert_relations_agree
+from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, without_damaged
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.relations.relations import BlockedPeople, Follows, Likes
+from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
 
 LIKES = "entries of likes: missing from liked_by:, or unknown"
 LIKED_BY = "entries of liked_by: missing from likes:, or unknown"
@@ -223,3 +224,12 @@ def test_cleanup_leaves_the_deletion_of_a_post_under_way_alone(likes, capsys):
     likes.zadd("outbox", {"del:4:2:abc": int(time.time()) + 60})
     assert "likes of posts that do not exist: 0 found" in said(capsys, "cleanup")
     assert likes.zrange("liked_by:4", 0, -1) == ["3"]
+
+
+def test_cleanup_forgets_that_somebody_has_muted_a_person_who_is_gone(store, raw, capsys, alice, bob, carol):
+    for them in (BOB, CAROL):
+        Mutes(store).mute(ALICE, them)
+        Mutes(store).mute_reposts(ALICE, them)
+    delete_and_remove(store, bob)
+    said(capsys, "cleanup")
+    assert raw.zrange("muted:1", 0, -1) == raw.zrange("muted_reposts:1", 0, -1) == [str(CAROL)]
