@@ -211,7 +211,10 @@ function bringBack(form) {
   const text = form.elements.body;
   const isNew = text.autocomplete !== "off";
   text.autocomplete = "off"; // Back brings the draft back, and not what the browser remembers: that may be posted by now
-  if (isNew && text.value !== text.defaultValue) keepDraft(form); // typed before this script came
+  // Typed before this script came? After Back and a reload, Firefox itself puts there what was typed then: that, too, may
+  // be posted by now, or be another user's.
+  const isTyped = text.value !== text.defaultValue && (visit?.type === "navigate" || document.activeElement === text);
+  if (isNew && isTyped) keepDraft(form);
   const isOfText = !text.defaultValue || sessionStorage.getItem(overOf(form)) === text.defaultValue;
   const value = (isOfText ? sessionStorage.getItem(draftOf(form)) : null) ?? text.defaultValue;
   if (text.value !== value) text.value = value;

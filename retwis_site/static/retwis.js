@@ -209,8 +209,8 @@ async function returnTo({ post, top, pages }) {
     if (!link || !(await addOlder(link))) return;
   }
 }
+const [visit] = performance.getEntriesByType("navigation");
 document.addEventListener("DOMContentLoaded", () => {
-  const [visit] = performance.getEntriesByType("navigation");
   if (visit?.type === "back_forward" && history.state?.place) returnTo(history.state.place);
 });
 
