@@ -25,7 +25,7 @@ async function act(button) {
   const { ok, url, page, why } = await sending;
   if (!ok) return showError(why);
   const newer = page.querySelector(`#${post.id} .acts > .${kind}`);
-  if (!newer) return location.assign(url); // another page, such as the login
+  if (!newer) return goTo(url); // another page, such as the login
   const older = document.querySelector(`#${post.id} .acts > .${kind}`); // none when the list has changed meanwhile
   if (older) replace(older, newer);
   showMessages(page);
@@ -36,7 +36,7 @@ async function follow(button) {
   const { ok, url, page, why } = await send(button.form, button.form.action);
   if (!ok) return showError(why);
   const [older, newer] = [document.getElementById(id), page.getElementById(id)];
-  if (!newer) return location.assign(url);
+  if (!newer) return goTo(url);
   if (older) replace(older, newer);
   showMessages(page);
   for (const counts of document.querySelectorAll("[id^=counts-]")) {
@@ -62,7 +62,7 @@ async function toggleMenu(link) {
   const { page } = await load(link.href);
   if (!stillWaits()) return;
   const menu = page.getElementById("more");
-  if (!menu || isOtherSession(page)) return location.assign(link.href);
+  if (!menu || isOtherSession(page)) return goTo(link.href);
   menu.removeAttribute("id");
   closeMenus();
   link.after(menu);
@@ -144,7 +144,7 @@ function countInTitle() {
 
 async function showArrivals(link) {
   const { ok, page } = await load(link.href);
-  if (!ok || isOtherSession(page) || !page.getElementById("stream")) return location.assign(link.href);
+  if (!ok || isOtherSession(page) || !page.getElementById("stream")) return goTo(link.href);
   showStream(page);
   scrollTo(0, 0);
 }
@@ -211,7 +211,10 @@ function bringBack(form) {
   const text = form.elements.body;
   const isNew = text.autocomplete !== "off";
   text.autocomplete = "off"; // Back brings the draft back, and not what the browser remembers: that may be posted by now
-  if (isNew && text.value !== text.defaultValue) keepDraft(form); // typed before this script came
+  // Typed before this script came? After Back and a reload, Firefox itself puts there what was typed then: that, too, may
+  // be posted by now, or be another user's.
+  const isTyped = text.value !== text.defaultValue && (visit?.type === "navigate" || document.activeElement === text);
+  if (isNew && isTyped) keepDraft(form);
   const isOfText = !text.defaultValue || sessionStorage.getItem(overOf(form)) === text.defaultValue;
   const value = (isOfText ? sessionStorage.getItem(draftOf(form)) : null) ?? text.defaultValue;
   if (text.value !== value) text.value = value;
@@ -255,7 +258,7 @@ async function answerBelow(link) {
   const stillWaits = waits();
   const { page } = await load(`${siteTop}compose/?reply_to=${pid}`);
   const form = page.querySelector(".composer");
-  if (!form || isOtherSession(page)) return location.assign(link.href);
+  if (!form || isOtherSession(page)) return goTo(link.href);
   for (const element of form.querySelectorAll("*"))
     for (const name of ["id", "for", "aria-describedby"])
       if (element.hasAttribute(name)) element.setAttribute(name, element.getAttribute(name).replaceAll("reply_body", `reply_body-${pid}`));
@@ -371,7 +374,7 @@ async function openPictures(form) {
   if (!link) return;
   const { page } = await load(link.href);
   const part = page.querySelector(".composer .attach");
-  if (!part) return location.assign(link.href);
+  if (!part) return goTo(link.href);
   form.enctype = "multipart/form-data";
   link.replaceWith(part);
   part.open = true;

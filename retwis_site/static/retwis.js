@@ -29,6 +29,7 @@ function upgrade() {
 document.addEventListener("DOMContentLoaded", upgrade);
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
+  isLeft = false;
   unanswered.clear(); // the browser has kept the page as it was left
   markSlow();
   upgrade();
@@ -68,7 +69,7 @@ function errorMessage(text) {
 
 /** Show an error where "Posted." is shown. Screen readers read that place too. */
 function showError(text) {
-  document.getElementById("messages").replaceChildren(errorMessage(text));
+  if (!isLeft) document.getElementById("messages").replaceChildren(errorMessage(text));
 }
 
 /** Show what another page tells. */
@@ -83,6 +84,18 @@ if (document.querySelector(".message.ended")) sessionStorage.clear();
 document.querySelector("[aria-invalid=true]")?.focus();
 
 // ---- asking the site
+
+// Whether the user goes on to another page. Firefox then ends what this one asks, at once: that is no failure to tell of,
+// and no reason to lead elsewhere.
+let isLeft = false;
+addEventListener("beforeunload", () => {
+  isLeft = true;
+});
+
+/** Lead to a page, unless the user goes to one. */
+function goTo(address) {
+  if (!isLeft) location.assign(address);
+}
 
 /** Ask the site. Returns whether it has answered well (`ok`), the `page`, its address (`url`), and a sentence that says
  * why not (`why`). Without an answer, or with a part of one, the page is empty. */
@@ -112,6 +125,7 @@ function markSlow() {
 /** Ask what the user waits for. */
 async function load(address, sent) {
   const request = {};
+  isLeft = false; // a download leaves the page as it is
   unanswered.add(request);
   markSlow();
   const answer = await ask(address, sent);
@@ -173,7 +187,7 @@ function focusPost(post) {
 let pagesLoaded = 0;
 
 async function loadOlder(link) {
-  if (!(await addOlder(link))) location.assign(link.href);
+  if (!(await addOlder(link))) goTo(link.href);
 }
 
 /** Returns whether they have come. The posts of another session do not continue this list. */
@@ -209,8 +223,8 @@ async function returnTo({ post, top, pages }) {
     if (!link || !(await addOlder(link))) return;
   }
 }
+const [visit] = performance.getEntriesByType("navigation");
 document.addEventListener("DOMContentLoaded", () => {
-  const [visit] = performance.getEntriesByType("navigation");
   if (visit?.type === "back_forward" && history.state?.place) returnTo(history.state.place);
 });
 
@@ -230,7 +244,7 @@ async function findPeople(field) {
     const { ok, page, why } = await load(address);
     const newer = page.getElementById("people");
     if (!ok) showError(why);
-    else if (!newer) location.assign(address);
+    else if (!newer) goTo(address);
     else {
       document.getElementById("people").replaceWith(newer);
       document.getElementById("found").replaceChildren(...page.getElementById("found").childNodes);
@@ -354,7 +368,7 @@ async function showKeys() {
   const stillWaits = waits();
   const keys = (await load(address)).page.getElementById("shortcuts");
   if (!stillWaits() || document.querySelector("dialog")) return; // the key was pressed twice
-  if (!keys) return location.assign(address);
+  if (!keys) return goTo(address);
   const dialog = document.createElement("dialog");
   const close = document.createElement("button");
   dialog.className = keys.className;

@@ -78,6 +78,38 @@ def test_who_presses_twice_gets_each_post_once(history, page):
     expect(posts(page)).to_have_count(40)
 
 
+TELLS = """
+() => {
+  const root = document.documentElement, messages = document.getElementById("messages");
+  new MutationObserver(() => console.log(`slow: ${root.className}`)).observe(root, { attributes: true });
+  new MutationObserver(() => console.log(`told: ${messages.textContent}`)).observe(messages, { childList: true });
+}
+"""
+
+
+@pytest.mark.parametrize("pressed", ["Older posts", "Like"])
+def test_who_goes_elsewhere_while_an_answer_is_slow_arrives_there_and_hears_of_no_failure(
+    history, page, console, pressed
+):
+    """Firefox ends what a page asks as soon as it is left; here the answer fails."""
+    slow, elsewhere, said = [], [], []
+    page.evaluate(TELLS)
+    page.on("console", lambda message: said.append(message.text))
+    page.route(re.compile("before=|/like/"), lambda route: slow.append(route))
+    page.route("**/explore/", lambda route: elsewhere.append(route))
+    with page.expect_console_message(lambda message: message.text == "slow: slow"):
+        page.get_by_text(pressed, exact=True).first.click()
+    with page.expect_request("**/explore/"):
+        page.get_by_role("link", name="Explore").first.click(no_wait_after=True)
+    [asked] = slow
+    console.expects(503, urlsplit(asked.request.url).path)
+    with page.expect_console_message(lambda message: message.text == "slow: "):
+        asked.fulfill(status=503)
+    elsewhere.pop().continue_()
+    expect(page).to_have_url("/explore/")
+    assert not any(text.startswith("told:") for text in said)
+
+
 def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(history, page):
     press_tab_until(page, older(page))
     page.keyboard.press("Enter")
