@@ -24,8 +24,8 @@ MUTANTS = [
     Mutant(
         f"new post: {JOINS}",
         "timeline/posts/delivery.py",
-        "        pipe.execute()\n        look = PostLook(pipe, written or",
-        "        look = PostLook(pipe, written or",
+        "        pipe.execute()\n        asked = ask_look(pipe, written or",
+        "        asked = ask_look(pipe, written or",
         (MIDDLE,),
     ),
     Mutant(
@@ -38,8 +38,13 @@ MUTANTS = [
     Mutant(
         f"edit: {JOINS}",
         "timeline/posts/repository.py",
-        "            settling.queue(pipe, pid, now, before)\n            pipe.execute()\n",
-        "            settling.queue(pipe, pid, now, before)\n",
+        """            pipe.execute()
+            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
+""",
+        """            look = ask_look(pipe, {pid: now})
+            pipe.execute()
+            settling.agree({pid: now}, look.value)
+""",
         (MIDDLE,),
     ),
     Mutant(
@@ -81,7 +86,7 @@ MUTANTS = [
             return changed
 
         def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
-            pipe = self._store.pipeline()
+            look = answer(self._store, ask_look, changed)
 """,
         """            last.update(changed)
             pipes.append(pipe)
@@ -91,6 +96,9 @@ MUTANTS = [
 
         def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
             pipe = pipes.pop()
+            asked = ask_look(pipe, changed)
+            pipe.execute()
+            look = asked.value
 """,
         (MIDDLE,),
     ),

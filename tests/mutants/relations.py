@@ -40,10 +40,12 @@ MUTANTS = [
     Mutant(
         f"relation: {JOB_FIRST}",
         EDGES,
-        "        with suppress(LeaseEnded):\n            Edges(job.store, self._relation)._finish(look, [job.name])\n",
+        """        with suppress(LeaseEnded):
+            Edges(job.store, self._relation)._finish(look.value, [job.name])
+""",
         """        job.done()
         with suppress(LeaseEnded):
-            Edges(job.store, self._relation)._finish(look, [job.name])
+            Edges(job.store, self._relation)._finish(look.value, [job.name])
 """,
         (KILLED,),
     ),

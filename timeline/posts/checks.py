@@ -39,9 +39,9 @@ from timeline.posts.settling import (
     FOREVER,
     QUOTES,
     REPLIES,
-    PostLook,
     PostState,
     Settling,
+    ask_look,
     authors_of,
     written_by,
 )
@@ -126,11 +126,11 @@ class PostChecks(Searcher):
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
         entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
         damaged = ask_damaged(pipe, keys.updates(author))
-        look = PostLook(pipe, written_by(author, [pid]))
+        look = ask_look(pipe, written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
             return False
-        listed = [pipe.zscore(key, str(pid)) for key in look.seen[pid].stands_in]
+        listed = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
         pipe.execute()
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         stands = [place.value for place in places] + [score.value for score in listed]
@@ -382,9 +382,10 @@ class ListingChecks(Searcher):
         """Two round trips, and one for posts that answer or quote others."""
         known = authors_of(self._store, pids)
         pipe = self._store.pipeline()
-        look = PostLook(pipe, known)
+        asked = ask_look(pipe, known)
         seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         pipe.execute()
+        look = asked.value
         wrong = [
             pid
             for pid, seen in look.seen.items()
@@ -437,8 +438,8 @@ class ListingChecks(Searcher):
 
 def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
     key, pid = entry
-    look, present = PostLook(pipe, {pid: PostState()}), pipe.zscore(key, str(pid))
-    return Result(lambda: present.value is not None and key not in look.seen[pid].stands_in)
+    look, present = ask_look(pipe, {pid: PostState()}), pipe.zscore(key, str(pid))
+    return Result(lambda: present.value is not None and key not in look.value.seen[pid].stands_in)
 
 
 def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
@@ -449,8 +450,8 @@ def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
 
 def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether nobody sees a post with texts in `edits:`."""
-    look = PostLook(pipe, {pid: PostState()})
-    return Result(lambda: bool((seen := look.seen[pid]).texts) and (seen.deleted or not seen.exists))
+    look = ask_look(pipe, {pid: PostState()})
+    return Result(lambda: bool((seen := look.value.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
 def _listed(store: Store, names: list[str]) -> Iterator[list[Entry]]:

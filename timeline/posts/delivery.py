@@ -23,10 +23,11 @@ from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.settling import (
-    PostLook,
+    Look,
     PostNotices,
     PostState,
     Settling,
+    ask_look,
     cause_of,
     leave_to_the_index,
     mark_deleted,
@@ -141,7 +142,7 @@ class Delivery:
         queue_cut(pipe, keys.home(uid), home)
         pipe.execute()
 
-    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[PostLook | None, ByTags]:
+    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[Look | None, ByTags]:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
         its listings. Returns how it stands, None when the post or its author's account is deleted; and who have chosen
         the tags of `written`, of each tag at most one more than DELIVER_INLINE_LIMIT.
@@ -158,11 +159,12 @@ class Delivery:
         for now in written.values():
             self._settling.queue(pipe, pid, now)
         pipe.execute()
-        look = PostLook(pipe, written or written_by(uid, [pid]))
+        asked = ask_look(pipe, written or written_by(uid, [pid]))
         account_deleted = pipe.hget(keys.user(uid), "deleted")
         tags = [tag for now in written.values() for tag in tags_in(now.text)]
         choosers = {tag: pipe.zrange(keys.homes_of_tag(tag), 0, settings.DELIVER_INLINE_LIMIT) for tag in tags}
         pipe.execute()
+        look = asked.value
         now = look.seen[pid]
         if now.exists and not now.deleted:
             if not is_deleted(account_deleted.value):
@@ -175,7 +177,7 @@ class Delivery:
             raise StoreError(REMOVED_BY_CLEANUP)
         return None, {}
 
-    def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
+    def _settle(self, pid: int, written: Mapping[int, PostState], look: Look | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
         if look is None:

@@ -18,7 +18,7 @@ from accounts.users.repository import ask_user
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answers, emptied, remove_members
+from retwis_site.store.chunks import AT_ONCE, answer, answers, emptied, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
@@ -54,10 +54,10 @@ from timeline.posts.reading.records import (
     media_field,
 )
 from timeline.posts.settling import (
-    PostLook,
     PostNotices,
     PostState,
     Settling,
+    ask_look,
     cause_of,
     leave_to_the_index,
     mark_deleted,
@@ -296,9 +296,7 @@ class Posts:
             settling, pipe = Settling(job.store), job.store.pipeline()
             settling.queue(pipe, pid, now, before)
             pipe.execute()
-            look = PostLook(pipe, {pid: now})
-            pipe.execute()
-            settling.agree({pid: now}, look)
+            settling.agree({pid: now}, answer(job.store, ask_look, {pid: now}))
             PostNotices(job.store).write_mentions(cause, told)
             added = tags_in(body).keys() - tags_in(before.text).keys()
             if Delivery(job.store).drop_homes_of_tags(added, at_most=settings.DELIVER_INLINE_LIMIT):
@@ -317,10 +315,10 @@ class Posts:
         """A post that is to be edited, and since when its text stands, in unix seconds."""
         pipe = self._store.pipeline()
         fields = pipe.hmget(keys.post(pid), ["user_id", "time"])
-        look = PostLook(pipe, written_by(uid, [pid]))
+        look = ask_look(pipe, written_by(uid, [pid]))
         pipe.execute()
         author, when = fields.value
-        seen = look.seen[pid]
+        seen = look.value.seen[pid]
         if author != str(uid) or seen.links.repost_of is not None:
             raise NoSuchPost(pid)
         if seen.deleted:
@@ -380,9 +378,7 @@ def _add_text(
 def finish_edit(store: Store, claim: Claim) -> None:
     """The job `edit:<pid>:<uid>:<nonce>`, for a worker."""
     pid, uid = job_id(claim.name, 1), job_id(claim.name, 2)
-    pipe = store.pipeline()
-    look = PostLook(pipe, written_by(uid, [pid]))
-    pipe.execute()
+    look = answer(store, ask_look, written_by(uid, [pid]))
     now = look.seen[pid]
     if now.texts and not now.deleted:
         earlier = now.texts[-2].text if len(now.texts) > 1 else ""
@@ -394,6 +390,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
         Delivery(store).drop_homes_of_tags(tags_in(now.text))
     else:
         Settling(store).agree({}, look)
+    pipe = store.pipeline()
     leave_to_the_index(pipe, pid)
     pipe.execute()
 
@@ -407,8 +404,9 @@ def _unlist(store: Store, uid: int, pid: int) -> int:
     pipe = store.pipeline()
     pipe.zrem(keys.updates(uid), str(pid))
     edges = ask_edges_to_post(pipe, pid)
-    look = PostLook(pipe, written_by(uid, [pid]))
+    asked = ask_look(pipe, written_by(uid, [pid]))
     pipe.execute()
+    look = asked.value
     Settling(store).agree({}, look)
     PostNotices(store).remove([cause_of(pid, uid, look.seen[pid].links, 0)])
     return edges.value

@@ -163,29 +163,30 @@ class Parent(NamedTuple):
         )
 
 
-class PostLook:
-    """Queues its commands. After `execute()` it has `seen`, `parents` and `quotes`."""
+class Look(NamedTuple):
+    """What was found about some posts, and about what they answer and quote."""
 
-    def __init__(self, pipe: Pipe, known: Mapping[int, PostState]) -> None:
-        """`known`: what is known of each post before the look: the author and the links are never others."""
-        self._seen = {pid: _ask_seen(pipe, pid, one.author) for pid, one in known.items()}
-        links = [one.links for one in known.values()]
-        answered = {one.reply_to: one for one in links if one.reply_to is not None}
-        self._parents = {pid: _ask_parent(pipe, pid, reply) for pid, reply in answered.items()}
-        self._quotes = {one.quote: QUOTES.ask(pipe, one.quote) for one in links if one.quote is not None}
+    seen: dict[int, PostState]
+    parents: dict[int, Parent]
+    quotes: dict[int, int]  # what the number of quotes of each quoted post must be
 
-    @property
-    def seen(self) -> dict[int, PostState]:
-        return {pid: one.value for pid, one in self._seen.items()}
 
-    @property
-    def parents(self) -> dict[int, Parent]:
-        return {pid: one.value for pid, one in self._parents.items()}
+def ask_look(pipe: Pipe, known: Mapping[int, PostState]) -> Result[Look]:
+    """`known`: what is known of each post before the look: the author and the links are never others."""
+    seen = {pid: _ask_seen(pipe, pid, one.author) for pid, one in known.items()}
+    links = [one.links for one in known.values()]
+    answered = {one.reply_to: one for one in links if one.reply_to is not None}
+    parents = {pid: _ask_parent(pipe, pid, reply) for pid, reply in answered.items()}
+    quotes = {one.quote: QUOTES.ask(pipe, one.quote) for one in links if one.quote is not None}
 
-    @property
-    def quotes(self) -> dict[int, int]:
-        """What the number of quotes of each quoted post must be."""
-        return {pid: one.value for pid, one in self._quotes.items()}
+    def read() -> Look:
+        return Look(
+            {pid: one.value for pid, one in seen.items()},
+            {pid: one.value for pid, one in parents.items()},
+            {pid: one.value for pid, one in quotes.items()},
+        )
+
+    return Result(read)
 
 
 def written_by(author: int, pids: Iterable[int]) -> dict[int, PostState]:
@@ -256,14 +257,6 @@ def _ask_parent(pipe: Pipe, pid: int, reply: Links) -> Result[Parent]:
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
 
 
-class Settled(NamedTuple):
-    """Posts whose listings agree with them, and what they answer and quote."""
-
-    seen: dict[int, PostState]
-    parents: dict[int, Parent]
-    quotes: dict[int, int]
-
-
 class Settling:
     """Makes all that follows from posts match them. Their jobs must be in the outbox."""
 
@@ -278,7 +271,7 @@ class Settling:
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
         self.agree(written or {}, self._look(pids))
 
-    def agree(self, written: Mapping[int, PostState], look: PostLook) -> None:
+    def agree(self, written: Mapping[int, PostState], look: Look) -> None:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
         round trip for a post that was written as it is and names no other."""
         settled = self._write_until_same(written, look)
@@ -292,13 +285,9 @@ class Settling:
                 return
             settled = self._write_until_same({}, self._look(above))
 
-    def _look(self, pids: Collection[int]) -> PostLook:
+    def _look(self, pids: Collection[int]) -> Look:
         """How posts stand, whose authors are not known. Two round trips."""
-        authors = authors_of(self._store, pids)
-        pipe = self._store.pipeline()
-        look = PostLook(pipe, authors)
-        pipe.execute()
-        return look
+        return answer(self._store, ask_look, authors_of(self._store, pids))
 
     def finish(self, claim: Claim) -> None:
         """The job `settle:<pid>:<nonce>`: the first reply to a deleted post has come, or the last one has gone."""
@@ -335,8 +324,8 @@ class Settling:
                 fields["mentions"] = " ".join(map(str, now.links.mentions))
             pipe.hset(keys.post(pid), fields)
 
-    def _write_until_same(self, written: Mapping[int, PostState], look: PostLook) -> Settled:
-        settled = Settled(look.seen, look.parents, look.quotes)
+    def _write_until_same(self, written: Mapping[int, PostState], look: Look) -> Look:
+        settled = Look({**look.seen}, {**look.parents}, {**look.quotes})
         last = dict(written)
 
         def write(found: Mapping[int, PostState]) -> dict[int, PostState]:
@@ -349,9 +338,7 @@ class Settling:
             return changed
 
         def look_again(changed: Mapping[int, PostState]) -> dict[int, PostState]:
-            pipe = self._store.pipeline()
-            look = PostLook(pipe, changed)
-            pipe.execute()
+            look = answer(self._store, ask_look, changed)
             settled.seen.update(look.seen)
             settled.parents.update(look.parents)
             settled.quotes.update(look.quotes)
@@ -390,7 +377,7 @@ class Settling:
             Pictures(self._store).release(author, pictures)
         pipe.execute()
 
-    def _count(self, settled: Settled) -> None:
+    def _count(self, settled: Look) -> None:
         Counts(self._store, REPLIES).write({pid: parent.number for pid, parent in settled.parents.items()})
         Counts(self._store, QUOTES).write(settled.quotes)
         for pid in (*settled.parents, *settled.quotes, *settled.seen):

@@ -16,11 +16,12 @@ Every step can run twice. `tests/protocols/test_relations.py` interleaves it wit
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.jobs.outbox import Job, JobHandler, Outbox, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, emptied, heads, remove_members
+from retwis_site.store.chunks import answer, answers, emptied, heads, remove_members
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score
 from retwis_site.store.replies import Result
@@ -39,43 +40,42 @@ class EdgeState:
     facts: tuple[object, ...]  # for each effect, what decides about it
 
 
-class EdgeLook:
-    """Queues its commands; after `execute()` it has `seen` and `counts`."""
+class Look(NamedTuple):
+    """What was found about some edges."""
 
-    def __init__(self, pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> None:
-        scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
-        people = {who: ask_person(pipe, str(who)) for who in {edge.who: None for edge in edges}}
-        targets = {target: relation.target.ask(pipe, target) for target in {edge.target: None for edge in edges}}
-        self._asked = [
-            (
-                edge,
-                score,
-                (people[edge.who], targets[edge.target]),
-                [condition(pipe, edge, score) for condition in relation.conditions],
-                [effect.ask(pipe, edge) for effect in relation.effects],
-            )
-            for edge, score in scores.items()
-        ]
-        self._counts: dict[int, Result[int]] = {}
-        if relation.count is not None:
-            self._counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets}
+    seen: dict[Edge, EdgeState]
+    counts: dict[int, int]  # what the count of each target must be
 
-    @property
-    def seen(self) -> dict[Edge, EdgeState]:
-        return {
+
+def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[Look]:
+    scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
+    people = {who: ask_person(pipe, str(who)) for who in {edge.who: None for edge in edges}}
+    targets = {target: relation.target.ask(pipe, target) for target in {edge.target: None for edge in edges}}
+    asked = [
+        (
+            edge,
+            score,
+            (people[edge.who], targets[edge.target]),
+            [condition(pipe, edge, score) for condition in relation.conditions],
+            [effect.ask(pipe, edge) for effect in relation.effects],
+        )
+        for edge, score in scores.items()
+    ]
+    counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets} if relation.count else {}
+
+    def read() -> Look:
+        seen = {
             edge: EdgeState(
                 score.value,
                 allowed=all(end.value.exists for end in ends) and all(each.value for each in conditions),
                 unseen=(ends[0].value.unseen, ends[1].value.unseen),
                 facts=tuple(fact.value for fact in facts),
             )
-            for edge, score, ends, conditions, facts in self._asked
+            for edge, score, ends, conditions, facts in asked
         }
+        return Look(seen, {target: number.value for target, number in counts.items()})
 
-    @property
-    def counts(self) -> dict[int, int]:
-        """What the count of each target must be."""
-        return {target: number.value for target, number in self._counts.items()}
+    return Result(read)
 
 
 # ---- Edges
@@ -126,39 +126,36 @@ class Edges:
         for edge, score in scores.items():
             if score is not None:
                 pipe.zadd_nx(self._relation.truth(edge.who), {edge.target: score})
-        look = EdgeLook(pipe, self._relation, scores)
+        look = ask_look(pipe, self._relation, scores)
         pipe.execute()
-        Edges(leased, self._relation)._finish(look, jobs)
+        Edges(leased, self._relation)._finish(look.value, jobs)
 
     def finish(self, job: str) -> None:
         """Carry out what follows the commit of a job, for a worker. Five round trips, and more as for `set`."""
-        pipe = self._store.pipeline()
-        look = EdgeLook(pipe, self._relation, [self._relation.edge(job)])
-        pipe.execute()
-        self._carry_out(look)
+        self._carry_out(self._look([self._relation.edge(job)]))
 
     def reconcile(self, edges: Collection[Edge]) -> None:
         """Like `mend`, for edges that another job has led to: without jobs of their own. At most seven round trips."""
-        pipe = self._store.pipeline()
-        look = EdgeLook(pipe, self._relation, edges)
-        pipe.execute()
-        self._reconcile(look.seen)
+        self._reconcile(self._look(edges).seen)
 
     # ---- the steps
 
+    def _look(self, edges: Collection[Edge]) -> Look:
+        return answer(self._store, ask_look, self._relation, edges)
+
     def _commit(self, pipe: Pipe, job: Job, edge: Edge) -> None:
         """Send the commit, which is in `pipe`, together with the first look; then all that follows."""
-        look = EdgeLook(pipe, self._relation, [edge])
+        look = ask_look(pipe, self._relation, [edge])
         pipe.execute()
         with suppress(LeaseEnded):
-            Edges(job.store, self._relation)._finish(look, [job.name])
+            Edges(job.store, self._relation)._finish(look.value, [job.name])
 
-    def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
+    def _finish(self, look: Look, jobs: Sequence[str]) -> None:
         """Make all that follows match, and remove the jobs."""
         self._carry_out(look)
         self._outbox.all_done(jobs)
 
-    def _carry_out(self, look: EdgeLook) -> None:
+    def _carry_out(self, look: Look) -> None:
         self._relation.afterwards(self._store, self._reconcile(look.seen))
 
     def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
@@ -167,12 +164,10 @@ class Edges:
         counts: dict[int, int] = {}
 
         def look(written: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
-            pipe = self._store.pipeline()
-            look = EdgeLook(pipe, self._relation, written)
-            pipe.execute()
-            counts.update(look.counts)
-            stand.update({edge: now.score is not None for edge, now in look.seen.items()})
-            return look.seen
+            found = self._look(written)
+            counts.update(found.counts)
+            stand.update({edge: now.score is not None for edge, now in found.seen.items()})
+            return found.seen
 
         reconcile(seen, look, self._write)
         if self._relation.count is not None:
