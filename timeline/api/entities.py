@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from html import escape
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from django.templatetags.static import static
 from django.urls import reverse
@@ -22,6 +22,8 @@ from retwis_site.store.local_cache import Memory
 from timeline.posts.entities import Acted, Media, Picture, Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts
+
+Entity = dict[str, Any]
 
 # ---- Dates
 
@@ -118,43 +120,6 @@ def _link(address: str, text: str, rel: str) -> str:
 # ---- Accounts
 
 
-class Field(TypedDict):
-    name: str
-    value: str  # HTML
-    verified_at: str | None
-
-
-class Account(TypedDict):
-    """A person. https://docs.joinmastodon.org/entities/Account/"""
-
-    id: str
-    username: str
-    acct: str
-    display_name: str  # empty when none is set
-    locked: bool
-    bot: bool
-    group: bool
-    discoverable: bool
-    indexable: bool
-    noindex: bool
-    hide_collections: bool
-    created_at: str
-    note: str  # HTML
-    url: str
-    uri: str
-    avatar: str
-    avatar_static: str
-    header: str
-    header_static: str
-    followers_count: int
-    following_count: int
-    statuses_count: int
-    last_status_at: str | None  # a day
-    emojis: list[object]
-    roles: list[object]
-    fields: list[Field]
-
-
 class Profile(NamedTuple):
     """What an account shows of a person beside their names."""
 
@@ -173,171 +138,81 @@ NO_PROFILE = Profile()
 _static = cache(static)  # the names of files have no part that changes while the process runs
 
 
-def account_of(origin: str, user: User, profile: Profile) -> Account:
+def account_of(origin: str, user: User, profile: Profile) -> Entity:
+    """A person. https://docs.joinmastodon.org/entities/Account/"""
     url = address_of_account(origin, user.username)
     avatar = origin + (picture_address(user, SIZES[-1]) or _static("avatar.png"))
     header = origin + (header_address(profile.header) or _static("header.png"))
-    return Account(
-        id=str(user.uid),
-        username=user.username,
-        acct=user.username,
-        display_name=user.name,
-        locked=False,
-        bot=False,
-        group=False,
-        discoverable=True,
-        indexable=True,
-        noindex=False,
-        hide_collections=False,
-        created_at=date_time(profile.joined),
-        note=plain_html(profile.bio),
-        url=url,
-        uri=url,
-        avatar=avatar,
-        avatar_static=avatar,
-        header=header,
-        header_static=header,
-        followers_count=profile.follows.followers,
-        following_count=profile.follows.following,
-        statuses_count=profile.statuses,
-        last_status_at=None if profile.last_status is None else date(profile.last_status),
-        emojis=[],
-        roles=[],
-        fields=[_field(fact) for fact in profile.facts],
-    )
+    return {
+        "id": str(user.uid),
+        "username": user.username,
+        "acct": user.username,
+        "display_name": user.name,
+        "locked": False,
+        "bot": False,
+        "group": False,
+        "discoverable": True,
+        "indexable": True,
+        "noindex": False,
+        "hide_collections": False,
+        "created_at": date_time(profile.joined),
+        "note": plain_html(profile.bio),
+        "url": url,
+        "uri": url,
+        "avatar": avatar,
+        "avatar_static": avatar,
+        "header": header,
+        "header_static": header,
+        "followers_count": profile.follows.followers,
+        "following_count": profile.follows.following,
+        "statuses_count": profile.statuses,
+        "last_status_at": None if profile.last_status is None else date(profile.last_status),
+        "emojis": [],
+        "roles": [],
+        "fields": [_field(fact) for fact in profile.facts],
+    }
 
 
-def _field(fact: Fact) -> Field:
+def _field(fact: Fact) -> Entity:
     value = link_html(fact.value, f"{REL} me") if fact.is_link else escape(fact.value)
-    return Field(name=fact.label, value=value, verified_at=None if fact.verified is None else date_time(fact.verified))
+    verified = None if fact.verified is None else date_time(fact.verified)
+    return {"name": fact.label, "value": value, "verified_at": verified}
 
 
 # ---- Pictures
 
 
-class MediaAttachment(TypedDict):
+def attachment_of(origin: str, picture: Picture) -> Entity:
     """A picture. https://docs.joinmastodon.org/entities/MediaAttachment/"""
-
-    id: str  # its digest
-    type: str
-    url: str
-    preview_url: str
-    remote_url: None
-    text_url: None
-    meta: dict[str, object]
-    description: str | None
-    blurhash: str | None
-
-
-def attachment_of(origin: str, picture: Picture) -> MediaAttachment:
     width, height = picture.width, picture.height
     scale = min(1.0, 600 / max(width, height))
     x, _, y = (picture.focus or "0,0").partition(",")
-    return MediaAttachment(
-        id=picture.digest,
-        type="image",
-        url=f"{origin}{media_address(picture.digest)}",
-        preview_url=f"{origin}{media_address(picture.small)}",
-        remote_url=None,
-        text_url=None,
-        meta={
+    return {
+        "id": picture.digest,
+        "type": "image",
+        "url": f"{origin}{media_address(picture.digest)}",
+        "preview_url": f"{origin}{media_address(picture.small)}",
+        "remote_url": None,
+        "text_url": None,
+        "meta": {
             "original": _size(width, height),
             "small": _size(max(1, round(width * scale)), max(1, round(height * scale))),
             "focus": {"x": float(x), "y": float(y)},
         },
-        description=picture.alt or None,
-        blurhash=picture.blurhash or None,
-    )
+        "description": picture.alt or None,
+        "blurhash": picture.blurhash or None,
+    }
 
 
 def _size(width: int, height: int) -> dict[str, object]:
     return {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
 
 
-def attachments_of(origin: str, media: Media) -> list[MediaAttachment]:
+def attachments_of(origin: str, media: Media) -> list[Entity]:
     return [attachment_of(origin, picture) for picture in media.pictures]
 
 
 # ---- Statuses
-
-
-class Mention(TypedDict):
-    id: str
-    username: str
-    acct: str
-    url: str
-
-
-class Tag(TypedDict):
-    name: str
-    url: str
-
-
-class Quote(TypedDict):
-    """A quoted status. https://docs.joinmastodon.org/entities/Quote/"""
-
-    state: str  # `accepted`; `unauthorized` for a post that the viewer does not see
-    quoted_status: "Status | None"
-
-
-class ShallowQuote(TypedDict):
-    """The same inside a quoted status."""
-
-    state: str
-    quoted_status_id: str
-
-
-class Keyword(TypedDict):
-    """Muted words, as a filter of Mastodon that hides behind a warning."""
-
-    id: str
-    title: str
-    context: list[str]
-    expires_at: None
-    filter_action: str
-
-
-class FilterResult(TypedDict):
-    filter: Keyword
-    keyword_matches: list[str]
-    status_matches: None
-
-
-class Status(TypedDict):
-    """A post. https://docs.joinmastodon.org/entities/Status/"""
-
-    id: str
-    created_at: str
-    in_reply_to_id: str | None
-    in_reply_to_account_id: str | None
-    sensitive: bool
-    spoiler_text: str
-    visibility: str
-    language: str | None
-    uri: str
-    url: str
-    replies_count: int
-    reblogs_count: int
-    favourites_count: int
-    quotes_count: int
-    edited_at: str | None
-    favourited: bool
-    reblogged: bool
-    muted: bool
-    bookmarked: bool
-    pinned: bool
-    content: str  # HTML
-    filtered: list[FilterResult]
-    reblog: "Status | None"
-    application: None
-    account: Account
-    media_attachments: list[MediaAttachment]
-    mentions: list[Mention]
-    tags: list[Tag]
-    emojis: list[object]
-    card: None
-    poll: None
-    quote: Quote | ShallowQuote | None
 
 
 class Shown(NamedTuple):
@@ -397,18 +272,19 @@ def _is_muted(post: Post, shown: Shown) -> bool:
     return bool(shown.muted_threads) and str(post.links.root or post.pid) in shown.muted_threads
 
 
-def _account(user: User, shown: Shown) -> Account:
+def _account(user: User, shown: Shown) -> Entity:
     return account_of(shown.origin, user, shown.profiles.get(user.uid, NO_PROFILE))
 
 
-def status_of(post: Post, shown: Shown) -> Status:
-    """A post; where the list has it by a repost, the repost with the post inside."""
+def status_of(post: Post, shown: Shown) -> Entity:
+    """A post; where the list has it by a repost, the repost with the post inside.
+    https://docs.joinmastodon.org/entities/Status/"""
     quote = _quote(post.context.quoted, shown) if post.links.quote else None
     status = _status(post, shown, quote)
     return status if post.context.listed is None else _repost(post, status, shown)
 
 
-def _repost(post: Post, status: Status, shown: Shown) -> Status:
+def _repost(post: Post, status: Entity, shown: Shown) -> Entity:
     """A repost: it looks as the post does, has its own id, date and author, and answers nothing."""
     who, pid = post.listed_by, post.listed
     url = address_of_status(shown.origin, who.username, pid)
@@ -428,57 +304,58 @@ def _repost(post: Post, status: Status, shown: Shown) -> Status:
     }
 
 
-def _status(post: Post, shown: Shown, quote: Quote | ShallowQuote | None) -> Status:
+def _status(post: Post, shown: Shown, quote: Entity | None) -> Entity:
     pid, author, body, time, links, counts, edited, language, media, context = post
     origin, acted = shown.origin, context.acted
     url = address_of_status(origin, author.username, pid)
     mentions = _mentions(links.mentions or (), context.mentioned or (), shown)
-    return Status(
-        id=str(pid),
-        created_at=date_time(time),
-        in_reply_to_id=None if links.reply_to is None else str(links.reply_to),
-        in_reply_to_account_id=None if links.reply_to_user is None else str(links.reply_to_user),
-        sensitive=media.sensitive,
-        spoiler_text="",
-        visibility="public",
-        language=language or None,
-        uri=url,
-        url=url,
-        replies_count=counts.replies,
-        reblogs_count=counts.reposts,
-        favourites_count=counts.likes,
-        quotes_count=counts.quotes,
-        edited_at=None if edited is None else date_time(edited),
-        favourited=acted.liked,
-        reblogged=acted.reposted,
-        muted=_is_muted(post, shown),
-        bookmarked=acted.bookmarked,
-        pinned=pid == shown.pinned,
-        content=html_of(body, origin, None if context.mentioned is None else names_of(mentions)),
-        filtered=[] if context.muted is None else [_filtered(context.muted)],
-        reblog=None,
-        application=None,
-        account=_account(author, shown),
-        media_attachments=attachments_of(origin, media),
-        mentions=mentions,
-        tags=[Tag(name=name, url=address_of_tag(origin, name)) for name in tags_in(body)],
-        emojis=[],
-        card=None,
-        poll=None,
-        quote=quote,
-    )
+    return {
+        "id": str(pid),
+        "created_at": date_time(time),
+        "in_reply_to_id": None if links.reply_to is None else str(links.reply_to),
+        "in_reply_to_account_id": None if links.reply_to_user is None else str(links.reply_to_user),
+        "sensitive": media.sensitive,
+        "spoiler_text": "",
+        "visibility": "public",
+        "language": language or None,
+        "uri": url,
+        "url": url,
+        "replies_count": counts.replies,
+        "reblogs_count": counts.reposts,
+        "favourites_count": counts.likes,
+        "quotes_count": counts.quotes,
+        "edited_at": None if edited is None else date_time(edited),
+        "favourited": acted.liked,
+        "reblogged": acted.reposted,
+        "muted": _is_muted(post, shown),
+        "bookmarked": acted.bookmarked,
+        "pinned": pid == shown.pinned,
+        "content": html_of(body, origin, None if context.mentioned is None else names_of(mentions)),
+        "filtered": [] if context.muted is None else [_filtered(context.muted)],
+        "reblog": None,
+        "application": None,
+        "account": _account(author, shown),
+        "media_attachments": attachments_of(origin, media),
+        "mentions": mentions,
+        "tags": [{"name": name, "url": address_of_tag(origin, name)} for name in tags_in(body)],
+        "emojis": [],
+        "card": None,
+        "poll": None,
+        "quote": quote,
+    }
 
 
-def _quote(quoted: Post | None, shown: Shown) -> Quote:
-    """A quoted post; what it quotes itself is only named."""
+def _quote(quoted: Post | None, shown: Shown) -> Entity:
+    """A quoted post; what it quotes itself is only named. A post that the viewer does not see is `unauthorized`.
+    https://docs.joinmastodon.org/entities/Quote/"""
     if quoted is None:
-        return Quote(state="unauthorized", quoted_status=None)
+        return {"state": "unauthorized", "quoted_status": None}
     inner = quoted.links.quote
-    shallow = None if inner is None else ShallowQuote(state="accepted", quoted_status_id=str(inner))
-    return Quote(state="accepted", quoted_status=_status(quoted, shown, shallow))
+    shallow = None if inner is None else {"state": "accepted", "quoted_status_id": str(inner)}
+    return {"state": "accepted", "quoted_status": _status(quoted, shown, shallow)}
 
 
-def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list[Mention]:
+def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list[Entity]:
     """Those of these people whose names are links in the text."""
     if not names:
         return []
@@ -486,12 +363,12 @@ def _mentions(uids: Sequence[int], names: Collection[str], shown: Shown) -> list
     return [mention_of(shown.origin, person) for person in people]
 
 
-def mention_of(origin: str, person: User) -> Mention:
+def mention_of(origin: str, person: User) -> Entity:
     name = person.username
-    return Mention(id=str(person.uid), username=name, acct=name, url=address_of_account(origin, name))
+    return {"id": str(person.uid), "username": name, "acct": name, "url": address_of_account(origin, name)}
 
 
-def names_of(mentions: Sequence[Mention]) -> tuple[str, ...]:
+def names_of(mentions: Sequence[Entity]) -> tuple[str, ...]:
     return tuple(one["username"] for one in mentions)
 
 
@@ -499,6 +376,7 @@ def names_of(mentions: Sequence[Mention]) -> tuple[str, ...]:
 EVERY_CONTEXT = ["home", "notifications", "public", "thread", "account"]
 
 
-def _filtered(words: str) -> FilterResult:
-    keyword = Keyword(id="0", title=words, context=EVERY_CONTEXT, expires_at=None, filter_action="warn")
-    return FilterResult(filter=keyword, keyword_matches=[words], status_matches=None)
+def _filtered(words: str) -> Entity:
+    """Muted words, as a filter of Mastodon that hides behind a warning."""
+    keyword = {"id": "0", "title": words, "context": EVERY_CONTEXT, "expires_at": None, "filter_action": "warn"}
+    return {"filter": keyword, "keyword_matches": [words], "status_matches": None}

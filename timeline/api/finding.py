@@ -2,7 +2,6 @@
 
 import re
 import time
-from typing import NotRequired, TypedDict
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -18,7 +17,7 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, part_of
-from timeline.api.entities import Account, Status, address_of_tag
+from timeline.api.entities import Entity, address_of_tag
 from timeline.api.people import account_named, accounts_found, accounts_listed
 from timeline.api.reading import Statuses, accounts_of
 from timeline.conversation.repository import Threads
@@ -37,34 +36,18 @@ from timeline.tags.views import too_many_tags
 # ---- Tags
 
 
-class OneDay(TypedDict):
-    day: str  # unix seconds
-    uses: str
-    accounts: str
-
-
-class FullTag(TypedDict):
-    """https://docs.joinmastodon.org/entities/Tag/"""
-
-    id: str  # the folded tag
-    name: str
-    url: str
-    history: list[OneDay]
-    following: NotRequired[bool]
-    featuring: NotRequired[bool]
-
-
 DAYS = 7
 
 
-def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfTheWeek | None = None) -> FullTag:
+def tag_of(origin: str, tag: Tag, *, following: bool | None = None, week: TagOfTheWeek | None = None) -> Entity:
     """`following`: whether the viewer follows it; None: nobody has asked. `week`: its use in the last seven days, of
-    which only the sum is known. It stands at today."""
+    which only the sum is known. It stands at today. https://docs.joinmastodon.org/entities/Tag/"""
     today = int(time.time()) // A_DAY
-    history = [OneDay(day=str((today - ago) * A_DAY), uses="0", accounts="0") for ago in range(DAYS if week else 0)]
+    history = [{"day": str((today - ago) * A_DAY), "uses": "0", "accounts": "0"} for ago in range(DAYS if week else 0)]
     if week is not None:
-        history[0] = OneDay(day=history[0]["day"], uses=str(week.posts), accounts=str(week.people))
-    made = FullTag(id=tag.folded, name=tag.spelling, url=address_of_tag(origin, tag.folded), history=history)
+        history[0] = {"day": history[0]["day"], "uses": str(week.posts), "accounts": str(week.people)}
+    url = address_of_tag(origin, tag.folded)
+    made: Entity = {"id": tag.folded, "name": tag.spelling, "url": url, "history": history}
     if following is not None:
         made["following"], made["featuring"] = following, False
     return made
@@ -111,22 +94,15 @@ def tags_followed(call: Call) -> object:
 # ---- Search
 
 
-class Found(TypedDict):
-    """https://docs.joinmastodon.org/entities/Search/"""
-
-    accounts: list[Account]
-    statuses: list[Status]
-    hashtags: list[FullTag]
-
-
 _is_acct = re.compile(r"@?\w+@[\w.-]+(:\d+)?|@\w+").fullmatch
 
 
 def search(call: Call) -> object:
     """The address of a person or a post of this site finds them alone. `type` chooses one of the three. Of posts
-    alone the header `Link` leads on, also behind a page of which all are hidden from the viewer."""
+    alone the header `Link` leads on, also behind a page of which all are hidden from the viewer.
+    https://docs.joinmastodon.org/entities/Search/"""
     typed = (call.sent.text("q") or "").strip()
-    found = Found(accounts=[], statuses=[], hashtags=[])
+    found: Entity = {"accounts": [], "statuses": [], "hashtags": []}
     if typed.startswith(("http://", "https://")):
         return _at_address(call, typed, found)
     wanted = call.sent.text("type")
@@ -147,7 +123,7 @@ def _part(call: Call) -> slice:
     return slice(first, first + call.sent.number("limit", 20, 40))
 
 
-def _statuses(call: Call, typed: str) -> tuple[list[Status], int | None]:
+def _statuses(call: Call, typed: str) -> tuple[list[Entity], int | None]:
     """As the page of the search, one page at most, and the `max_id` that leads on; None where it has ended. `min_id`
     leaves out what is not newer."""
     author, above = call.sent.id("account_id"), call.sent.id("min_id") or 0
@@ -170,13 +146,13 @@ def _statuses(call: Call, typed: str) -> tuple[list[Status], int | None]:
     return statuses.of(part), older
 
 
-def _hashtags(call: Call, typed: str) -> list[FullTag]:
+def _hashtags(call: Call, typed: str) -> list[Entity]:
     name = typed.removeprefix("#") if typed[:1] in HASH_SIGNS else typed
     used = tags_named(connect(), call.viewer, name) if is_tag(name) else []
     return [tag_of(origin_of(call.request), one.tag) for one in used[_part(call)]]
 
 
-def _at_address(call: Call, address: str, found: Found) -> Found:
+def _at_address(call: Call, address: str, found: Entity) -> Entity:
     """What stands at an address, with or without its last slash; nothing of another site."""
     try:
         parts = urlsplit(address)
@@ -224,25 +200,17 @@ def trending_statuses(call: Call) -> object:
     return statuses.of(Explore(connect()).posts(call.viewer, statuses.about_authors)[_part(call)])
 
 
-class Suggestion(TypedDict):
-    """https://docs.joinmastodon.org/entities/Suggestion/"""
-
-    source: str
-    sources: list[str]
-    account: Account
-
-
 MOST_SUGGESTED = 40
 BY_FOLLOWS, BY_FAME = ("past_interactions", ["friends_of_friends"]), ("global", ["most_followed"])
 
 
-def suggestions(call: Call) -> list[Suggestion]:
-    """Five round trips at most, and those of the accounts."""
+def suggestions(call: Call) -> list[Entity]:
+    """https://docs.joinmastodon.org/entities/Suggestion/ Five round trips at most, and those of the accounts."""
     me = call.viewer.require_user()
     people = Suggestions(connect()).for_user(me.uid, call.sent.number("limit", 20, MOST_SUGGESTED))
     accounts = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in people])
     why = {one.user.uid: BY_FOLLOWS if one.voter else BY_FAME for one in people}
-    return [Suggestion(source=why[uid][0], sources=why[uid][1], account=account) for uid, account in accounts.items()]
+    return [{"source": why[uid][0], "sources": why[uid][1], "account": account} for uid, account in accounts.items()]
 
 
 def suggestions_v1(call: Call) -> object:

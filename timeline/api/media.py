@@ -13,7 +13,7 @@ from retwis_site.store.chunks import answers
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
-from timeline.api.entities import MediaAttachment, attachment_of
+from timeline.api.entities import Entity, attachment_of
 from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
 from timeline.posts.forms import alt_of
 from timeline.posts.pictures import with_stored
@@ -106,7 +106,7 @@ def _found(uid: int, digest: str) -> Picture:
     return picture
 
 
-def _shown(call: Call, picture: Picture) -> MediaAttachment:
+def _shown(call: Call, picture: Picture) -> Entity:
     return attachment_of(origin_of(call.request), picture)
 
 

@@ -9,7 +9,7 @@ import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Sequence
 from math import inf
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple
 
 from accounts.users.entities import User
 from retwis_site.exceptions import NotFound
@@ -20,7 +20,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.replies import Reading, trip
 from timeline.api.calls import Call, Endpoint, Listed
-from timeline.api.entities import Account, Status, date_time, mention_of
+from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action
 from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
@@ -64,59 +64,21 @@ def _group_key(row: Row, in_groups: Collection[str] = IN_GROUPS) -> str:
 # ---- Entities
 
 
-class Warned(TypedDict):
-    """What staff has decided about the viewer. https://docs.joinmastodon.org/entities/AccountWarning/"""
-
-    id: str
-    action: str
-    text: str
-    status_ids: list[str]
-    target_account: Account
-    appeal: None
-    created_at: str
-
-
-class Notification(TypedDict):
-    """https://docs.joinmastodon.org/entities/Notification/"""
-
-    id: str
-    type: str
-    group_key: str
-    created_at: str
-    account: Account
-    status: NotRequired[Status]
-    moderation_warning: NotRequired[Warned]
-
-
-class NotificationGroup(TypedDict):
-    """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
-
-    group_key: str
-    notifications_count: int
-    type: str
-    most_recent_notification_id: int  # as Mastodon's servers write it: apps of typed languages read no text here
-    page_min_id: str
-    page_max_id: str
-    latest_page_notification_at: str
-    sample_account_ids: list[str]
-    status_id: NotRequired[str]
-    moderation_warning: NotRequired[Warned]
-
-
 ACTIONS = {Action.DELETE: "delete_statuses", Action.FREEZE: "disable", Action.HIDE: "silence"}
 
 
-def _warned(decided: Decided, when: int, account: Account) -> Warned:
+def _warned(decided: Decided, when: int, account: Entity) -> Entity:
+    """What staff has decided about the viewer. https://docs.joinmastodon.org/entities/AccountWarning/"""
     report = decided.report
-    return Warned(
-        id=str(report.rid),
-        action=ACTIONS.get(report.action or Action.WARN, "none"),
-        text=report.decision.reason if report.decision is not None else "",
-        status_ids=[str(pid) for pid in report.deleted],
-        target_account=account,
-        appeal=None,
-        created_at=date_time(when),
-    )
+    return {
+        "id": str(report.rid),
+        "action": ACTIONS.get(report.action or Action.WARN, "none"),
+        "text": report.decision.reason if report.decision is not None else "",
+        "status_ids": [str(pid) for pid in report.deleted],
+        "target_account": account,
+        "appeal": None,
+        "created_at": date_time(when),
+    }
 
 
 # ---- Which notices an app asks for
@@ -199,8 +161,8 @@ class Read(NamedTuple):
     """Groups, with what they name."""
 
     items: list[tuple[Together, Item]]
-    statuses: dict[int, Status]
-    accounts: dict[int, Account]
+    statuses: dict[int, Entity]
+    accounts: dict[int, Entity]
 
 
 def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> Read:
@@ -224,7 +186,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
     return Read(told, made, people)
 
 
-def _naming(me: User, status: Status, origin: str) -> Status:
+def _naming(me: User, status: Entity, origin: str) -> Entity:
     """A status that mentions the viewer. A reply or a quote needs no name in its text; but of a mention without the
     viewer's, apps such as Tusky say that its author has posted something."""
     mentions = status["mentions"]
@@ -282,15 +244,16 @@ def notification(call: Call) -> object:
     return _notification(one.rows[0], item, found)
 
 
-def _notification(row: Row, item: Item, found: Read) -> Notification:
+def _notification(row: Row, item: Item, found: Read) -> Entity:
+    """https://docs.joinmastodon.org/entities/Notification/"""
     account = found.accounts[item.people[0].uid]
-    told = Notification(
-        id=str(id_of(row)),
-        type=TYPES[row.notice.kind],
-        group_key=_group_key(row),
-        created_at=date_time(row.when),
-        account=account,
-    )
+    told = {
+        "id": str(id_of(row)),
+        "type": TYPES[row.notice.kind],
+        "group_key": _group_key(row),
+        "created_at": date_time(row.when),
+        "account": account,
+    }
     if item.post is not None:
         told["status"] = found.statuses[item.post.pid]
     if item.decided is not None:
@@ -344,18 +307,19 @@ def _results(found: Read, lowest: int) -> dict[str, object]:
     }
 
 
-def _group(one: Together, item: Item, found: Read, lowest: int) -> NotificationGroup:
+def _group(one: Together, item: Item, found: Read, lowest: int) -> Entity:
+    """https://docs.joinmastodon.org/methods/grouped_notifications/#NotificationGroup"""
     ids, when = [id_of(row) for row in one.rows], one.rows[0].when
-    told = NotificationGroup(
-        group_key=one.key,
-        notifications_count=item.number,
-        type=TYPES[item.group.kind],
-        most_recent_notification_id=ids[0],
-        page_min_id=str(min(each for each in ids if each >= lowest)),
-        page_max_id=str(ids[0]),
-        latest_page_notification_at=date_time(when),
-        sample_account_ids=[str(user.uid) for user in item.people if user.uid in found.accounts],
-    )
+    told = {
+        "group_key": one.key,
+        "notifications_count": item.number,
+        "type": TYPES[item.group.kind],
+        "most_recent_notification_id": ids[0],  # a number, as Mastodon writes it: apps of typed languages read no text
+        "page_min_id": str(min(each for each in ids if each >= lowest)),
+        "page_max_id": str(ids[0]),
+        "latest_page_notification_at": date_time(when),
+        "sample_account_ids": [str(user.uid) for user in item.people if user.uid in found.accounts],
+    }
     if item.post is not None:
         told["status_id"] = str(item.post.pid)
     if item.decided is not None:
@@ -387,14 +351,6 @@ def unread_groups(call: Call) -> object:
 # ---- Markers: up to where the viewer has read. The site knows one of each, and moves it only forward.
 
 
-class Marker(TypedDict):
-    """https://docs.joinmastodon.org/entities/Marker/"""
-
-    last_read_id: str
-    version: int  # it grows, and integers of some apps have 32 bits
-    updated_at: str
-
-
 def _ask_markers(pipe: Pipe, me: int) -> Reading[tuple[int | None, int, list[Row]]]:
     return (yield from trip(pipe.ask(SEEN, me), ask_noticed(pipe, me), ask_rows(pipe, me)))
 
@@ -404,17 +360,18 @@ def markers(call: Call) -> object:
     return _markers(call, call.sent.texts("timeline"))
 
 
-def _markers(call: Call, asked: Collection[str]) -> dict[str, Marker]:
+def _markers(call: Call, asked: Collection[str]) -> dict[str, Entity]:
+    """https://docs.joinmastodon.org/entities/Marker/ `version` grows; integers of some apps have 32 bits."""
     _, (seen, noticed, rows) = call.viewer.ask_as_user(_ask_markers)
-    found: dict[str, Marker] = {}
+    found: dict[str, Entity] = {}
     if "home" in asked and seen is not None:
         posts, _dead = Posts(connect()).read([seen])
         when = posts[0].time if posts else 0
         version = snowflake.made_at(seen) or seen
-        found["home"] = Marker(last_read_id=str(seen), version=version, updated_at=date_time(when))
+        found["home"] = {"last_read_id": str(seen), "version": version, "updated_at": date_time(when)}
     if "notifications" in asked and noticed:
         newest = max((id_of(row) for row in rows if row.when <= noticed), default=noticed * A_SECOND)
-        found["notifications"] = Marker(last_read_id=str(newest), version=noticed, updated_at=date_time(noticed))
+        found["notifications"] = {"last_read_id": str(newest), "version": noticed, "updated_at": date_time(noticed)}
     return found
 
 

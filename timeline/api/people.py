@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -23,7 +23,7 @@ from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, begun, trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of, valid
-from timeline.api.entities import Account, account_of, date_time
+from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.api.relationships import ask_between_each
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query
@@ -35,50 +35,11 @@ from timeline.timelines.profile import known_followers
 # ---- The viewer's own account
 
 
-class PlainField(TypedDict):
-    name: str
-    value: str
-    verified_at: str | None
-
-
-class Source(TypedDict):
-    """What the viewer has typed, to be edited."""
-
-    note: str
-    fields: list[PlainField]
-    privacy: str
-    sensitive: bool
-    language: str
-    quote_policy: str
-    hide_collections: bool
-    discoverable: bool
-    indexable: bool
-    attribution_domains: list[str]
-    follow_requests_count: int
-
-
-class AccountRole(TypedDict):
-    """https://docs.joinmastodon.org/entities/Role/"""
-
-    id: str
-    name: str
-    color: str
-    permissions: str
-    highlighted: bool
-
-
-class CredentialAccount(Account):
-    """https://docs.joinmastodon.org/entities/Account/#CredentialAccount"""
-
-    source: Source
-    role: AccountRole
-
-
 ROLES = {Role.MEMBER: ("-99", ""), Role.MODERATOR: ("1", "Moderator"), Role.ADMIN: ("3", "Admin")}
 PERMISSIONS = "0"  # no app moderates this site
 
 
-def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Account, Source, User]]:
+def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Entity, Entity, User]]:
     """The viewer as they are now. One round trip, two while a date is not cached."""
     profiles = Profiles()
     profiles.ask_fresh(pipe, me)
@@ -89,31 +50,33 @@ def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Account, Source
     return account_of(origin, user, profile), _source(profile.bio, profile.facts), user
 
 
-def _source(bio: str, facts: Sequence[Fact]) -> Source:
+def _source(bio: str, facts: Sequence[Fact]) -> Entity:
+    """What the viewer has typed, to be edited."""
     fields = [
-        PlainField(name=fact.label, value=fact.value, verified_at=date_time(fact.verified) if fact.verified else None)
+        {"name": fact.label, "value": fact.value, "verified_at": date_time(fact.verified) if fact.verified else None}
         for fact in facts
     ]
-    return Source(
-        note=bio,
-        fields=fields,
-        privacy="public",
-        sensitive=False,
-        language="",
-        quote_policy="public",
-        hide_collections=False,
-        discoverable=True,
-        indexable=True,
-        attribution_domains=[],
-        follow_requests_count=0,
-    )
+    return {
+        "note": bio,
+        "fields": fields,
+        "privacy": "public",
+        "sensitive": False,
+        "language": "",
+        "quote_policy": "public",
+        "hide_collections": False,
+        "discoverable": True,
+        "indexable": True,
+        "attribution_domains": [],
+        "follow_requests_count": 0,
+    }
 
 
 def verify_credentials(call: Call) -> object:
+    """https://docs.joinmastodon.org/entities/Account/#CredentialAccount"""
     _, (account, source, _user) = call.viewer.ask_as_user(lambda pipe, me: _read_own(pipe, origin_of(call.request), me))
     number, name = ROLES[call.viewer.checked.role]
-    role = AccountRole(id=number, name=name, color="", permissions=PERMISSIONS, highlighted=bool(name))
-    return CredentialAccount(**account, source=source, role=role)
+    role = {"id": number, "name": name, "color": "", "permissions": PERMISSIONS, "highlighted": bool(name)}
+    return {**account, "source": source, "role": role}
 
 
 # Settings of Mastodon that keep an account from others, by the value that does.
@@ -164,7 +127,7 @@ def remove_picture(kind: Kind, call: Call) -> object:
     return verify_credentials(call)
 
 
-def _profile_form(call: Call, user: User, source: Source, fields: Sequence[dict[str, str]] | None) -> SettingsForm:
+def _profile_form(call: Call, user: User, source: Entity, fields: Sequence[dict[str, str]] | None) -> SettingsForm:
     """The form of the settings, filled with what was sent, and with what stays; None: the fields do. Raises Invalid."""
     typed = QueryDict(mutable=True)
     for field, name, present in (("name", "display_name", user.name), ("bio", "note", source["note"])):
@@ -182,7 +145,7 @@ def _profile_form(call: Call, user: User, source: Source, fields: Sequence[dict[
 # ---- Accounts
 
 
-def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Account]:
+def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
     """An account, as far as the viewer sees it. Raises NoSuchUser, NotShown."""
     blocks = ask_blocks(pipe, me, uid)
     reading = begun(read_account_now(pipe, origin, uid))
@@ -207,7 +170,7 @@ def lookup(call: Call) -> object:
     return account_named(call, name)
 
 
-def account_named(call: Call, username: str) -> Account:
+def account_named(call: Call, username: str) -> Entity:
     """One round trip. Raises NoSuchUser, AccountDeleted, NotShown."""
     origin = origin_of(call.request)
     _, found = call.viewer.ask_about(username, lambda pipe, me, them: _read_seen(pipe, origin, me, them))
@@ -227,7 +190,7 @@ def accounts(call: Call) -> object:
     """Those of the asked for accounts that the viewer sees."""
     uids = call.sent.ids("id")[:MOST]
 
-    def reading(pipe: Pipe, me: int | None) -> Reading[list[Account]]:
+    def reading(pipe: Pipe, me: int | None) -> Reading[list[Entity]]:
         between = ask_between_each(pipe, me, uids) if me is not None and uids else None
         reading = begun(read_accounts(pipe, origin_of(call.request), uids))
         yield
@@ -242,7 +205,7 @@ def search(call: Call) -> object:
     return accounts_found(call, call.sent.text("q") or "")
 
 
-def accounts_found(call: Call, typed: str) -> list[Account]:
+def accounts_found(call: Call, typed: str) -> list[Entity]:
     """The people of this site whom a text means, as on the page that finds people: at most `limit`, from `offset` on.
     Whoever has exactly this name comes first, also when the viewer mutes or blocks them: apps find people so before
     they undo it."""
@@ -259,7 +222,7 @@ def accounts_found(call: Call, typed: str) -> list[Account]:
     return accounts
 
 
-def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Account]:
+def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Entity]:
     uids = [one.user.uid for one in people]
     return [*accounts_of(connect(), origin_of(call.request), uids).values()]
 
@@ -295,11 +258,6 @@ def _follow_page(call: Call, page: Callable[..., PeoplePage]) -> Listed:
 MOST_FAMILIAR = 10  # people of one call
 
 
-class FamiliarFollowers(TypedDict):
-    id: str
-    accounts: list[Account]
-
-
 def familiar_followers(call: Call) -> object:
     """Followers of these people whom the viewer follows, some of each."""
     uids = call.sent.ids("id")
@@ -307,16 +265,13 @@ def familiar_followers(call: Call) -> object:
         return []
     known = known_followers(connect(), call.viewer, uids[:MOST_FAMILIAR])
     found = accounts_of(connect(), origin_of(call.request), {one for some in known.values() for one in some})
-    return [
-        FamiliarFollowers(id=str(uid), accounts=[found[one] for one in some if one in found])
-        for uid, some in known.items()
-    ]
+    return [{"id": str(uid), "accounts": [found[one] for one in some if one in found]} for uid, some in known.items()]
 
 
 # ---- The people whom the viewer hides
 
 
-def _hidden(call: Call, kind: Hides, shown: Callable[[Account, HiddenPerson], Any]) -> Listed:
+def _hidden(call: Call, kind: Hides, shown: Callable[[Entity, HiddenPerson], Any]) -> Listed:
     people = hidden_people(connect(), call.viewer)[kind]
     some, newest, older = part_of(call, people, lambda one: str(one.user.uid))
     found = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in some])

@@ -15,7 +15,7 @@ from retwis_site.store.ids import stored_digest, stored_ids, stored_time
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
-from timeline.api.entities import Account, Profile, Shown, Status, account_of, status_of, written_statuses
+from timeline.api.entities import Entity, Profile, Shown, account_of, status_of, written_statuses
 from timeline.people.lists import ask_join_dates
 from timeline.posts.entities import Post
 from timeline.posts.reading.cached_posts import cached_records
@@ -120,7 +120,7 @@ def _ask_times(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
     return Result(read)
 
 
-def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[int, Account]]:
+def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[int, Entity]]:
     """Accounts by uid, in the order of `uids`, without unknown uids, deleted and suspended accounts. `origin`: as
     `origin_of` gives it. Round trips as for `Profiles.reading`."""
     uids, profiles = [*dict.fromkeys(uids)], Profiles()
@@ -132,7 +132,7 @@ def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[
     return {uid: account_of(origin, people[uid], found[uid]) for uid in uids if uid in people}
 
 
-def read_account_now(pipe: Pipe, origin: str, uid: int) -> Reading[Account | None]:
+def read_account_now(pipe: Pipe, origin: str, uid: int) -> Reading[Entity | None]:
     """One account as it is now; None for an unknown uid, a deleted or suspended account. One round trip, two while a
     date is not cached."""
     profiles = Profiles()
@@ -144,7 +144,7 @@ def read_account_now(pipe: Pipe, origin: str, uid: int) -> Reading[Account | Non
     return account_of(origin, user, found[uid])
 
 
-def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Account]:
+def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Entity]:
     """As `read_accounts`, in round trips of its own: none while all are cached."""
     pipe = store.pipeline()
     return rest(pipe, read_accounts(pipe, origin, uids))
@@ -190,7 +190,7 @@ class Statuses:
     def about_authors(self, pipe: Pipe, authors: Collection[int]) -> None:
         self._profiles.ask(pipe, authors)
 
-    def of(self, posts: Sequence[Post]) -> list[Status]:
+    def of(self, posts: Sequence[Post]) -> list[Entity]:
         """These posts as statuses. No round trip where `about_authors` was asked with them, and all dates are
         cached."""
         shown = self._shown(posts)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection
-from typing import TypedDict
 
 from django.utils.translation import gettext as _
 
@@ -17,7 +16,7 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Result, trip
 from timeline.api.calls import Call, Endpoint
-from timeline.api.entities import Account, date_time
+from timeline.api.entities import Entity, date_time
 from timeline.api.reading import accounts_of
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
@@ -57,46 +56,27 @@ def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dic
 # ---- The entity
 
 
-class Relationship(TypedDict):
-    """https://docs.joinmastodon.org/entities/Relationship/"""
-
-    id: str
-    following: bool
-    showing_reblogs: bool
-    notifying: bool
-    languages: list[str]
-    followed_by: bool
-    blocking: bool
-    blocked_by: bool
-    muting: bool
-    muting_notifications: bool
-    requested: bool
-    requested_by: bool
-    domain_blocking: bool
-    endorsed: bool
-    note: str
-
-
-def relationship_of(uid: int, between: Between) -> Relationship:
-    """A muted person causes no notices, either. What this site has not is false."""
+def relationship_of(uid: int, between: Between) -> Entity:
+    """https://docs.joinmastodon.org/entities/Relationship/ A muted person causes no notices, either. What this site has
+    not is false."""
     hiding = between.hiding
-    return Relationship(
-        id=str(uid),
-        following=between.following,
-        showing_reblogs=between.following and not hiding.reposts_muted,
-        notifying=False,
-        languages=[],
-        followed_by=between.follows_me,
-        blocking=hiding.blocks.mine,
-        blocked_by=hiding.blocks.theirs,
-        muting=hiding.muted,
-        muting_notifications=hiding.muted,
-        requested=False,
-        requested_by=False,
-        domain_blocking=False,
-        endorsed=False,
-        note="",
-    )
+    return {
+        "id": str(uid),
+        "following": between.following,
+        "showing_reblogs": between.following and not hiding.reposts_muted,
+        "notifying": False,
+        "languages": [],
+        "followed_by": between.follows_me,
+        "blocking": hiding.blocks.mine,
+        "blocked_by": hiding.blocks.theirs,
+        "muting": hiding.muted,
+        "muting_notifications": hiding.muted,
+        "requested": False,
+        "requested_by": False,
+        "domain_blocking": False,
+        "endorsed": False,
+        "note": "",
+    }
 
 
 MOST = 100  # people of one call
@@ -127,7 +107,7 @@ def _found(call: Call) -> tuple[User, User, Blocks]:
     return me, person, blocks
 
 
-def _now(me: User, person: User) -> Relationship:
+def _now(me: User, person: User) -> Entity:
     return relationship_of(person.uid, answer(connect(), ask_between_each, me.uid, [person.uid])[person.uid])
 
 
@@ -188,28 +168,14 @@ unmute = _undo(lambda store, me, them: Mutes(store).unmute(me, them))
 # ---- Reports
 
 
-class ReportMade(TypedDict):
-    """https://docs.joinmastodon.org/entities/Report/"""
-
-    id: str
-    action_taken: bool
-    action_taken_at: None
-    category: str
-    comment: str
-    forwarded: bool
-    created_at: str
-    status_ids: list[str]
-    rule_ids: list[str]
-    target_account: Account
-
-
 CATEGORIES = {"spam": Reason.SPAM, "legal": Reason.ILLEGAL, "violation": Reason.OTHER, "other": Reason.OTHER}
 MOST_POSTS = 10  # of one call
 
 
 def report(call: Call) -> object:
     """Reports the person, or each of the posts: a report of this site is about one thing. Of several rules it names the
-    first. Some ten round trips for each post. Raises Invalid, NotFound."""
+    first. Some ten round trips for each post. Raises Invalid, NotFound.
+    https://docs.joinmastodon.org/entities/Report/"""
     sent, uid = call.sent, call.sent.id("account_id") or 0
     me, [person] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_user(pipe, uid)))
     if person is None:
@@ -225,18 +191,18 @@ def report(call: Call) -> object:
     new = NewReport(uid, None, reason, comment, rule)
     things = [new._replace(pid=post.pid, body=post.body, media=post.media) for post in posts]
     made = [_made(me.uid, one) for one in things or [new]]
-    return ReportMade(
-        id=str(made[0]),
-        action_taken=False,
-        action_taken_at=None,
-        category=category,
-        comment=comment,
-        forwarded=False,
-        created_at=date_time(made[0] // 1_000_000),
-        status_ids=[str(post.pid) for post in posts],
-        rule_ids=sent.texts("rule_ids"),
-        target_account=accounts_of(connect(), origin_of(call.request), [uid])[uid],
-    )
+    return {
+        "id": str(made[0]),
+        "action_taken": False,
+        "action_taken_at": None,
+        "category": category,
+        "comment": comment,
+        "forwarded": False,
+        "created_at": date_time(made[0] // 1_000_000),
+        "status_ids": [str(post.pid) for post in posts],
+        "rule_ids": sent.texts("rule_ids"),
+        "target_account": accounts_of(connect(), origin_of(call.request), [uid])[uid],
+    }
 
 
 def _reason(call: Call) -> tuple[str, str]:

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypedDict
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.http.apps import Invalid, Sent
@@ -13,7 +12,7 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store, connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.api.calls import Call, Endpoint, valid
-from timeline.api.entities import Account, MediaAttachment, Status, date_time, html_of, names_of
+from timeline.api.entities import Entity, date_time, html_of, names_of
 from timeline.api.media import keep_for_redraft, pictures_of
 from timeline.api.people import accounts_page
 from timeline.api.reading import Statuses, forget_profile
@@ -98,13 +97,13 @@ def _token(call: Call) -> str:
 # ---- One status
 
 
-def _shown(call: Call, pid: int) -> Status:
+def _shown(call: Call, pid: int) -> Entity:
     """A status as it is now. Round trips and errors as for `Threads.one`."""
     call.viewer.just_changed = (pid,)
     return _one(call, pid)[1]
 
 
-def _one(call: Call, pid: int) -> tuple[Post, Status]:
+def _one(call: Call, pid: int) -> tuple[Post, Entity]:
     statuses = Statuses(call)
     post = Threads(connect()).one(call.viewer, pid, statuses.about_authors)
     return post, statuses.of([post])[0]
@@ -157,12 +156,6 @@ def edit(call: Call) -> object:
     return _shown(call, pid)
 
 
-class DeletedStatus(Status):
-    """A status that was deleted, with what its author had typed."""
-
-    text: str
-
-
 def delete(call: Call) -> object:
     """The status as it was, with its text. A repost is undone. The pictures stay for a day, to be posted anew, unless
     the app says `delete_media`. Raises NoSuchPost, also for another author's."""
@@ -178,7 +171,7 @@ def delete(call: Call) -> object:
             keep_for_redraft(me.uid, post.media.pictures)
         Posts(connect()).delete(me.uid, post.pid)
     forget_profile(me.uid)
-    return DeletedStatus(**status, text="" if is_repost else post.body)
+    return {**status, "text": "" if is_repost else post.body}
 
 
 def context(call: Call) -> object:
@@ -194,33 +187,21 @@ def source(call: Call) -> object:
     return {"id": str(post.pid), "text": post.body, "spoiler_text": ""}
 
 
-class Edit(TypedDict):
-    """A text of a status. https://docs.joinmastodon.org/entities/StatusEdit/"""
-
-    content: str
-    spoiler_text: str
-    sensitive: bool
-    created_at: str
-    account: Account
-    media_attachments: list[MediaAttachment]
-    emojis: list[object]
-
-
 def history(call: Call) -> object:
-    """The texts of a status, the first one first."""
+    """The texts of a status, the first one first. https://docs.joinmastodon.org/entities/StatusEdit/"""
     post, status = _one(call, call.id)
     names = None if post.context.mentioned is None else names_of(status["mentions"])
     texts = answer(connect(), ask_versions, post.pid) or (Version(post.time, post.body),)
     return [
-        Edit(
-            content=html_of(text, origin_of(call.request), names),
-            spoiler_text="",
-            sensitive=status["sensitive"],
-            created_at=date_time(since),
-            account=status["account"],
-            media_attachments=status["media_attachments"],
-            emojis=[],
-        )
+        {
+            "content": html_of(text, origin_of(call.request), names),
+            "spoiler_text": "",
+            "sensitive": status["sensitive"],
+            "created_at": date_time(since),
+            "account": status["account"],
+            "media_attachments": status["media_attachments"],
+            "emojis": [],
+        }
         for since, text in texts
     ]
 
