@@ -26,8 +26,8 @@ from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_o
 from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
 from timeline.api.relationships import ask_between_each
-from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, hidden_people, search_query
-from timeline.people.lists import Cursor, ListedPerson, PeoplePage, id_cursor
+from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, Side, hidden_people, search_query
+from timeline.people.lists import Cursor, ListedPerson, id_cursor
 from timeline.relations.relation import BlocksViewer
 from timeline.relations.relations import ask_blocks
 from timeline.timelines.profile import known_followers
@@ -239,21 +239,14 @@ def accounts_page(call: Call, rows: Sequence[tuple[Cursor, ListedPerson]], older
 # ---- Follows
 
 
-def followers(call: Call) -> object:
-    return _follow_page(call, FollowPages(connect()).followers_of)
-
-
-def following(call: Call) -> object:
-    return _follow_page(call, FollowPages(connect()).following_of)
-
-
-def _follow_page(call: Call, page: Callable[..., PeoplePage]) -> Listed:
-    """`page`: a method of FollowPages."""
+def _follows(side: Side, call: Call) -> object:
     before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
-    found = page(call.viewer, call.id, before, limit)
+    found = FollowPages(connect(), side).part(call.viewer, call.id, before, limit)
     rows = [(Cursor(row.since, str(row.listed.user.uid)), row.listed) for row in found.edges]
     return accounts_page(call, rows, found.older)
 
+
+followers, following = partial(_follows, "followers"), partial(_follows, "following")
 
 MOST_FAMILIAR = 10  # people of one call
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import NoSuchUser, User
+from accounts.users.entities import User
 from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_line, parse
-from accounts.users.repository import ask_owner, ask_owners, ask_people, ask_user
+from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Reading, Reply, Result, begun, trip
+from retwis_site.store.replies import Reply, Result, trip
 from timeline.people.lists import (
     PEOPLE_A_PAGE,
     Cursor,
@@ -29,6 +29,7 @@ from timeline.people.lists import (
     Show,
     ask_join_dates,
     ask_listed,
+    ask_seen_person,
     read_rows,
 )
 from timeline.posts.links import AT_SIGNS
@@ -40,71 +41,49 @@ from timeline.relations.relations import COMPARED, MUTE, ask_blocked, ask_blocks
 
 
 Row = tuple[int, int]  # uid, unix second of the follow
-Side = Callable[[int], str]  # the key of `followers:` or `following:`, by uid
+Side = Literal["followers", "following"]
 
 # By viewer's uid and follower's; 300 bytes an entry, 1.5 MB in all.
 _follow_me: Memory[tuple[int, int], bool] = Memory(size=5000, seconds=5)
 
 
 class FollowPages:
-    """Pages of the two sides of a user's edges. Only reads."""
+    """Pages of one side of a user's edges. Only reads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, side: Side) -> None:
         self._store = store
+        self._is_of_followers = side == "followers"
+        both = keys.followers, keys.following
+        self._side, self._other = both if self._is_of_followers else both[::-1]
 
-    def followers_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
-        """The followers of `username`, newest first. Two round trips with cached uids, three for a later page. Raises
-        NoSuchUser, AccountDeleted, and NotShown for a user who blocks the viewer.
+    def page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
+        """The followers of `username`, or the users that they follow, newest first. Two round trips with cached uids,
+        three for a later page. Raises NoSuchUser, AccountDeleted, and NotShown for a user who blocks the viewer.
 
         A `show` that leaves rows out costs one round trip more: COMPARED rows are read and compared with the other
         side. When less than a page of them fits, the page is short, and the next one begins below them."""
-        return self._people(viewer, username, before, show, keys.followers, keys.following)
-
-    def following_page(self, viewer: Viewer, username: str, before: Cursor | None, show: Show = Show.ALL) -> PeoplePage:
-        """The users that `username` follows, newest first. Round trips and errors as for `followers_page`."""
-        return self._people(viewer, username, before, show, keys.following, keys.followers)
-
-    def followers_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
-        """As `followers_page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for
-        a later page. Raises NoSuchUser, also for a deleted account, and NotShown."""
-        return self._of(viewer, uid, before, size, keys.followers, keys.following)
-
-    def following_of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
-        """The users that this user follows, as `followers_of`."""
-        return self._of(viewer, uid, before, size, keys.following, keys.followers)
-
-    def _of(self, viewer: Viewer, uid: int, before: Cursor | None, size: int, side: Side, other: Side) -> PeoplePage:
-        def reading(pipe: Pipe, me: int | None) -> Reading[tuple[User, Scored]]:
-            asked, may_see = ask_user(pipe, uid), _ask_may_see(pipe, me, uid)
-            reading = begun(read_rows(pipe, side(uid), before, size + 1, may_see))
-            yield
-            if asked.value is None:
-                raise NoSuchUser(str(uid))
-            _, found = yield from reading
-            return asked.value, found
-
-        person, found = viewer.ask(reading)
-        return self._page(viewer, person, found, Show.ALL, size, side, other)
-
-    def _people(
-        self, viewer: Viewer, username: str, before: Cursor | None, show: Show, side: Side, other: Side
-    ) -> PeoplePage:
         limit = PEOPLE_A_PAGE if show is Show.ALL else COMPARED
         person, (_, found) = viewer.ask_about(
             username,
-            lambda pipe, me, them: read_rows(pipe, side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
+            lambda pipe, me, them: read_rows(pipe, self._side(them), before, limit + 1, _ask_may_see(pipe, me, them)),
         )
-        return self._page(viewer, person, found, show, PEOPLE_A_PAGE, side, other)
+        return self._page(viewer, person, found, show, PEOPLE_A_PAGE)
 
-    def _page(
-        self, viewer: Viewer, person: User, found: Scored, show: Show, size: int, side: Side, other: Side
-    ) -> PeoplePage:
+    def part(self, viewer: Viewer, uid: int, before: Cursor | None, size: int) -> PeoplePage:
+        """As `page` without a filter, of the user with this uid, and `size` rows. Two round trips, three for a later
+        page. Raises NoSuchUser, also for a deleted account, and NotShown."""
+        person, found = viewer.ask(
+            lambda pipe, me: read_rows(pipe, self._side(uid), before, size + 1, ask_seen_person(pipe, me, uid))
+        )
+        return self._page(viewer, person, found, Show.ALL, size)
+
+    def _page(self, viewer: Viewer, person: User, found: Scored, show: Show, size: int) -> PeoplePage:
         """`found`: one row more than are looked at."""
         limit = size if show is Show.ALL else COMPARED
-        rows, has_more = stored_rows(side(person.uid), found), len(found) > limit
+        rows, has_more = stored_rows(self._side(person.uid), found), len(found) > limit
         compared = rows[:limit]
-        fitting = compared if show is Show.ALL else self._fitting(compared, other(person.uid), show)
-        edges = self._edges(fitting[:size], side, person.uid, viewer.uid)
+        fitting = compared if show is Show.ALL else self._fitting(compared, self._other(person.uid), show)
+        edges = self._edges(fitting[:size], person.uid, viewer.uid)
         if len(fitting) > size:
             last, further = fitting[size - 1], False
         elif has_more and compared:
@@ -122,7 +101,7 @@ class FollowPages:
         mutual = show is Show.MUTUAL
         return [row for row, score in zip(rows, scores, strict=True) if (score is not None) == mutual]
 
-    def _edges(self, rows: Sequence[Row], side: Side, owner: int, me: int | None) -> list[FollowRow]:
+    def _edges(self, rows: Sequence[Row], owner: int, me: int | None) -> list[FollowRow]:
         """The rows of `owner` with the people of `ask_listed`, and whether each follows `me`. One round trip; none
         without rows."""
         uids, is_own = [uid for uid, _ in rows], me == owner
@@ -131,7 +110,7 @@ class FollowPages:
         listed = ask_listed(pipe, me, uids, ask_blocked if is_own else ask_hidden)
         muted = ask_standing(pipe, MUTE, owner, uids) if is_own else None
         # On the viewer's own followers page every row follows the viewer, so no row says it.
-        all_follow = is_own and side == keys.followers
+        all_follow = is_own and self._is_of_followers
         follow_me = None if me is None or all_follow else _ask_follow_me(pipe, me, uids)
         pipe.execute()
         my_muted = muted.value if muted else set()

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from accounts.signing_in.html import Page, Rendering
 from accounts.users.html import at, person
 from retwis_site.rendering.dates import day, moment, month
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, joined
+from timeline.people.directory import Side
 from timeline.people.lists import By, FollowRow, ListedPerson, Show, Suggested
 from timeline.posts.html.post_cards import beginning_of
 from timeline.relations.html import follow_button, stance_button
@@ -15,9 +16,8 @@ from timeline.relations.relations import Hiding
 
 BIO_IN_LISTS = 80  # characters
 
-SIDES = ("followers", "following")
 FOLLOW_PAGES = {
-    side: Page("timeline/people/follow_page.html", here=side, shape={"show": tuple(Show)}) for side in SIDES
+    side: Page("timeline/people/follow_page.html", here=side, shape={"show": tuple(Show)}) for side in get_args(Side)
 }
 PEOPLE = Page("timeline/people/people.html", here="people", shape={"order": tuple(By)})
 JOINED = Fragment("timeline/people/_joined.html")

@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from accounts.facts.facts import Fact
-from accounts.users.entities import State, User
-from accounts.users.repository import PERSON, person
+from accounts.users.entities import NoSuchUser, State, User
+from accounts.users.repository import PERSON, ask_user, person
 from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
@@ -15,8 +15,8 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Reading, Result, trip
-from timeline.relations.relation import ask_number
-from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_followed, ask_hidden
+from timeline.relations.relation import BlocksViewer, ask_number
+from timeline.relations.relations import HIDES_NOTHING, Hiding, InCommon, ask_blocks, ask_followed, ask_hidden
 
 # ---- Join dates, in unix seconds. A join date never changes, so a process caches it.
 
@@ -223,6 +223,22 @@ def ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
         if rank.value is None or now.value is None or integer(now.value) != before.score:
             return higher.value
         return rank.value + 1
+
+    return Result(read)
+
+
+def ask_seen_person(pipe: Pipe, me: int | None, uid: int) -> Result[User]:
+    """The user with this uid, whose profile the viewer sees. Three commands. Raises NoSuchUser, also for a deleted
+    account, and NotShown for a user who blocks the viewer."""
+    asked, blocks = ask_user(pipe, uid), ask_blocks(pipe, me, uid)
+
+    def read() -> User:
+        person = asked.value
+        if person is None:
+            raise NoSuchUser(str(uid))
+        if blocks.value.theirs:
+            raise BlocksViewer
+        return person
 
     return Result(read)
 

@@ -34,6 +34,7 @@ from timeline.people.directory import (
     HiddenPerson,
     Hides,
     People,
+    Side,
     hidden_people,
     search_query,
 )
@@ -48,12 +49,9 @@ from timeline.relations.relations import FOREVER, in_days
 
 
 @require_safe
-def follows(request: RetwisRequest, username: str, side: str) -> HttpResponse:
-    """`side`: followers or following."""
+def follows(request: RetwisRequest, username: str, side: Side) -> HttpResponse:
     before, which = id_cursor(request.GET.get("before")), choice(Show, request.GET.get("show"))
-    pages = FollowPages(connect())
-    read = {"followers": pages.followers_page, "following": pages.following_page}[side]
-    found, by = read(request.viewer, username, before, which), rendering(request)
+    found, by = FollowPages(connect(), side).page(request.viewer, username, before, which), rendering(request)
     owner = found.person
     return FOLLOW_PAGES[side].response(
         request,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from accounts.facts.facts import FIELDS, Fact, facts_of
 from accounts.signing_in.viewer import Viewer
-from accounts.users.entities import NoSuchUser, User
-from accounts.users.repository import Users, ask_people, ask_user
+from accounts.users.entities import User
+from accounts.users.repository import Users, ask_people
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
@@ -18,7 +18,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
-from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates
+from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
 from timeline.posts.reading.acted import LatestActed, ask_hidden, ask_latest_acted
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
@@ -204,74 +204,16 @@ class Profiles:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def page(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page. Raises
-        NoSuchUser, AccountDeleted, NotShown.
+    def page(self, viewer: Viewer, username: str, before: int | None, tab: Tab = Tab.POSTS) -> ProfilePage:
+        """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page; or
+        the posts and the replies to others, without reposts and without a pinned post. Raises NoSuchUser,
+        AccountDeleted, NotShown.
 
         One round trip with cached uids where the page has nothing that it had not at its last visit, else two. One more
         where many posts that this process has not read yet answer others, or are reposts. A signed-in viewer on another
         user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
         Comparisons are cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
         """
-        return self._page(viewer, username, before, Tab.POSTS)
-
-    def page_with_replies(self, viewer: Viewer, username: str, before: int | None) -> ProfilePage:
-        """As `page`: the posts and the replies to others, without reposts and without a pinned post."""
-        return self._page(viewer, username, before, Tab.REPLIES)
-
-    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
-        """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
-        at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
-        account, and NotShown."""
-        most = part.size + READ_MORE
-        person, blocks, members, acted = viewer.ask(
-            lambda pipe, me: trip(
-                ask_user(pipe, uid),
-                ask_blocks(pipe, me, uid),
-                part.ask_ids(pipe, keys.updates(uid), most),
-                ask_latest_acted(pipe, me),
-            )
-        )
-        if person is None:
-            raise NoSuchUser(str(uid))
-        if blocks.theirs:
-            raise BlocksViewer
-        pids = stored_ids(keys.updates(uid), members)
-        rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
-        if not own.reposts:
-            rules.append(NoReposts())
-        if not own.without_pictures:
-            rules.append(WithPictures())
-        reader = PostReader(
-            *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
-        )
-        filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
-        return part.page(filled, has_more=len(members) == most)
-
-    def _tagged(self, pids: Sequence[int], tag: str) -> Sequence[int]:
-        """Those of these posts, at least one, that have a tag. One round trip; none for no tag, which all have."""
-        if not tag:
-            return pids
-        scores = self._store.zmscore(keys.tag(tag), [str(pid) for pid in pids])
-        return [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
-
-    def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
-        """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
-        person, blocks, pid, acted = viewer.ask(
-            lambda pipe, me: trip(
-                ask_user(pipe, uid), ask_blocks(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me)
-            )
-        )
-        if person is None:
-            raise NoSuchUser(str(uid))
-        if blocks.theirs:
-            raise BlocksViewer
-        reader = PostReader(
-            *(self._store, viewer.user, [PostsBy(uid)], [person], acted, (), uid), about_authors=about_authors
-        )
-        return reader.read([pid])[0] if pid is not None else []
-
-    def _page(self, viewer: Viewer, username: str, before: int | None, tab: Tab) -> ProfilePage:
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
         person, (members, (numbers, bio, pin, header, facts), mine, acted, foreseen) = viewer.ask_about(
             username,
@@ -316,6 +258,47 @@ class Profiles:
         if not numbers.written and self._store.is_foreign:
             numbers = numbers._replace(written=None)
         return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
+
+    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
+        """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
+        at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
+        account, and NotShown."""
+        most = part.size + READ_MORE
+        person, members, acted = viewer.ask(
+            lambda pipe, me: trip(
+                ask_seen_person(pipe, me, uid),
+                part.ask_ids(pipe, keys.updates(uid), most),
+                ask_latest_acted(pipe, me),
+            )
+        )
+        pids = stored_ids(keys.updates(uid), members)
+        rules: list[Rule] = [PostsBy(uid) if own.replies else PostsToEveryone(uid, None)]
+        if not own.reposts:
+            rules.append(NoReposts())
+        if not own.without_pictures:
+            rules.append(WithPictures())
+        reader = PostReader(
+            *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
+        )
+        filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
+        return part.page(filled, has_more=len(members) == most)
+
+    def _tagged(self, pids: Sequence[int], tag: str) -> Sequence[int]:
+        """Those of these posts, at least one, that have a tag. One round trip; none for no tag, which all have."""
+        if not tag:
+            return pids
+        scores = self._store.zmscore(keys.tag(tag), [str(pid) for pid in pids])
+        return [pid for pid, score in zip(pids, scores, strict=True) if score is not None]
+
+    def pinned(self, viewer: Viewer, uid: int, about_authors: AskAboutAuthors) -> list[Post]:
+        """The post that a user has pinned; none without one. Two round trips. Errors as for `part`."""
+        person, pid, acted = viewer.ask(
+            lambda pipe, me: trip(ask_seen_person(pipe, me, uid), pipe.ask(PINNED, uid), ask_latest_acted(pipe, me))
+        )
+        reader = PostReader(
+            *(self._store, viewer.user, [PostsBy(uid)], [person], acted, (), uid), about_authors=about_authors
+        )
+        return reader.read([pid])[0] if pid is not None else []
 
     def _not_adopted(self, uid: int, before: int | None) -> list[int]:
         """The own posts in a user's home, newest first, for a database of the official Retwis that was not adopted: it

@@ -17,7 +17,7 @@ from retwis_site.store.client import connect
 from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.timelines import unread
-from timeline.timelines.entities import HomePage
+from timeline.timelines.entities import HomePage, Tab
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, unread_html, welcome_page
@@ -91,17 +91,9 @@ def everyone(request: RetwisRequest) -> HttpResponse:
 
 
 @require_safe
-def profile(request: RetwisRequest, username: str) -> HttpResponse:
+def profile(request: RetwisRequest, username: str, tab: Tab = Tab.POSTS) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    found = Profiles(connect()).page(request.viewer, username, before)
-    return profile_page(request, found)
-
-
-@require_safe
-def replies(request: RetwisRequest, username: str) -> HttpResponse:
-    before = post_cursor(request.GET.get("before"))
-    found = Profiles(connect()).page_with_replies(request.viewer, username, before)
-    return profile_page(request, found)
+    return profile_page(request, Profiles(connect()).page(request.viewer, username, before, tab))
 
 
 @change
@@ -135,7 +127,7 @@ urlpatterns = [
     path("timeline/", everyone, name="timeline"),
     path("@<username:username>", profile, name="profile_without_slash"),  # as apps name it
     path("@<username:username>/", profile, name="profile"),
-    path("@<username:username>/replies/", replies, name="replies"),
+    path("@<username:username>/replies/", profile, {"tab": Tab.REPLIES}, name="replies"),
     path("@<username:username>/<id:pid>/pin/", pin, name="pin"),
     path("@<username:username>/<id:pid>/unpin/", unpin, name="unpin"),
 ]

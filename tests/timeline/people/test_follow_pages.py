@@ -43,7 +43,7 @@ def read_all_pages(store, side, show, name="alice"):
     found, before, pages = [], None, 0
     while True:
         Memory.clear_all()
-        page = getattr(FollowPages(store), f"{side}_page")(Viewer(store, ""), name, id_cursor(before), show)
+        page = FollowPages(store, side).page(Viewer(store, ""), name, id_cursor(before), show)
         found += [edge.listed.user.uid for edge in page.edges]
         pages += 1
         if page.older is None:
@@ -141,7 +141,7 @@ def test_when_the_last_row_of_a_page_moves_the_next_page_leaves_no_row_out(store
     raw.zadd("followers:1", {FIRST + number: 1000 - number // 3 for number in range(9)})
     if show is Show.MUTUAL:
         raw.zadd("following:1", {FIRST + number: 1 for number in range(9)})
-    read = FollowPages(store).followers_page
+    read = FollowPages(store, "followers").page
     first = read(Viewer(store, ""), "alice", None, show)
     second = read(Viewer(store, ""), "alice", id_cursor(first.older), show)
     assert [edge.listed.user.uid for edge in second.edges] == [FIRST + 5, FIRST + 4, FIRST + 3]
@@ -162,7 +162,7 @@ def test_the_round_trips_do_not_depend_on_the_number_of_rows_that_fit(store, raw
     add_users(raw, number)
     raw.zadd("followers:1", {FIRST + uid: 1000 + uid for uid in range(number)})
     raw.zadd("following:1", {FIRST + uid: 1 for uid in (1000, *range(fit))})
-    read = FollowPages(store).followers_page
+    read = FollowPages(store, "followers").page
     read(Viewer(store, ""), "alice", None)
     for before, most in ((None, 3), ("5000-5", 4)):
         recorded = round_trips(lambda: read(Viewer(store, ""), "alice", id_cursor(before), Show.MUTUAL))  # noqa: B023  called at once
@@ -228,7 +228,7 @@ def test_the_marks_take_no_round_trip_of_their_own(browser, member, round_trips)
 
 def test_a_visitor_reads_followers_without_an_account(store, alice):
     viewer = Viewer(store, "")
-    FollowPages(store).followers_page(viewer, "alice", None)
+    FollowPages(store, "followers").page(viewer, "alice", None)
     assert viewer.user == Visitor()
 
 

@@ -36,6 +36,7 @@ from timeline.people.lists import Cursor, Show, id_cursor
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
 from timeline.posts.reading.one_post import one_post
 from timeline.timelines import everyone, pagination
+from timeline.timelines.entities import Tab
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
 from timeline.timelines.profile import Profiles
@@ -198,15 +199,15 @@ class SiteChecks(RuleBasedStateMachine):
     def check_profile(self, viewer, name, before, with_replies=False):
         self.settle()
         person = self.model.named(name)
-        read = Profiles(self.store).page_with_replies if with_replies else Profiles(self.store).page
+        tab = Tab.REPLIES if with_replies else Tab.POSTS
         error = None if person else self.missing_user_error(name)
         if person and (person.uid, viewer) in self.model.blocks:
             error = NotShown
         if error:
             with pytest.raises(error):
-                read(self.viewer(viewer), name, before)
+                Profiles(self.store).page(self.viewer(viewer), name, before, tab)
             return
-        pages = all_pages(lambda below: read(self.viewer(viewer), name, below), before)
+        pages = all_pages(lambda below: Profiles(self.store).page(self.viewer(viewer), name, below, tab), before)
         expected = self.model.profile(viewer, person.uid, before, with_replies)
         self._check_listing(viewer, pages, pagination.POSTS_A_PAGE, expected, page_of=person.uid)
         about = (person.user, self.model.counts(person.uid), self.model.relation(viewer, person.uid))
@@ -222,8 +223,7 @@ class SiteChecks(RuleBasedStateMachine):
         person = self.model.named(name)
 
         def read(before):
-            page = getattr(FollowPages(self.store), f"{side}_page")
-            return page(self.viewer(viewer), name, id_cursor(before), show)
+            return FollowPages(self.store, side).page(self.viewer(viewer), name, id_cursor(before), show)
 
         if person is None:
             with pytest.raises(self.missing_user_error(name)):
