@@ -69,6 +69,9 @@ from timeline.timelines.profile import PINNED
 # ---- The buttons of a card. Each is a view of its own; all lead back to the post.
 
 
+POST = "@<username:username>/<id:pid>/"
+
+
 def act_on_posts(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: a message
     about what no card shows. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a
@@ -121,13 +124,14 @@ def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
     return response
 
 
-def _buttons(acting: Acting) -> tuple[Callable[..., HttpResponseBase], Callable[..., HttpResponseBase]]:
-    return act_on_posts(acting.do), _undo(acting.undo)
+def _buttons(verb: str, acting: Acting) -> list[URLPattern]:
+    """The addresses of a button and of its undo."""
+    return [
+        path(f"{POST}{verb}/", act_on_posts(acting.do), name=verb),
+        path(f"{POST}un{verb}/", _undo(acting.undo), name=f"un{verb}"),
+    ]
 
 
-like, unlike = _buttons(LIKING)
-repost, unrepost = _buttons(REPOSTING)
-bookmark, unbookmark = _buttons(BOOKMARKING)
 mute_thread = act_on_posts(MUTING_THREADS.do, gettext_lazy("You get no notifications about this thread."))
 unmute_thread = _undo(MUTING_THREADS.undo, gettext_lazy("You get notifications about this thread again."))
 
@@ -430,21 +434,18 @@ def _unavailable(post: Unavailable, by: Rendering) -> bytes:
 
 urlpatterns = [
     path("@<username:username>/<id:pid>", post, name="post_without_slash"),  # as apps name it
-    path("@<username:username>/<id:pid>/", post, name="post"),
-    path("@<username:username>/<id:pid>/more/", more, name="more"),
+    path(POST, post, name="post"),
+    path(f"{POST}more/", more, name="more"),
     path("@<username:username>/more/", more_person, name="more_person"),
-    path("@<username:username>/<id:pid>/quotes/", quotes, name="quotes"),
-    path("@<username:username>/<id:pid>/like/", like, name="like"),
-    path("@<username:username>/<id:pid>/unlike/", unlike, name="unlike"),
-    path("@<username:username>/<id:pid>/bookmark/", bookmark, name="bookmark"),
-    path("@<username:username>/<id:pid>/unbookmark/", unbookmark, name="unbookmark"),
-    path("@<username:username>/<id:pid>/repost-or-quote/", reposting, name="reposting"),
-    path("@<username:username>/<id:pid>/repost/", repost, name="repost"),
-    path("@<username:username>/<id:pid>/unrepost/", unrepost, name="unrepost"),
-    path("@<username:username>/<id:pid>/mute/", mute_thread, name="mute_thread"),
-    path("@<username:username>/<id:pid>/unmute/", unmute_thread, name="unmute_thread"),
-    path("@<username:username>/<id:pid>/likes/", acted_by, {"of": LIKE}, name="likes_of"),
-    path("@<username:username>/<id:pid>/reposts/", acted_by, {"of": REPOST}, name="reposts_of"),
+    path(f"{POST}quotes/", quotes, name="quotes"),
+    *_buttons("like", LIKING),
+    *_buttons("bookmark", BOOKMARKING),
+    path(f"{POST}repost-or-quote/", reposting, name="reposting"),
+    *_buttons("repost", REPOSTING),
+    path(f"{POST}mute/", mute_thread, name="mute_thread"),
+    path(f"{POST}unmute/", unmute_thread, name="unmute_thread"),
+    path(f"{POST}likes/", acted_by, {"of": LIKE}, name="likes_of"),
+    path(f"{POST}reposts/", acted_by, {"of": REPOST}, name="reposts_of"),
     _saved_posts(LIKE),
     _saved_posts(BOOKMARK),
 ]
