@@ -29,11 +29,10 @@ from timeline.notifications.repository import (
     Decided,
     Item,
     Notifications,
-    NotificationsPage,
     Only,
     read_cursor,
 )
-from timeline.people.lists import Cursor, choice, cursor
+from timeline.people.lists import choice, cursor
 from timeline.posts.entities import Post
 from timeline.posts.html.post_cards import age, beginning_of, cards, phrases
 
@@ -61,27 +60,6 @@ SENTENCE = Fragment(
 BY_POST = Fragment("timeline/notifications/_by_post.html", shape={"kind": BY_POSTS})
 STOPPED = Fragment("timeline/notifications/_stopped.html")
 DECISION = Fragment("timeline/notifications/_decision.html", shape={"told": get_args(Told), "action": tuple(Outcome)})
-
-
-def notifications_page(
-    request: RetwisRequest, by: Rendering, found: NotificationsPage, only: Only, before: Cursor | None, read: int
-) -> HttpResponse:
-    """The page. `read`: notices up to this date, in unix seconds, had been read before."""
-    new = sum(item.group.place.score > read for item in found.items)
-    has_line = 0 < new < len(found.items)
-    return NOTIFICATIONS.response(
-        request,
-        by,
-        only=only,
-        later=before is not None,
-        has_items=bool(found.items),
-        has_line=has_line,
-        more=found.older is not None,
-        items=_with_line(found.items, by, read, new if has_line else None),
-        ages=phrases(by.language),
-        older=str(found.older or ""),
-        read=read,
-    )
 
 
 def _with_line(items: Sequence[Item], by: Rendering, read: int, line_after: int | None) -> bytes:
@@ -209,12 +187,27 @@ class KindsForm(forms.Form):
 @require_safe
 def notifications(request: RetwisRequest) -> HttpResponse:
     only, before = choice(Only, request.GET.get("only")), cursor(request.GET.get("before"), parse_notice)
-    read = read_cursor(request.GET.get("read"))
+    said = read_cursor(request.GET.get("read"))
     found = Notifications(connect()).page(request.viewer, only, before)
     by = rendering(request)
     if only is Only.ALL and before is None:
         by = by.without_news()  # this page has made them read
-    return notifications_page(request, by, found, only, before, found.read if read is None else read)
+    read = found.read if said is None else said  # notices up to here had been read before
+    new = sum(item.group.place.score > read for item in found.items)
+    has_line = 0 < new < len(found.items)
+    return NOTIFICATIONS.response(
+        request,
+        by,
+        only=only,
+        later=before is not None,
+        has_items=bool(found.items),
+        has_line=has_line,
+        more=found.older is not None,
+        items=_with_line(found.items, by, read, new if has_line else None),
+        ages=phrases(by.language),
+        older=str(found.older or ""),
+        read=read,
+    )
 
 
 @require_safe

@@ -384,10 +384,7 @@ class HiddenPerson(NamedTuple):
     until: int | None  # unix seconds; None: until the user undoes it
 
 
-HiddenPeople = dict[Hides, list[HiddenPerson]]
-
-
-def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
+def hidden_people(store: Store, viewer: Viewer) -> dict[Hides, list[HiddenPerson]]:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import path
 from django.utils.text import format_lazy
@@ -30,7 +30,6 @@ from timeline.language import words
 from timeline.people.directory import (
     LONGEST_QUERY,
     FollowPages,
-    HiddenPeople,
     HiddenPerson,
     Hides,
     People,
@@ -129,13 +128,6 @@ HIDDEN = Page("timeline/people/hidden/hidden.html", here="hidden_people")
 ROW = Fragment("timeline/people/hidden/_row.html", shape={"kind": tuple(Hides)})
 
 
-def hidden_page(request: HttpRequest, by: Rendering, found: HiddenPeople) -> HttpResponse:
-    rows: dict[str, Any] = {
-        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.items()
-    }
-    return HIDDEN.response(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
-
-
 def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
     iso, exact = moment(one.until or 0, by.language)
     return ROW.fill(
@@ -155,8 +147,11 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
 @require_safe
 @never_store
 def blocks(request: RetwisRequest) -> HttpResponse:
-    found = hidden_people(connect(), request.viewer)
-    return hidden_page(request, rendering(request), found)
+    found, by = hidden_people(connect(), request.viewer), rendering(request)
+    rows: dict[str, Any] = {
+        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.items()
+    }
+    return HIDDEN.response(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
 
 
 # ---- The page of the words that a user mutes.

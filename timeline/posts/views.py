@@ -85,7 +85,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         return _with_pictures(request, pictures, refused)
     form = PostForm(request.POST, pictures=pictures)
     if not form.is_valid():
-        return _with_errors(request, form)
+        return _composer_again(request, form)
     try:
         require_descriptions(connect(), me.uid, pictures)
     except DescriptionMissing as why:
@@ -96,7 +96,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         published = Posts(connect()).publish(me.uid, post, form.cleaned_data["token"])
     except TargetRefused as why:
         form.refuse(why)
-        return _with_errors(request, form)
+        return _composer_again(request, form)
     except PictureGone as why:
         return _with_pictures(request, pictures, [str(why)])
     if published.body == post.body:
@@ -110,7 +110,7 @@ def publish(request: RetwisRequest) -> HttpResponse:
         text = _("This form was already posted. Your new text is below. You can post it now.")
         messages.error(request, text)
         if post.media.pictures:  # a draft has a text alone
-            return _composer_again(request, PostForm.of(post), (), status=422)
+            return _composer_again(request, PostForm.of(post))
         response = HttpResponseRedirect(_composer_of(post))
         keep_draft(response, Draft(post, me.uid))
     return response
@@ -195,11 +195,9 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
     return reverse("post", args=[me.username, pid])
 
 
-def _with_errors(request: RetwisRequest, form: PostForm) -> HttpResponse:
-    return _composer_again(request, form, (), status=422)
-
-
-def _composer_again(request: RetwisRequest, form: PostForm, refused: Sequence[str], status: int) -> HttpResponse:
+def _composer_again(
+    request: RetwisRequest, form: PostForm, refused: Sequence[str] = (), status: int = 422
+) -> HttpResponse:
     by = rendering(request)
     named = (parse_id(form[name].value() or "") for name in ("reply_to", "quote"))
     above = _seen(request, [pid for pid in named if pid is not None])

@@ -19,9 +19,9 @@ from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches
 from retwis_site.store.client import Store
-from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number, stored_id
+from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
-from timeline.posts.checks import at_work_on
+from timeline.posts.checks import PostChecks, at_work_on
 from timeline.search import index
 
 LEASE_OF = "reindex"  # one process at a time writes the index anew
@@ -283,20 +283,13 @@ class IndexChecks(Searcher):
         }
         pipe.execute()
         found = {place: posts.value if has_term.value else set() for place, (posts, has_term) in asked.items()}
-        return self._published(
-            [
-                pid
-                for pid, of_post in terms.items()
-                if any(pid not in found[ranges.value.of(pid), term] for term in of_post)
-            ]
-        )
-
-    def _published(self, pids: Sequence[int]) -> list[int]:
-        """Those that stand among the posts of their authors. The others may be on their way, or never come."""
-        authors = answers(self._store, lambda pipe, pid: pipe.hget(keys.post(pid), "user_id"), pids)
-        uids = {pid: stored_id(keys.post(pid), author) or 0 for pid, author in authors.items()}
-        scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(uids[pid]), str(pid)), uids)
-        return [pid for pid, score in scores.items() if score is not None]
+        missed = [
+            pid
+            for pid, of_post in terms.items()
+            if any(pid not in found[ranges.value.of(pid), term] for term in of_post)
+        ]
+        on_their_way = {pid for pid, _ in PostChecks(self._store).unlisted(missed)}  # or they never come
+        return [pid for pid in missed if pid not in on_their_way]
 
     def strays(self) -> Chunks:
         """The keys of ranges that are none any more."""
