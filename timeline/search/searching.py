@@ -10,8 +10,9 @@ the bounds below; where they end it, the page says that older posts were not sea
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.repository import ask_owners
@@ -111,64 +112,38 @@ def terms(query: Query, known: Known) -> list[str]:
 # ---- Which of the proposed posts are in the scope of a search: asked for many at once, before any is read.
 
 
-class Among(Protocol):
+class Among(NamedTuple):
     """Finds the posts of a scope among others."""
 
     at_once: int  # posts that are looked at together
     most: int  # posts that are looked at for a page
-
-    def some(self, pids: Sequence[int]) -> list[int]:
-        """Those of these posts, at least one, that are in the scope, in the same order."""
+    some: Callable[[Sequence[int]], list[int]]  # those of these posts, at least one, in the scope, in the same order
 
 
-class AmongAll:
-    """No round trip."""
-
-    at_once = 1
-    most = 1 << 30
-
-    def some(self, pids: Sequence[int]) -> list[int]:
-        return list(pids)
-
-
-class AmongSaved:
-    """The posts that a user likes or has bookmarked. One round trip."""
-
-    at_once, most = 1000, 4000
-
-    def __init__(self, store: Store, me: int) -> None:
-        self._store = store
-        self._me = me
-
-    def some(self, pids: Sequence[int]) -> list[int]:
-        acted = answer(self._store, ask_acted, self._me, pids)
-        saved = {pid for pid, what in acted.items() if what.liked or what.bookmarked}
-        return [pid for pid in pids if pid in saved]
-
-
-class AmongFollowed:
-    """The posts by people whom a user follows. Two round trips; one while the authors are cached."""
-
-    at_once, most = 200, 1000
-
-    def __init__(self, store: Store, me: int) -> None:
-        self._store = store
-        self._me = me
-
-    def some(self, pids: Sequence[int]) -> list[int]:
-        authors = answer(self._store, ask_authors, pids)
-        people = sorted({*authors.values()})
-        if not people:
-            return []
-        followed = answer(self._store, ask_followed, self._me, people)
-        return [pid for pid in pids if authors.get(pid) in followed]
+ALL = Among(1, 1 << 30, list)
+BOUNDS = {Scope.SAVED: (1000, 4000), Scope.FOLLOWING: (200, 1000)}  # posts at once, and for a page
 
 
 def among(scope: Scope, store: Store, me: int | None) -> Among:
     """For a visitor, None, and for the viewer's own posts, which the query says: all posts."""
     if me is None or scope in (Scope.EVERYONE, Scope.MINE):
-        return AmongAll()
-    return AmongSaved(store, me) if scope is Scope.SAVED else AmongFollowed(store, me)
+        return ALL
+    return Among(*BOUNDS[scope], partial(_saved if scope is Scope.SAVED else _of_followed, store, me))
+
+
+def _saved(store: Store, me: int, pids: Sequence[int]) -> list[int]:
+    """The posts that a user likes or has bookmarked. One round trip."""
+    acted = answer(store, ask_acted, me, pids)
+    saved = {pid for pid, what in acted.items() if what.liked or what.bookmarked}
+    return [pid for pid in pids if pid in saved]
+
+
+def _of_followed(store: Store, me: int, pids: Sequence[int]) -> list[int]:
+    """The posts by people whom a user follows. Two round trips; one while the authors are cached."""
+    authors = answer(store, ask_authors, pids)
+    people = sorted({*authors.values()})
+    followed = answer(store, ask_followed, me, people) if people else set[int]()
+    return [pid for pid in pids if authors.get(pid) in followed]
 
 
 # ---- One page of a search

@@ -21,8 +21,6 @@ from timeline.search.searching import (
     NEWEST_RANGES,
     RAREST,
     READS,
-    AmongFollowed,
-    AmongSaved,
 )
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
@@ -140,9 +138,7 @@ def test_a_scope_looks_at_so_many_posts(raw, store, alice, bob, browser):
 @pytest.mark.parametrize("scope", ["following", "saved"])
 def test_no_post_is_lost_behind_the_last_that_a_page_looks_at(raw, store, alice, bob, browser, monkeypatch, scope):
     """The last look finds more posts of the scope than a page reads at first, and few of those fit the phrase."""
-    of_scope = {"following": AmongFollowed, "saved": AmongSaved}[scope]
-    monkeypatch.setattr(of_scope, "at_once", 50)
-    monkeypatch.setattr(of_scope, "most", 50)
+    monkeypatch.setitem(searching.BOUNDS, scope, (50, 50))
     texts = dict.fromkeys(range(1, 61), "cup tea") | dict.fromkeys((2, 21, 40), "tea cup")
     write_indexed(raw, store, bob.user.uid, texts)
     raw.zadd("following:1", {str(bob.user.uid): 1})
