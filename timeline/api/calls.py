@@ -20,21 +20,13 @@ from retwis_site.http.apps import Invalid, Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
 from timeline.people.lists import Cursor
+from timeline.timelines.pagination import Part
 
 # ---- Pages of a list
 
 
 MOST_A_PAGE = 40
 CURSORS = frozenset({"max_id", "since_id", "min_id"})
-
-
-class Window(NamedTuple):
-    """Which part of a list, newest first, an app asks for. With `min_id` the page just above it."""
-
-    max_id: int | None
-    since_id: int | None
-    min_id: int | None
-    limit: int
 
 
 # ---- Cursors of lists of people and of saved posts. They are numbers: Mastodon's own app for iOS, for one, looks for
@@ -80,10 +72,12 @@ class Call:
         score, member = divmod(int(text), OF_A_MEMBER)
         return Cursor(score, str(member))
 
-    def window(self, default: int = 20, most: int = MOST_A_PAGE) -> Window:
-        """Raises Invalid."""
-        sent = self.sent
-        return Window(sent.id("max_id"), sent.id("since_id"), sent.id("min_id"), sent.number("limit", default, most))
+    def part(self, default: int = 20, most: int = MOST_A_PAGE) -> Part:
+        """Which part of a list an app asks for. With `min_id`, which counts before `since_id`, the page just above it.
+        Raises Invalid."""
+        sent, least = self.sent, self.sent.id("min_id")
+        above = sent.id("since_id") if least is None else least
+        return Part(sent.id("max_id"), above or 0, least is not None, sent.number("limit", default, most))
 
 
 def valid(form: Any) -> Any:

@@ -19,7 +19,7 @@ from accounts.users.html import SIZES, header_address, media_address, picture_ad
 from retwis_site.http.apps import list_of, written
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store.local_cache import Memory
-from timeline.posts.entities import Acted, Media, Picture, Post
+from timeline.posts.entities import Acted, Picture, Post
 from timeline.posts.links import Segment, folded, may_have_links, segments, tags_in
 from timeline.relations.relations import FollowCounts
 
@@ -78,11 +78,6 @@ def plain_html(text: str) -> str:
     return _in_paragraphs(escape(text)) if text else ""
 
 
-def link_html(address: str, rel: str = REL) -> str:
-    """A web address as a link. Apps hide what is `invisible`, and show dots after what is in `ellipsis`."""
-    return _link(address, address, rel)
-
-
 def _in_paragraphs(html: str) -> str:
     if "\r" in html:  # in texts of a foreign database
         html = _line_breaks.sub("\n", html)
@@ -102,11 +97,12 @@ def _segment(part: Segment, origin: str, known: Mapping[str, str] | None) -> str
         address = escape(address_of_tag(origin, folded(part.tag)))
         return f'<a href="{address}" class="mention hashtag" rel="tag">#<span>{escape(part.tag)}</span></a>'
     if part.address:
-        return _link(part.address, part.text, REL)
+        return _link(part.address, part.text)
     return escape(part.text)
 
 
-def _link(address: str, text: str, rel: str) -> str:
+def _link(address: str, text: str, rel: str = REL) -> str:
+    """A web address as a link. Apps hide what is `invisible`, and show dots after what is in `ellipsis`."""
     found = _parts_of_address.fullmatch(text)
     assert found is not None  # each part may be empty
     before, shown, after = (escape(part or "") for part in found.groups())
@@ -174,7 +170,7 @@ def account_of(origin: str, user: User, profile: Profile) -> Entity:
 
 
 def _field(fact: Fact) -> Entity:
-    value = link_html(fact.value, f"{REL} me") if fact.is_link else escape(fact.value)
+    value = _link(fact.value, fact.value, f"{REL} me") if fact.is_link else escape(fact.value)
     verified = None if fact.verified is None else date_time(fact.verified)
     return {"name": fact.label, "value": value, "verified_at": verified}
 
@@ -206,10 +202,6 @@ def attachment_of(origin: str, picture: Picture) -> Entity:
 
 def _size(width: int, height: int) -> dict[str, object]:
     return {"width": width, "height": height, "size": f"{width}x{height}", "aspect": width / height}
-
-
-def attachments_of(origin: str, media: Media) -> list[Entity]:
-    return [attachment_of(origin, picture) for picture in media.pictures]
 
 
 # ---- Statuses
@@ -335,7 +327,7 @@ def _status(post: Post, shown: Shown, quote: Entity | None) -> Entity:
         "reblog": None,
         "application": None,
         "account": _account(author, shown),
-        "media_attachments": attachments_of(origin, media),
+        "media_attachments": [attachment_of(origin, picture) for picture in media.pictures],
         "mentions": mentions,
         "tags": [{"name": name, "url": address_of_tag(origin, name)} for name in tags_in(body)],
         "emojis": [],

@@ -129,32 +129,31 @@ class Page:
 
     def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
         """Raises Invalid."""
-        self._wanted, self._window, self._in_groups = _wanted(call), call.window(default, most), in_groups
-        self._part: list[Together] = []
+        self._wanted, self._part, self._in_groups = _wanted(call), call.part(default, most), in_groups
+        self._told: list[Together] = []
         self._has_more = False
 
     def choose(self, rows: Sequence[Row]) -> list[Together]:
-        window = self._window
-        lowest = window.since_id if window.min_id is None else window.min_id
-        until = inf if lowest is None else time.time() - SETTLES
+        part = self._part
+        until = time.time() - SETTLES if part.above or part.upwards else inf
         wanted = [row for row in rows if row.when <= until and self._wanted.has(row)]
         found = _together(wanted, self._in_groups)
-        older = [one for one in found if window.max_id is None or one.id < window.max_id]
-        above = [one for one in older if lowest is None or one.id > lowest]
-        self._part = above[: window.limit] if window.min_id is None else above[-window.limit :]
-        self._has_more = bool(self._part) and older[-1].id < self._part[-1].id
-        return self._part
+        older = [one for one in found if part.below is None or one.id < part.below]
+        above = [one for one in older if one.id > part.above]
+        self._told = above[-part.size :] if part.upwards else above[: part.size]
+        self._has_more = bool(self._told) and older[-1].id < self._told[-1].id
+        return self._told
 
     @property
     def lowest(self) -> int:
         """The id down to which the page has what was told, for apps that ask for the next one from there; 0 for a last
         page."""
-        return self._part[-1].id if self._has_more else 0
+        return self._told[-1].id if self._has_more else 0
 
     def listed(self, items: object) -> Listed:
-        if not self._part:
+        if not self._told:
             return Listed(items, None, None, has_more=False)
-        return Listed(items, self._part[0].id, self._part[-1].id, self._has_more)
+        return Listed(items, self._told[0].id, self._told[-1].id, self._has_more)
 
 
 class Read(NamedTuple):

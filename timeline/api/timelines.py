@@ -1,8 +1,10 @@
 """Lists of posts as apps ask for them: home, everyone, a tag, a person, likes and bookmarks."""
 
+from functools import partial
+
 from retwis_site.http.apps import Sent
 from retwis_site.store.client import connect
-from timeline.api.calls import Call, Endpoint, Listed, Window, number_of
+from timeline.api.calls import Call, Endpoint, Listed, number_of
 from timeline.api.reading import Statuses
 from timeline.conversation.repository import SavedPart, SavedPosts
 from timeline.posts.entities import Page
@@ -13,16 +15,9 @@ from timeline.relations.relations import BOOKMARK, LIKE
 from timeline.tags.tags import CombinedTags, TagPages
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.pagination import Part
 from timeline.timelines.profile import OwnPosts, Profiles
 
 MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
-
-
-def part_of(window: Window) -> Part:
-    """`min_id` counts before `since_id`."""
-    above = window.since_id if window.min_id is None else window.min_id
-    return Part(window.max_id, above or 0, window.min_id is not None, window.limit)
 
 
 def listed(page: Page, statuses: Statuses) -> Listed:
@@ -36,13 +31,13 @@ NOTHING = Listed([], None, None, has_more=False)
 
 def home(call: Call) -> object:
     """Round trips as for the page of the home."""
-    statuses, part = Statuses(call), part_of(call.window())
+    statuses, part = Statuses(call), call.part()
     return listed(Homes(connect()).part(call.viewer, part, statuses.about_authors), statuses)
 
 
 def public(call: Call) -> object:
     """Everyone's posts. There is no other server, so what is `remote` is nothing. Round trips as for the page."""
-    part = part_of(call.window())
+    part = call.part()
     if call.sent.flag("remote"):
         return NOTHING
     statuses = Statuses(call)
@@ -52,7 +47,7 @@ def public(call: Call) -> object:
 
 def tag(call: Call) -> object:
     """The posts with a tag or one of `any`, with each of `all`, and with none of `none`."""
-    part, sent = part_of(call.window()), call.sent
+    part, sent = call.part(), call.sent
     others = ([folded(name.lstrip("#")) for name in sent.texts(which)[:MOST_TAGS]] for which in ("any", "all", "none"))
     any_of, all_of, none_of = others
     if sent.flag("remote"):
@@ -69,7 +64,7 @@ def _rules(sent: Sent) -> list[Rule]:
 
 def of_account(call: Call) -> object:
     """What a person wrote and reposted. Raises NoSuchUser, NotShown."""
-    part, sent, profiles = part_of(call.window()), call.sent, Profiles(connect())
+    part, sent, profiles = call.part(), call.sent, Profiles(connect())
     own = OwnPosts(
         not sent.flag("exclude_replies"),
         not sent.flag("exclude_reblogs"),
@@ -83,15 +78,7 @@ def of_account(call: Call) -> object:
     return listed(page, statuses)
 
 
-def favourites(call: Call) -> object:
-    return _saved(call, LIKE)
-
-
-def bookmarks(call: Call) -> object:
-    return _saved(call, BOOKMARK)
-
-
-def _saved(call: Call, of: Relation) -> object:
+def _saved(of: Relation, call: Call) -> object:
     """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises BadCursor."""
     sent = call.sent
     below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
@@ -107,6 +94,6 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/timelines/public", public, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v1/timelines/tag/:tag", tag, "read:statuses", open_to_visitors=True),
     Endpoint("GET", "/api/v1/accounts/:id/statuses", of_account, "read:statuses", open_to_visitors=True),
-    Endpoint("GET", "/api/v1/favourites", favourites, "read:favourites"),
-    Endpoint("GET", "/api/v1/bookmarks", bookmarks, "read:bookmarks"),
+    Endpoint("GET", "/api/v1/favourites", partial(_saved, LIKE), "read:favourites"),
+    Endpoint("GET", "/api/v1/bookmarks", partial(_saved, BOOKMARK), "read:bookmarks"),
 )
