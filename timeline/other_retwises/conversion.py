@@ -4,13 +4,14 @@ Only people are held in memory: a name, a date and an id for each. Posts, follow
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from accounts.users.adoption import BEGINNING
 from retwis_site.features import Line
+from retwis_site.maintenance.filling import Filling
 from retwis_site.rendering.dates import iso
 from retwis_site.store.chunks import batches
 from timeline.other_retwises.layouts import Layout
@@ -223,63 +224,42 @@ PASSWORDS = {
 }
 
 
-class Target(Protocol):
-    """Where lines go: `Filling`, or nowhere."""
-
-    dropped: Counter[str]
-
-    def begin(self) -> None: ...
-    def write(self, lines: list[Line]) -> None: ...
-    def finish(self, largest: Mapping[str, int]) -> None: ...
-
-
-@dataclass
-class Nowhere:
-    """The target of a dry run."""
-
-    dropped: Counter[str] = field(default_factory=Counter)
-
-    def begin(self) -> None:
-        """Nothing to begin."""
-
-    def write(self, lines: list[Line]) -> None:
-        """Written nowhere."""
-
-    def finish(self, largest: Mapping[str, int]) -> None:
-        """Nothing to finish."""
-
-
 class Import:
     """Iterate to run it, a chunk a step. `len` estimates the steps. Then `summary` has its lines."""
 
-    def __init__(self, source: Source, conversion: Conversion, target: Target) -> None:
+    def __init__(self, source: Source, conversion: Conversion, filling: Filling | None) -> None:
+        """`filling`: None for a dry run."""
         self._source = source
         self._conversion = conversion
         self._problems = source.problems
-        self._target = target
+        self._filling = filling
         self._counts: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
-        self._target.begin()
+        if self._filling:
+            self._filling.begin()
         for lines in self._conversion:
-            self._target.write(lines)
+            if self._filling:
+                self._filling.write(lines)
             self._counts.update(line["type"] for line in lines)
             yield
-        self._target.finish({})
+        if self._filling:
+            self._filling.finish({})
 
     def summary(self) -> Iterator[str]:
         """What was imported, the passwords by kind, and what was not imported and why."""
-        written = self._counts - self._target.dropped
+        dropped = self._filling.dropped if self._filling else Counter[str]()
+        written = self._counts - dropped
         yield f"people: {written['user']}, follows: {written['follow']}, likes: {written['like']}"
         yield f"posts: {written['post']}, of these replies: {self._conversion.replies}"
         for kind, number in sorted(self._conversion.passwords.items()):
             yield f"{PASSWORDS[kind]}: {number}"
         for one in self._conversion.renamed:
             yield f"renamed: {one.before!r} (user {one.uid}) is now {one.after!r}; another user has that name"
-        for kind, number in sorted(self._target.dropped.items()):
+        for kind, number in sorted(dropped.items()):
             if number:
                 yield f"not imported: {kind} lines about unknown users or posts: {number}"
         for line in self._problems.lines():

@@ -8,7 +8,7 @@ from retwis_site.maintenance.filling import Filling
 from retwis_site.management.base import StoreCommand, add_source, urls_of
 from retwis_site.store.client import Store, without_gate
 from timeline.management.commands.reindex import write_index
-from timeline.other_retwises.conversion import Conversion, Import, Nowhere
+from timeline.other_retwises.conversion import Conversion, Import
 from timeline.other_retwises.layouts import LAYOUTS, detect, refuse_own
 from timeline.other_retwises.source import connect_to
 from timeline.other_retwises.values import encode_all, encode_none
@@ -36,9 +36,9 @@ class Command(StoreCommand):
         refuse_own(source)
         layout = detect(source) if options["layout"] == AUTO else LAYOUTS[options["layout"]]
         self.say(f"Layout: {layout.title}")
-        encode, target = (encode_none, Nowhere()) if options["dry_run"] else (encode_all, Filling(without_gate()))
+        encode, filling = (encode_none, None) if options["dry_run"] else (encode_all, Filling(without_gate()))
         conversion = Conversion(layout(source), source.problems, encode)
-        work = Import(source, conversion, target)
+        work = Import(source, conversion, filling)
         self.complete("Importing", work)
         for line in work.summary():
             self.say(line)
