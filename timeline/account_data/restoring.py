@@ -27,7 +27,7 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, answer, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
@@ -92,14 +92,12 @@ def named(pid: int, address: str) -> Named:
 
 def find(store: Store, pids: Collection[int]) -> dict[int, Target]:
     """The posts with these ids that somebody can read. Three round trips; none without ids."""
-    posts = [post for post in Posts(store).read(pids)[0] if post.links.repost_of is None]
-    authors = {post.pid: post.uid for post in posts}
-    listed = answers(store, lambda pipe, pid: pipe.zscore(keys.updates(authors[pid]), str(pid)), authors)
-    people = Users(store).people({*authors.values()})
+    posts = Posts(store).published(pids)
+    people = Users(store).people({post.uid for post in posts})
     return {
         post.pid: Target(post.pid, post.uid, people[post.uid].username.lower(), post.time, post.links)
         for post in posts
-        if post.uid in people and listed[post.pid] is not None
+        if post.uid in people
     }
 
 

@@ -167,6 +167,13 @@ class Posts:
         pipe.execute()
         return existing(asked)
 
+    def published(self, pids: Collection[int]) -> list[Record]:
+        """Those of these posts that exist, are no reposts, and stand in `updates:` of their author. Two round trips;
+        none without ids."""
+        posts = [post for post in self.read(pids)[0] if post.links.repost_of is None]
+        scores = answers(self._store, lambda pipe, post: pipe.zscore(keys.updates(post.uid), str(post.pid)), posts)
+        return [post for post, score in scores.items() if score is not None]
+
     # ---- publish
 
     def publish(self, uid: int, new: NewPost, token: str) -> Published:

@@ -78,7 +78,7 @@ class EveryoneList:
         existing: list[int] = []
         for _ in range(MOST_CHUNKS):
             chunk = list(islice(candidates, size))
-            existing += self._existing(chunk)
+            existing += [post.pid for post in Posts(self._store).published(chunk)]
             if len(existing) >= size or len(chunk) < size:
                 break
         newest = merge([Slice(existing, has_more=False)], keep=size)
@@ -116,13 +116,6 @@ class EveryoneList:
         if last is None:
             raise StoreRefused(f"{keys.next_post_id()} is no number of a post. Repair it with: manage.py doctor --fix")
         return last
-
-    def _existing(self, pids: Sequence[int]) -> list[int]:
-        """The posts that are not deleted and that their author's `updates:` has, without reposts. Two round trips."""
-        records, _ = Posts(self._store).read(pids)
-        authors = {record.pid: record.uid for record in records if record.links.repost_of is None}
-        scores = answers(self._store, lambda pipe, pid: pipe.zscore(keys.updates(authors[pid]), str(pid)), authors)
-        return [pid for pid, score in scores.items() if score is not None]
 
 
 # ---- Everyone
