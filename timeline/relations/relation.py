@@ -348,11 +348,12 @@ def ask_standing(pipe: Pipe, relation: Relation, who: int, targets: Collection[i
     that has ended is none. One command; none without targets."""
     if not targets:
         return Result(set[int])
-    scores = pipe.zmscore(relation.truth(who), [str(target) for target in targets])
-    after = time.time() if relation.scores is Scores.UNTIL else -1
+    return ask_among(pipe, relation.truth(who), targets, time.time() if relation.scores is Scores.UNTIL else -1)
 
-    def read() -> set[int]:
-        pairs = zip(targets, scores.value, strict=True)
-        return {target for target, score in pairs if score is not None and score > after}
 
-    return Result(read)
+def ask_among(pipe: Pipe, key: str, ids: Collection[int], above: float = -1) -> Result[set[int]]:
+    """Those of these ids, at least one, that are members of a sorted set with a score above this one. One command."""
+    scores = pipe.zmscore(key, [str(one) for one in ids])
+    return Result(
+        lambda: {one for one, score in zip(ids, scores.value, strict=True) if score is not None and score > above}
+    )

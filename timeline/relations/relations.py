@@ -34,6 +34,7 @@ from timeline.relations.relation import (
     PostCount,
     Relation,
     Scores,
+    ask_among,
     ask_person,
     ask_post_exists,
     ask_standing,
@@ -108,14 +109,8 @@ def ask_blocked(pipe: Pipe, me: int, people: Collection[int]) -> Result[set[int]
     """Those of these people whom `me` blocks or who block `me`. Two commands; none without people."""
     if not people:
         return Result(set[int])
-    members = [str(uid) for uid in people]
-    asked = [pipe.zmscore(key(me), members) for key in (keys.blocked, keys.blocked_by)]
-
-    def read() -> set[int]:
-        rows = zip(people, *(scores.value for scores in asked), strict=True)
-        return {uid for uid, mine, theirs in rows if mine is not None or theirs is not None}
-
-    return Result(read)
+    mine, theirs = (ask_among(pipe, key(me), people) for key in (keys.blocked, keys.blocked_by))
+    return Result(lambda: mine.value | theirs.value)
 
 
 # ---- The notice that an edge causes: an effect of a relation, written and removed with the mirror.
@@ -226,8 +221,7 @@ def ask_follow_counts(pipe: Pipe, uid: int) -> Reply[FollowCounts]:
 
 def ask_followed(pipe: Pipe, me: int, uids: Collection[int]) -> Result[set[int]]:
     """Those of these users (at least one) that `me` follows."""
-    scores = pipe.zmscore(keys.following(me), [str(uid) for uid in uids])
-    return Result(lambda: {uid for uid, score in zip(uids, scores.value, strict=True) if score is not None})
+    return ask_among(pipe, keys.following(me), uids)
 
 
 class LatestFollowed(NamedTuple):

@@ -22,6 +22,7 @@ from timeline.language import joined, phrase, words
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.relations.muted_words import MUTED_WORDS, How, MutedWord, Where
+from timeline.relations.relation import ask_among
 from timeline.relations.relations import FollowedPeople, LatestFollowed, ask_followed
 
 # ---- Which texts have words that a viewer mutes.
@@ -150,7 +151,7 @@ class HiddenPeople:
         self._asked |= people
         for answers, key, are_all in zip(self._answers, KINDS, self._latest.are_all, strict=True):
             if unknown and not are_all:
-                answers.append(_ask_among(pipe, key(self._me), unknown, _stands_above(key)))
+                answers.append(ask_among(pipe, key(self._me), unknown, _stands_above(key)))
 
     def read(self) -> tuple[set[int], set[int], set[int]]:
         """The people with a block either way, those that are muted, and those whose reposts are."""
@@ -161,14 +162,6 @@ class HiddenPeople:
             for latest, answers in zip(self._latest.people, self._answers, strict=True)
         )
         return blocked | by, muted, reposts
-
-
-def _ask_among(pipe: Pipe, key: str, people: list[int], after: float) -> Result[set[int]]:
-    """Those of these people with a score above `after`."""
-    scores = pipe.zmscore(key, [str(uid) for uid in people])
-    return Result(
-        lambda: {uid for uid, score in zip(people, scores.value, strict=True) if score is not None and score > after}
-    )
 
 
 # ---- People whom staff has hidden: their followers see them, and everyone on their own pages. No one else does.
