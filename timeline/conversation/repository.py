@@ -480,14 +480,14 @@ class ActedBy:
     """The people who have acted on posts: of a relation with a mirror, such as those who like them. Only reads."""
 
     def __init__(self, store: Store, relation: Relation) -> None:
+        assert relation.mirror is not None
         self._store = store
-        self._relation = relation
+        self._mirror = relation.mirror
 
     def page(self, viewer: Viewer, username: str, pid: int, before: Cursor | None) -> ActedByPage:
         """Who has acted on a post of `username`. Two round trips with cached uids, three for a later page. Raises
         NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, NotShown."""
-        assert self._relation.mirror is not None
-        key = self._relation.mirror(pid)
+        key = self._mirror(pid)
         author, (_, found) = viewer.ask_about(
             username,
             lambda pipe, me, them: read_rows(pipe, key, before, PEOPLE_A_PAGE + 1, OnePost(pipe, me, them, pid)),
@@ -497,8 +497,7 @@ class ActedBy:
     def part(self, viewer: Viewer, pid: int, before: Cursor | None, size: int) -> ActedByPage:
         """As `page`, of a post by its id alone, and `size` people. Round trips and errors as for `page` and
         `read_by_id`."""
-        assert self._relation.mirror is not None
-        key = self._relation.mirror(pid)
+        key = self._mirror(pid)
 
         def reading(pipe: Pipe, me: int | None) -> Reading[tuple[Post, Scored]]:
             rows = begun(read_rows(pipe, key, before, size + 1, Result(lambda: None)))
@@ -512,8 +511,7 @@ class ActedBy:
 
     def _page(self, viewer: Viewer, author: User, pid: int, found: Scored, size: int) -> ActedByPage:
         """`found`: one row more than the page has."""
-        assert self._relation.mirror is not None
-        shown = stored_rows(self._relation.mirror(pid), found[:size])
+        shown = stored_rows(self._mirror(pid), found[:size])
         people = answer(self._store, ask_listed, viewer.uid, [uid for uid, _ in shown])
         cursors = {uid: Cursor(score, str(uid)) for uid, score in shown}
         older = str(cursors[shown[-1][0]]) if shown and len(found) > size else None

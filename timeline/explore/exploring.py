@@ -274,13 +274,9 @@ class Explore:
     def posts(self, viewer: Viewer, about_authors: AskAboutAuthors = nothing_more) -> list[Post]:
         """The posts of the page. `about_authors`: for `PostReader`. Round trips as for `page`."""
         [acted] = viewer.ask(lambda pipe, me: trip(ask_latest_acted(pipe, me)))
-        fresh = viewer.just_changed
+        fresh, most = viewer.just_changed, MOST_SHOWN
         reader = PostReader(
-            *(self._store, viewer.user),
-            acted=acted,
-            fresh=fresh,
-            at_most=MOST_SHOWN,
-            about_authors=about_authors,
+            self._store, viewer.user, acted=acted, fresh=fresh, at_most=most, about_authors=about_authors
         )
         return reader.read(self._explored().best.pids)[0]
 
