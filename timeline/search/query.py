@@ -191,37 +191,22 @@ class WithTag(Part):
         return [Span(one.start, one.end) for one in shown if folded(one.name) == self.folded]
 
 
-@dataclass(frozen=True)
-class HasLink(Part):
-    """`has:link`."""
-
-    def terms(self, known: Known) -> list[str]:
-        return [HAS_LINK]
-
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
-        return text.has_link
+KINDS: Mapping[str, Callable[[Post, SearchedText], bool]] = {
+    HAS_LINK: lambda post, text: text.has_link,
+    HAS_PICTURE: lambda post, text: bool(post.media.pictures),
+    IS_REPLY: lambda post, text: post.links.reply_to is not None,
+}
 
 
 @dataclass(frozen=True)
-class HasPicture(Part):
-    """`has:picture`."""
+class OfKind(Part):
+    term: str  # one of KINDS
 
     def terms(self, known: Known) -> list[str]:
-        return [HAS_PICTURE]
+        return [self.term]
 
     def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
-        return bool(post.media.pictures)
-
-
-@dataclass(frozen=True)
-class IsReply(Part):
-    """`is:reply`."""
-
-    def terms(self, known: Known) -> list[str]:
-        return [IS_REPLY]
-
-    def fits(self, post: Post, text: SearchedText, known: Known) -> bool:
-        return post.links.reply_to is not None
+        return KINDS[self.term](post, text)
 
 
 @dataclass(frozen=True)
@@ -415,12 +400,12 @@ _OPERATORS: Mapping[str, Callable[[str], Part]] = {
     "to": _person(Role.TO),
     "has": _one_of(
         {
-            **dict.fromkeys(("link", "links"), HasLink()),
-            **dict.fromkeys(("picture", "pictures", "image", "images", "media"), HasPicture()),
+            **dict.fromkeys(("link", "links"), OfKind(HAS_LINK)),
+            **dict.fromkeys(("picture", "pictures", "image", "images", "media"), OfKind(HAS_PICTURE)),
         },
         Problem.BAD_HAS,
     ),
-    "is": _one_of({"reply": IsReply()}, Problem.BAD_IS),
+    "is": _one_of({"reply": OfKind(IS_REPLY)}, Problem.BAD_IS),
     "before": _before,
     "after": _after,
 }

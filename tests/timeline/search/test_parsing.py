@@ -15,11 +15,10 @@ from timeline.search.query import (
     BadQuery,
     Before,
     ByPerson,
-    HasLink,
-    IsReply,
     Known,
     Matching,
     NotBefore,
+    OfKind,
     OneWord,
     Phrase,
     Problem,
@@ -68,9 +67,12 @@ def midnight(*day):
         ("#don't #Ann’s-cup #_tea_", [WithTag("don"), WithTag("ann"), word("cup"), WithTag("_tea_")]),
         ("#\u0640", [WithTag("\u0640")]),  # a letter that makes words longer, and is none
         ("#1", [word("1")]),
-        ("has:link has:links", [HasLink()]),
-        ("is:reply", [IsReply()]),
-        ("İs:reply ıs:reply HAS:LİNK haſ:link", [IsReply(), HasLink()]),  # as Turkish keyboards have them
+        ("has:link has:links", [OfKind("has:link")]),
+        ("is:reply", [OfKind("is:reply")]),
+        (
+            "İs:reply ıs:reply HAS:LİNK haſ:link",
+            [OfKind("is:reply"), OfKind("has:link")],
+        ),  # as Turkish keyboards have them
         ("before:2026-11-01", [Before(midnight(2026, 11, 1))]),
         ("after:2026-11-01", [NotBefore(midnight(2026, 11, 2))]),
         ("note:this", [phrase("note this")]),
@@ -92,7 +94,7 @@ def test_what_a_text_asks_for(typed, wanted):
         ('-"green tea"', [phrase("green tea")]),
         ("-from:ann", [ByPerson(Role.FROM, "ann")]),
         ("-#tea", [WithTag("tea")]),
-        ("-is:reply -has:link", [IsReply(), HasLink()]),
+        ("-is:reply -has:link", [OfKind("is:reply"), OfKind("has:link")]),
         ("-before:2026-11-01", [Before(midnight(2026, 11, 1))]),
     ],
 )
