@@ -20,7 +20,7 @@ from timeline.api.entities import Entity, date_time
 from timeline.api.reading import accounts_of
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
-from timeline.posts.reading.one_post import one_post_or_hidden
+from timeline.posts.reading.records import one_post_or_hidden
 from timeline.relations.actions import why_not_followed
 from timeline.relations.feature import BLOCKS, FOLLOWS
 from timeline.relations.relations import (

@@ -33,9 +33,8 @@ from timeline.posts.feature import POSTS
 from timeline.posts.forms import EditForm, PostForm, alt_of
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
-from timeline.posts.reading.one_post import find_post, find_post_or_hidden
 from timeline.posts.reading.post_reader import nothing_more
-from timeline.posts.reading.records import Version, ask_versions
+from timeline.posts.reading.records import Version, ask_versions, find_post, find_post_or_hidden
 from timeline.posts.repository import Posts
 from timeline.relations.relation import Relation
 from timeline.relations.relations import LIKE, REPOST

@@ -17,9 +17,8 @@ from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_liste
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
 from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
-from timeline.posts.reading.one_post import OnePost, PostOrPlace, read_by_id
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
-from timeline.posts.reading.records import Record, post_deleted
+from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
     LATEST_FOLLOWED,

@@ -49,7 +49,7 @@ from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.composer import composer
 from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
-from timeline.posts.reading.one_post import OnePost, one_post, one_post_or_hidden
+from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
 from timeline.relations.html import follow_button, person_menu
 from timeline.relations.relation import BlocksViewer, Relation, ask_standing
 from timeline.relations.relations import (

@@ -63,7 +63,7 @@ from timeline.moderation.reports import (
 )
 from timeline.people.directory import People, search_query
 from timeline.posts.entities import NO_MEDIA, NoSuchPost, Post
-from timeline.posts.reading.one_post import one_post_or_hidden
+from timeline.posts.reading.records import one_post_or_hidden
 from timeline.posts.repository import Posts
 from timeline.relations.html import person_menu
 from timeline.relations.relations import ask_hiding

@@ -48,8 +48,8 @@ from timeline.posts.html.composer import compose_page, composer, composer_with, 
 from timeline.posts.html.pictures import described, picture_page
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE
-from timeline.posts.reading.one_post import one_post, texts_of_post
 from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.records import one_post, texts_of_post
 from timeline.posts.repository import Posts
 
 

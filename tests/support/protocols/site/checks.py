@@ -34,7 +34,7 @@ from timeline.people import directory
 from timeline.people.directory import FollowPages
 from timeline.people.lists import Cursor, Show, id_cursor
 from timeline.posts.entities import NoSuchPost, Post, PostDeleted
-from timeline.posts.reading.one_post import one_post
+from timeline.posts.reading.records import one_post
 from timeline.timelines import everyone, pagination
 from timeline.timelines.entities import Tab
 from timeline.timelines.everyone import EveryoneTimeline
