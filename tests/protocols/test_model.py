@@ -18,7 +18,7 @@ from tests.support.protocols.site.machine import SiteMachine
 from tests.support.protocols.thoroughness import examples, tries_all
 from timeline.people import directory
 from timeline.posts import delivery, post_ids, repository
-from timeline.posts.reading import acted, visibility
+from timeline.posts.reading import visibility
 from timeline.relations import relations
 from timeline.timelines import everyone, home, pagination, profile
 
@@ -61,7 +61,6 @@ MODULES = (
     repository,
     delivery,
     profile,
-    acted,
     visibility,
     relations,
     entities,

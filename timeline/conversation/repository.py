@@ -16,9 +16,9 @@ from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, res
 from timeline.people.lists import PEOPLE_A_PAGE, Cursor, ListedPerson, ask_listed, ask_start_rank, read_rows
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page, Post, Unavailable
-from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
+from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
 from timeline.relations.relation import Relation
 from timeline.relations.relations import (
     LATEST_FOLLOWED,

@@ -19,11 +19,10 @@ from timeline.people.lists import Suggested
 from timeline.people.suggestions import Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
-from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.moments import ask_last_counted, moment
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import Record, ask_authors
-from timeline.posts.reading.visibility import seen_by_all
+from timeline.posts.reading.visibility import ask_latest_acted, seen_by_all
 from timeline.posts.repository import Posts
 from timeline.tags.tags import Tag
 from timeline.timelines.everyone import EveryoneList

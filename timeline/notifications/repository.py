@@ -18,9 +18,8 @@ from timeline.moderation.reports import Report, ask_reports
 from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
-from timeline.posts.reading.visibility import hidden_among, unseen_by
+from timeline.posts.reading.visibility import LatestActed, ask_latest_acted, hidden_among, unseen_by
 
 # ---- Notices in groups, as a page shows them. Pure: all notices of a user are at hand, so every group is whole.
 

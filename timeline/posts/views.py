@@ -47,9 +47,9 @@ from timeline.posts.forms import (
 from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
 from timeline.posts.html.pictures import described, picture_page
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
-from timeline.posts.reading.acted import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import one_post, texts_of_post
+from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.repository import Posts
 
 

@@ -21,10 +21,10 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.replies import Result, trip
 from timeline.posts.entities import Post
-from timeline.posts.reading.acted import ask_acted, ask_latest_acted
 from timeline.posts.reading.moments import Bounds, moment
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import ask_authors
+from timeline.posts.reading.visibility import ask_acted, ask_latest_acted
 from timeline.relations.relations import ask_followed
 from timeline.search.index import (
     Postings,

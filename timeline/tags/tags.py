@@ -19,9 +19,8 @@ from timeline.people.directory import People, after_prefix, search_query
 from timeline.people.lists import ListedPerson
 from timeline.posts.entities import Page
 from timeline.posts.links import LONGEST_TAG, folded, in_index, tags_in
-from timeline.posts.reading.acted import LatestActed, ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
-from timeline.posts.reading.visibility import Rule
+from timeline.posts.reading.visibility import LatestActed, Rule, ask_latest_acted
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG, HOME_TAGS, ask_has_at_home
 from timeline.relations.relation import Edge, ask_number

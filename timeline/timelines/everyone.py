@@ -17,9 +17,8 @@ from retwis_site.store.replies import Result, begun, rest, trip
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Page, Post
 from timeline.posts.post_ids import RECENT, post_ids
-from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader
-from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule
+from timeline.posts.reading.visibility import NOBODY_HIDDEN, NoReposts, Rule, ask_latest_acted
 from timeline.posts.repository import Posts
 from timeline.timelines.entities import EveryonePage
 from timeline.timelines.pagination import Part, Shown, fill

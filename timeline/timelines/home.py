@@ -25,7 +25,6 @@ from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip
 from timeline.posts.entities import Page, Post
-from timeline.posts.reading.acted import LATEST_ACTED, LatestActed
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     AskAboutAuthors,
@@ -36,7 +35,7 @@ from timeline.posts.reading.post_reader import (
     nothing_more,
 )
 from timeline.posts.reading.records import cached_author
-from timeline.posts.reading.visibility import PostsOfFollowed
+from timeline.posts.reading.visibility import LATEST_ACTED, LatestActed, PostsOfFollowed
 from timeline.relations.home_tags import HOME_TAGS
 from timeline.relations.muted_words import Where
 from timeline.relations.relations import (

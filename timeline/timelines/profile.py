@@ -20,7 +20,6 @@ from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
 from timeline.people.lists import About, KnownFollowers, Relation, ask_join_dates, ask_seen_person
 from timeline.posts.entities import NoSuchPost, Page, Post, PostDeleted
-from timeline.posts.reading.acted import LatestActed, ask_hidden, ask_latest_acted
 from timeline.posts.reading.cached_posts import cached, cached_records, made_of
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
@@ -32,7 +31,17 @@ from timeline.posts.reading.post_reader import (
     ask_foreseen,
 )
 from timeline.posts.reading.records import Record
-from timeline.posts.reading.visibility import HiddenPeople, NoReposts, PostsBy, PostsToEveryone, Rule, WithPictures
+from timeline.posts.reading.visibility import (
+    HiddenPeople,
+    LatestActed,
+    NoReposts,
+    PostsBy,
+    PostsToEveryone,
+    Rule,
+    WithPictures,
+    ask_hidden,
+    ask_latest_acted,
+)
 from timeline.posts.repository import Posts
 from timeline.relations.relation import BlocksViewer, ask_standing
 from timeline.relations.relations import (

@@ -10,7 +10,7 @@ from tests.support.http.page_text import CANONICAL, post_ids, text_of
 from tests.support.stored_posts import delete_answered, write_answer, write_posts
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
-from timeline.posts.reading.acted import LATEST
+from timeline.posts.reading.visibility import LATEST
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 from timeline.timelines.profile import compare

@@ -20,7 +20,6 @@ from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.replies import Reading, Result, rest
 from timeline.posts.entities import NO_CONTEXT, NO_LINKS, NOT_ACTED, Acted, Context, Post, Unavailable
-from timeline.posts.reading.acted import NOTHING_READ, LatestActed, ask_acted
 from timeline.posts.reading.cached_posts import (
     cached,
     cached_records,
@@ -39,7 +38,16 @@ from timeline.posts.reading.records import (
     most_likely_named,
     tombstone,
 )
-from timeline.posts.reading.visibility import MUTES_ASIDE, Rule, hidden_among, rules_of, unseen_by
+from timeline.posts.reading.visibility import (
+    MUTES_ASIDE,
+    NOTHING_READ,
+    LatestActed,
+    Rule,
+    ask_acted,
+    hidden_among,
+    rules_of,
+    unseen_by,
+)
 
 # ---- What a card names beside the post itself.
 

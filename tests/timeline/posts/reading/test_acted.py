@@ -7,8 +7,8 @@ from retwis_site.store.chunks import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT, Acted
-from timeline.posts.reading.acted import LATEST, ask_latest_acted
 from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import LATEST, ask_latest_acted
 
 FIRST = 1_700_000_000  # unix seconds: `write_posts` dates post 7 to 7 seconds later
 ALICE = User(1, "Alice")

@@ -6,9 +6,9 @@ from accounts.users.entities import User, Visitor
 from retwis_site.store.chunks import answer
 from retwis_site.store.local_cache import Memory
 from tests.support.stored_posts import write_answer, write_posts
-from timeline.posts.reading.acted import ask_latest_acted
 from timeline.posts.reading.cached_posts import cached_whole, forget
 from timeline.posts.reading.post_reader import PostReader
+from timeline.posts.reading.visibility import ask_latest_acted
 
 
 @pytest.fixture
