@@ -23,8 +23,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.kinds import COLOURS
 from timeline.account_data.download import Download, read
-from timeline.account_data.pictures import RestoredPictures
-from timeline.account_data.restoring import RestoredRelations, Restoring, restored
+from timeline.account_data.restoring import RestoredPictures, RestoredRelations, Restoring, restored
 from timeline.relations.relations import Follows
 
 
