@@ -18,7 +18,7 @@ WITHOUT_REQUESTS += ("timeline/posts/reading",)
 REPOSITORIES = ("posts/repository", "posts/settling", "posts/delivery", "relations/edges", "relations/relations")
 REPOSITORIES += ("relations/relation", "conversation/repository", "moderation/reports", "people/lists")
 REPOSITORIES += ("timelines/home", "timelines/everyone", "timelines/profile")
-REPOSITORIES += ("people/directory", "people/suggestions")
+REPOSITORIES += ("people/directory",)
 
 
 def modules(*folders):

@@ -23,7 +23,7 @@ from timeline.api.reading import Statuses, accounts_of
 from timeline.conversation.repository import Threads
 from timeline.explore.exploring import Explore, TagOfTheWeek
 from timeline.people.directory import People
-from timeline.people.suggestions import Suggestions
+from timeline.people.lists import Suggestions
 from timeline.posts.links import HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import TagFollows

@@ -15,8 +15,7 @@ from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import trip
-from timeline.people.lists import Suggested
-from timeline.people.suggestions import Suggestions
+from timeline.people.lists import Suggested, Suggestions
 from timeline.posts.entities import Post
 from timeline.posts.links import tags_in
 from timeline.posts.reading.moments import ask_last_counted, moment

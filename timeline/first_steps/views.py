@@ -28,8 +28,7 @@ from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore
-from timeline.people.lists import Suggested
-from timeline.people.suggestions import Suggestions
+from timeline.people.lists import Suggested, Suggestions
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.feature import POSTS
 from timeline.posts.forms import PostField, new_token, valid_token

@@ -14,8 +14,7 @@ from retwis_site.rendering.fragments import NOTHING, active_language, joined
 from retwis_site.rendering.pages import html_response, kept_for_visitors
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
-from timeline.people.lists import Suggested
-from timeline.people.suggestions import Suggestions
+from timeline.people.lists import Suggested, Suggestions
 from timeline.timelines import unread
 from timeline.timelines.entities import HomePage, Tab
 from timeline.timelines.everyone import EveryoneTimeline

@@ -10,9 +10,8 @@ from accounts.users.entities import User
 from retwis_site.store import kinds
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
-from timeline.people import suggestions
-from timeline.people.lists import Suggested
-from timeline.people.suggestions import Suggestions
+from timeline.people import lists
+from timeline.people.lists import Suggested, Suggestions
 from timeline.relations.relations import Follows
 
 ALICE, BOB, CAROL = 1, 2, 3
@@ -245,7 +244,7 @@ def test_for_a_user_that_follows_no_one_they_take_two_or_three_round_trips(store
 
 
 def test_a_limited_number_of_sets_and_users_is_read(store, raw, round_trips, monkeypatch):
-    monkeypatch.setattr(suggestions, "SPARE", 3)
+    monkeypatch.setattr(lists, "SPARE", 3)
     add_users(raw, *range(1, 200))
     for uid in range(2, 200):
         follow(raw, 1, uid)
