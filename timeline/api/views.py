@@ -27,7 +27,6 @@ from timeline.api import (
     media,
     notifications,
     people,
-    relationships,
     statuses,
     timelines,
 )
@@ -41,7 +40,6 @@ ROOMS = (
     media,
     statuses,
     timelines,
-    relationships,
     notifications,
     finding,
 )
