@@ -38,11 +38,6 @@ FOLLOWED = 9 * 60  # seconds ago: the newest follow of the demo user
 BOOKMARKS = 8
 
 
-def has_showcase(users: int, posts: int) -> bool:
-    """Whether a community is large enough."""
-    return users >= FEWEST_USERS and posts >= FEWEST_POSTS
-
-
 def showcase(people: People, now: int) -> list[Draft]:
     """The posts of the showcase, each behind what it names. With the newest follow they cause seven unread
     notices."""
@@ -241,7 +236,7 @@ class Community:
         spread = (OLDEST_USER - NEWEST_USER) / plan.users
         self._joined = [int(self._now - OLDEST_USER + spread * number) for number in range(plan.users)]
         self._weights = self._power_law()
-        self._has_showcase = has_showcase(plan.users, plan.posts)
+        self._has_showcase = plan.users >= FEWEST_USERS and plan.posts >= FEWEST_POSTS
         self._demo_followers: dict[str, int] = {}  # uid -> since when
 
     def steps(self) -> Iterator[Step]:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from retwis_site.rendering.dates import is_milliseconds, seconds_of, unix_seconds
 from retwis_site.store.chunks import answers, batches
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_id
 from retwis_site.store.replies import Handle, Result
 from timeline.other_retwises.source import (
@@ -26,7 +26,6 @@ from timeline.other_retwises.source import (
     ranges,
 )
 from timeline.other_retwises.values import (
-    Password,
     clear_text,
     clear_text_or_hash,
     php_hash,
@@ -284,11 +283,8 @@ class RetwisPy(RetwisRb):
 
     def account(self, uid: int, record: Record) -> Account:
         name, stored = record
-        return Account(uid, name or "", _without_salt(stored))
-
-
-def _without_salt(stored: str | None) -> Password | None:
-    return clear_text(stored.removeprefix(PY_SALT)) if stored and stored.startswith(PY_SALT) else None
+        typed = stored.removeprefix(PY_SALT) if stored and stored.startswith(PY_SALT) else None
+        return Account(uid, name or "", clear_text(typed))
 
 
 # ---- The official PHP of 2009 to 2011, and its dialects: django_retwis, Retwis-w-Predis, retwisn and RetwisJS.
@@ -525,8 +521,4 @@ def _marked(source: Source) -> Iterator[bool]:
     plain = [layout.mark for layout in LAYOUTS.values() if "*" not in layout.mark]
     types = answers(source, lambda pipe, key: pipe.type(key), plain)
     for layout in LAYOUTS.values():
-        yield types[layout.mark] != "none" if layout.mark in types else _any_key(source, layout.mark)
-
-
-def _any_key(source: Store, pattern: str) -> bool:
-    return any(names for names in source.scan_keys(pattern, AT_ONCE))
+        yield types[layout.mark] != "none" if layout.mark in types else any(source.scan_keys(layout.mark, AT_ONCE))

@@ -477,12 +477,9 @@ class PostOrphans(Searcher):
                 keys.post,
                 looking(self._store, _ask_lasting),
                 "{key}",
-                self._let_expire,
+                lambda pid: self._store.expire(keys.post(pid), DELETED_STAYS),
             ),
         ]
-
-    def _let_expire(self, pid: int) -> None:
-        self._store.expire(keys.post(pid), DELETED_STAYS)
 
     def orphaned_posts(self, names: list[str]) -> Chunks:
         """`post:` hashes that are in no `updates:` and have no job in the outbox.

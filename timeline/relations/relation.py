@@ -232,14 +232,6 @@ class Scores(Enum):
     OWN_POST = auto()  # the id of the post that the edge makes. Ids are unique, so the score names the edge
 
 
-def _nothing_asked(pipe: Pipe, edge: Edge) -> Result[object]:
-    return Result(lambda: None)
-
-
-def _nothing_withdrawn(pipe: Pipe, edge: Edge, score: float) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Effect:
     """What follows from an edge beside its mirror and its count: a dropped home, a notice.
@@ -249,9 +241,10 @@ class Effect:
     """
 
     queue: Callable[[Pipe, Edge, float | None, object], None]
-    ask: Callable[[Pipe, Edge], Result[object]] = _nothing_asked  # what decides about the effect; part of each look
+    # What decides about the effect; part of each look.
+    ask: Callable[[Pipe, Edge], Result[object]] = lambda pipe, edge: Result(lambda: None)
     # What only the score of the edge leads to. It is removed before an edge that must not stand.
-    withdraw: Callable[[Pipe, Edge, float], None] = _nothing_withdrawn
+    withdraw: Callable[[Pipe, Edge, float], None] = lambda pipe, edge, score: None
 
 
 def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
@@ -264,10 +257,6 @@ DROPS_HOME = Effect(_drop_home)
 
 # Whether an edge may stand, beside the existence of both sides. It gets the handle of the score, too.
 Condition = Callable[[Pipe, Edge, Reply[float | None]], Result[bool]]
-
-
-def _nothing_more(store: Store, stand: Mapping[Edge, bool]) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -283,7 +272,7 @@ class Relation:
     scores: Scores = Scores.SINCE
     # What else follows once edges agree with their mirrors, before their jobs are done: a block ends follows. It gets
     # which of them stand.
-    afterwards: Callable[[Store, Mapping[Edge, bool]], None] = _nothing_more
+    afterwards: Callable[[Store, Mapping[Edge, bool]], None] = lambda store, stand: None
 
     def __post_init__(self) -> None:
         """`doctor` leaves alone what a job is at work on, and only the key table tells it which jobs these are."""

@@ -231,7 +231,7 @@ SLOTS = 512  # so a key has at most 4 KB
 def queue_bits(pipe: Pipe, within: Range, terms: Iterable[str]) -> None:
     """Write that a range has these terms. At most one command for each."""
     for bucket, slot in {_slot(term) for term in terms}:
-        pipe.setbit(keys.posting_bits(within.number // GROUP, bucket), _bit(within, slot))
+        pipe.setbit(keys.posting_bits(within.number // GROUP, bucket), within.number % GROUP * SLOTS + slot)
 
 
 def ask_ranges_with(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[list[Range]]:
@@ -263,10 +263,6 @@ def _with_all(ranges: Sequence[Range], answers: Iterable[tuple[int, Reply[bytes 
 def _slot(term: str) -> tuple[int, int]:
     bucket, fingerprint = place(term)
     return bucket, fingerprint % SLOTS
-
-
-def _bit(within: Range, slot: int) -> int:
-    return within.number % GROUP * SLOTS + slot
 
 
 # ---- The terms under which a post stands in the index: its words, and what the operators of a search ask for.

@@ -86,7 +86,7 @@ class Rebuilding:
         try:
             for within in self._left:
                 self._write(within)
-                self._note(within.first)
+                self._store.hset(keys.search_index(), {index.LAST: str(within.first)})
                 yield
             self._remove_strays()
             self._write_late()
@@ -121,9 +121,6 @@ class Rebuilding:
         pipe.execute()
         self._pids = self._all_posts()
 
-    def _in(self, within: index.Range) -> Sequence[int]:
-        return self._pids[bisect_left(self._pids, within.first) : bisect_left(self._pids, within.after)]
-
     def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
         pipe = self._store.pipeline()
@@ -131,7 +128,8 @@ class Rebuilding:
             pipe.unlink(keys.postings(within.first, bucket))
         pipe.execute()
         terms: index.Terms = {}
-        for pids in batches(self._in(within), AT_ONCE):
+        start, end = (bisect_left(self._pids, pid) for pid in (within.first, within.after))
+        for pids in batches(self._pids[start:end], AT_ONCE):
             terms |= self._indexing.terms(pids)
             self._renew()
         posts = index.by_term(terms)
@@ -159,9 +157,6 @@ class Rebuilding:
             for field in late:
                 pipe.hdel(keys.search_index(), field)
             pipe.execute()
-
-    def _note(self, first: int) -> None:
-        self._store.hset(keys.search_index(), {index.LAST: str(first)})
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
