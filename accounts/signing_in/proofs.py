@@ -12,8 +12,7 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in import tokens
-from accounts.signing_in.sessions import entities as sessions
-from accounts.signing_in.sessions.entities import Way
+from accounts.signing_in.sessions.entities import SESSIONS, Way
 from accounts.users.entities import NotSignedIn
 from accounts.users.repository import uid_in
 from retwis_site.exceptions import TooOften
@@ -96,17 +95,17 @@ class SessionSecret:
 
     @property
     def fields(self) -> Sequence[str]:
-        return sessions.asked_fields(self.secret)
+        return ("auth", *SESSIONS.asked(self.secret))
 
     @property
     def numbers(self) -> Mapping[str, AskNumber]:
         return viewer_numbers()
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
-        auth, generation, value, used = fields
-        session = sessions.standing(self.secret, value, used, generation)
+        auth, *pair = fields
+        session = SESSIONS.standing(self.secret, *pair)
         if session is not None:
-            return Opened(f"{sessions.USED}{self.secret}", session.used, way=session.way)
+            return Opened(f"{SESSIONS.second}{self.secret}", session.used, way=session.way)
         return Opened() if auth is not None and constant_time_compare(auth, self.secret) else None
 
     def opens_nothing(self) -> None:
@@ -140,7 +139,7 @@ class AppToken:
 
     @property
     def fields(self) -> Sequence[str]:
-        return tokens.asked_fields(self.digest)
+        return tokens.TOKENS.asked(self.digest)
 
     @property
     def numbers(self) -> Mapping[str, AskNumber]:
@@ -149,7 +148,7 @@ class AppToken:
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """Raises TooOften."""
-        token = tokens.standing(self.digest, *fields)
+        token = tokens.TOKENS.standing(self.digest, *fields)
         if token is None:
             return None
         if not _stands.get(self.digest):
@@ -158,7 +157,7 @@ class AppToken:
         if calls is not None and calls.times > tokens.CALLS.allowed:
             limit = tokens.CALLS
             raise TooOften(f"{limit.allowed} {limit.what}", limit.refusal(), max(calls.ends - int(time.time()), 1))
-        return Opened(f"{tokens.USED}{self.digest}", token.used, token.app, token.scopes)
+        return Opened(f"{tokens.TOKENS.second}{self.digest}", token.used, token.app, token.scopes)
 
     def opens_nothing(self) -> None:
         """An app must learn that its token has ended: it is not answered as a visitor."""
