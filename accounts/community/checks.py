@@ -17,7 +17,9 @@ from accounts.community.sanctions import (
     Sanctions,
     answer_of,
     case_in,
+    delete_later,
     end_job,
+    follow_end,
     imposed,
     read_appeal,
     removal_job,
@@ -151,12 +153,11 @@ class CommunityChecks(Searcher):
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
-        sanctions = Sanctions(self._store)
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(Roles(self._store).follow, one.uid),
-            REMOVAL: partial(sanctions.delete_later, one.uid, one.detail),
-            END: lambda: sanctions.follow_end(one.uid, int(one.detail)),
-            APPEAL: partial(sanctions.requeue_appeal, one.uid),
+            REMOVAL: partial(delete_later, self._store, one.uid, one.detail),
+            END: lambda: follow_end(self._store, one.uid, int(one.detail)),
+            APPEAL: partial(Sanctions(self._store).requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
         return repairs.get(one.what)

@@ -12,11 +12,11 @@ from accounts.community.sanctions import (
     Appeal,
     Imposed,
     answer_of,
+    delete_later,
+    follow_end,
     imposed,
-    queue_deletion,
-    queue_end,
-    queue_recount,
     read_appeal,
+    recount_later,
 )
 from accounts.joining.applications import Application, read_application, stored_application
 from accounts.joining.invitations import Invitations
@@ -163,7 +163,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
                 writes.zadd(keys.appeals(), {appeal.member: appeal.at})
         writes.hset(keys.user(uid), stored)
         if line["state"] == State.SUSPENDED and line["until"] is None:
-            queue_deletion(writes.pipe, uid, act_id)
+            delete_later(writes.pipe, uid, act_id)
 
 
 def _recount(store: Store) -> None:
@@ -173,9 +173,9 @@ def _recount(store: Store) -> None:
         pipe = store.pipeline()
         for uid, present in [(uid, imposed(uid, list(fields))) for uid, fields in users]:
             if present is not None and present.state in UNSEEN:
-                queue_recount(pipe, uid)
+                recount_later(pipe, uid)
                 if present.until:
-                    queue_end(pipe, uid, present.until)
+                    follow_end(pipe, uid, present.until)
         pipe.execute()
 
 

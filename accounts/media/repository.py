@@ -19,7 +19,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
-from retwis_site.jobs.outbox import Outbox, queue_due
+from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
@@ -273,7 +273,7 @@ class Pictures:
         round trip; none without pictures."""
         pipe = self._store.pipeline()
         for digest in digests:
-            queue_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
+            add_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
         pipe.execute()
 
     def block(self, digest: str) -> None:

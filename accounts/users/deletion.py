@@ -10,7 +10,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Outbox, job_id, queue_due
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number
@@ -95,7 +95,7 @@ class AccountDeletion:
         pipe.execute()
         Memory.clear_all()  # the posts are cached in many places, and a deletion is rare
         name, auth = replaced.value
-        queue_due(pipe, job.name)
+        add_due(pipe, job.name)
         for ended in {secret, auth or secret}:
             pipe.hdel(keys.auths(), ended)
         _queue_unlisting(pipe, user, {user.name, name or ""})

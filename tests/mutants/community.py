@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "sanction: no worker makes numbers follow",
         "accounts/community/sanctions.py",
-        "        self.recount_later(uid)\n        return not is_admin\n",
+        "        recount_later(self._store, uid)\n        return not is_admin\n",
         "        return not is_admin\n",
         (NUMBERS,),
     ),
