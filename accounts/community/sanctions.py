@@ -83,7 +83,7 @@ class AppealPage(NamedTuple):
 def open_appeals(store: Store, before: int | None = None) -> AppealPage:
     """The newest open appeals, or those before a moment in unix seconds: PAGE of them, as `newest_below`. Three round
     trips at most."""
-    rows, older = newest_below(store, keys.appeals(), before, PAGE)
+    rows, older = newest_below(store, [keys.appeals()], before, PAGE)
     members = dict(rows)
     uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
     texts = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "appeal"), uids)
