@@ -43,10 +43,10 @@ from accounts.users.entities import Role, User, Verified
 from accounts.users.html import drawn
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
-from retwis_site.http.language import keep_language
+from retwis_site.http.cookies import keep_choice
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import Html, active_language
-from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
+from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
@@ -311,9 +311,9 @@ def appearance(request: RetwisRequest) -> HttpResponse:
     form = AppearanceForm(typed(request), initial=initial)
 
     def keep(response: HttpResponse, theme: str) -> None:
-        keep_theme(response, theme)
-        if form.cleaned_data["shortcuts"]:
-            keep_shortcuts(response, form.cleaned_data["shortcuts"])
+        keep_choice(response, THEME_COOKIE, theme)
+        if shortcuts := form.cleaned_data["shortcuts"]:
+            keep_choice(response, SHORTCUTS_COOKIE, shortcuts if shortcuts == OFF else "")
 
     return _choice(request, "accounts/settings/appearance.html", form, "theme", keep)
 
@@ -327,7 +327,7 @@ def language(request: RetwisRequest) -> HttpResponse:
     def keep(response: HttpResponse, code: str) -> None:
         if request.user.is_authenticated:
             Users(connect()).choose_language(request.viewer.require_user().uid, code)
-        keep_language(response, code)
+        keep_choice(response, settings.LANGUAGE_COOKIE_NAME, code)
 
     form = LanguageForm(typed(request), initial={"language": get_language()})
     return _choice(request, "accounts/settings/language.html", form, "language", keep)

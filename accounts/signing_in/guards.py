@@ -38,7 +38,7 @@ from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import CODES, keep_language
+from retwis_site.http.language import CODES
 from retwis_site.identity import FOR_STAFF
 from retwis_site.rendering.error_pages import error_page, has_text, kept_fields
 from retwis_site.store.client import connect
@@ -281,7 +281,7 @@ def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResp
     """The response that begins a session of a login, in the language of the account, with a greeting."""
     if verified.language in CODES:
         activate(verified.language)
-        keep_language(response, verified.language)
+        cookies.keep_choice(response, settings.LANGUAGE_COOKIE_NAME, verified.language)
     messages.success(request, _("Welcome back, %(name)s.") % {"name": verified.user.username})
     log_account_event(request, "logged in", verified.user)
     return response
