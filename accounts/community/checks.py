@@ -6,24 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.community import sanctions
 from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
-from accounts.community.sanctions import (
-    GRACE,
-    GRANTED,
-    STORED,
-    SanctionCase,
-    Sanctions,
-    answer_of,
-    case_in,
-    delete_later,
-    end_job,
-    follow_end,
-    imposed,
-    read_appeal,
-    removal_job,
-)
+from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
 from accounts.joining.applications import ANSWER, Application, Applications, read_application
 from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
@@ -59,7 +46,7 @@ def finish_removal(store: Store, claim: Claim) -> object:
     waits no more, and the sanction as it was before."""
     uid, act_id = job_id(claim.name, 1), claim.name.split(":")[2]
     stored = store.hgetall(keys.user(uid))
-    username, present = stored.get("username"), case_in(uid, stored)
+    username, present = stored.get("username"), sanctions.case_in(uid, stored)
     is_for_good = present is not None and present.imposed.deleted_at and present.imposed.act_id == act_id
     if present is None or not is_for_good or not username or "deleted" in stored:
         return None
@@ -155,8 +142,8 @@ class CommunityChecks(Searcher):
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(Roles(self._store).follow, one.uid),
-            REMOVAL: partial(delete_later, self._store, one.uid, one.detail),
-            END: lambda: follow_end(self._store, one.uid, int(one.detail)),
+            REMOVAL: partial(sanctions.delete_later, self._store, one.uid, one.detail),
+            END: lambda: sanctions.follow_end(self._store, one.uid, int(one.detail)),
             APPEAL: partial(Sanctions(self._store).requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
@@ -187,7 +174,7 @@ class CommunityChecks(Searcher):
         """Open appeals of people on whom this act imposes nothing any more."""
         owners = {member: parse_id(member.partition(":")[0]) or 0 for member in members}
         asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), STORED), members)
-        standing = [(member, imposed(owners[member], fields)) for member, fields in asked.items()]
+        standing = [(member, sanctions.imposed(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
@@ -204,15 +191,15 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     for field in fields:
         if field.startswith(EVIDENCE):
             yield Wrong(uid, LINE, field.removeprefix(EVIDENCE))
-    present = imposed(uid, [fields.get(field) for field in STORED])
+    present = sanctions.imposed(uid, [fields.get(field) for field in STORED])
     if present is None:
         return
     if present.deleted_at:
-        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(removal_job(uid, present.act_id)))
+        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
     if present.until and present.state in UNSEEN:
-        yield Wrong(uid, END, str(present.until), _in_outbox(end_job(uid, present.until)))
-    appeal = read_appeal(uid, fields.get("appeal"))
-    if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
+        yield Wrong(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
+    appeal = sanctions.read_appeal(uid, fields.get("appeal"))
+    if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
         yield Wrong(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
 
 
