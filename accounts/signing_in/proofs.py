@@ -6,7 +6,7 @@ The viewer asks for what judges it in the round trip that reads the page's own k
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
@@ -38,36 +38,6 @@ class Opened(NamedTuple):
     way: Way = Way.PASSWORD  # how the session was opened
 
 
-class Proof(Protocol):
-    """One of the two below."""
-
-    secret: str  # as the request shows it; empty for none
-    calls: tokens.Calls | None  # how often it was used lately; None when that is not counted
-
-    def unchecked_uid(self, store: Store) -> int | None:
-        """Whose it seems to be; None when it opens nothing. At most one round trip."""
-
-    def ask_uid(self, pipe: Pipe) -> Reply[str | None] | None:
-        """Whose it is, where a key of its own says that."""
-
-    def leads_to(self, uid: int | None) -> None:
-        """Such a key says that it is another user's than it seemed, or nobody's."""
-
-    @property
-    def fields(self) -> Sequence[str]:
-        """The fields of the user that judge it."""
-
-    @property
-    def numbers(self) -> Mapping[str, AskNumber]:
-        """The numbers about the viewer that the answer shows, by name."""
-
-    def opened(self, fields: Sequence[str | None]) -> Opened | None:
-        """What it opens, from these; None for nothing."""
-
-    def opens_nothing(self) -> None:
-        """The request goes on as a visitor's. Raises NotSignedIn if it must not."""
-
-
 class SessionSecret:
     """The cookie of a browser. `auths[secret]` leads to a uid. Only when `user:<uid>` has a session with this secret,
     or has it as `auth`, does it open anything: an old entry in `auths` does not.
@@ -75,11 +45,12 @@ class SessionSecret:
     A process caches which uid a secret leads to. That is a guess: each request checks it."""
 
     def __init__(self, secret: str) -> None:
-        self.secret = secret if len(secret) <= LONGEST_SECRET else ""
+        self.secret = secret if len(secret) <= LONGEST_SECRET else ""  # empty for none
         self.calls: tokens.Calls | None = None  # a browser's pages are not counted
 
     def unchecked_uid(self, store: Store) -> int | None:
-        """No round trip for a secret that ends with a uid, or that was seen before."""
+        """Whose it seems to be; None when it opens nothing. At most one round trip; none for a secret that ends with a
+        uid, or that was seen before."""
         guess = _uids_by_secret.get(self.secret) or uid_in(self.secret)
         if guess is None:
             guess = stored_id(keys.auths(), store.hget(keys.auths(), self.secret))
@@ -87,21 +58,26 @@ class SessionSecret:
         return guess
 
     def ask_uid(self, pipe: Pipe) -> Reply[str | None]:
+        """Whose it is, where a key of its own says that."""
         return pipe.hget(keys.auths(), self.secret)
 
     def leads_to(self, uid: int | None) -> None:
+        """Such a key says that it is another user's than it seemed, or nobody's."""
         if uid is not None:
             _uids_by_secret.put(self.secret, uid)
 
     @property
     def fields(self) -> Sequence[str]:
+        """The fields of the user that judge it."""
         return ("auth", *SESSIONS.asked(self.secret))
 
     @property
     def numbers(self) -> Mapping[str, AskNumber]:
+        """The numbers about the viewer that the answer shows, by name."""
         return viewer_numbers()
 
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
+        """What it opens, from these; None for nothing."""
         auth, *pair = fields
         session = SESSIONS.standing(self.secret, *pair)
         if session is not None:
@@ -109,11 +85,11 @@ class SessionSecret:
         return Opened() if auth is not None and constant_time_compare(auth, self.secret) else None
 
     def opens_nothing(self) -> None:
-        return
+        """The request goes on as a visitor's."""
 
 
 class AppToken:
-    """The bearer of an app. The user's hash alone judges it.
+    """The bearer of an app, with the same methods. The user's hash alone judges it.
 
     Calls are counted once this process has found that the token stands: what a stranger makes up leaves no key."""
 
@@ -125,13 +101,14 @@ class AppToken:
     def unchecked_uid(self, store: Store) -> int | None:
         return uid_in(self.secret)
 
-    def ask_uid(self, pipe: Pipe) -> None:
+    def ask_uid(self, pipe: Pipe) -> Reply[str | None] | None:
         """No key leads to it. The call is counted in the same round trip."""
         if settings.THROTTLE and _stands.get(self.digest):
             self._counted = tokens.ask_count(pipe, self.digest)
+        return None
 
     def leads_to(self, uid: int | None) -> None:
-        return
+        """No key says so."""
 
     @cached_property
     def digest(self) -> str:
@@ -162,3 +139,6 @@ class AppToken:
     def opens_nothing(self) -> None:
         """An app must learn that its token has ended: it is not answered as a visitor."""
         raise NotSignedIn
+
+
+Proof = SessionSecret | AppToken
