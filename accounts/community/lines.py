@@ -138,13 +138,8 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
     """What is imposed; a suspension without an end lasts another 30 days."""
     for line in lines:
         uid, act_id = line["user"], line["act"]
-        stored = {
-            "state": line["state"],
-            "state_until": str(0 if line["until"] is None else seconds(line, "until")),
-            "state_reason": line["reason"],
-            "state_since": str(seconds(line, "since")),
-            "state_act": act_id,
-        }
+        until = 0 if line["until"] is None else seconds(line, "until")
+        stored = Imposed(State(line["state"]), until, line["reason"], seconds(line, "since"), act_id).stored()
         if "answer" in line:
             stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:

@@ -139,6 +139,10 @@ class Imposed(NamedTuple):
         """When the account will be deleted, in unix seconds; 0 for what is no suspension without an end."""
         return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
 
+    def stored(self) -> dict[str, str]:
+        """As the fields STORED of the person's hash."""
+        return dict(zip(STORED, map(str, self), strict=True))
+
 
 class SanctionCase(NamedTuple):
     """What is imposed on a user, and what has been said about it."""
@@ -174,18 +178,11 @@ class Sanctions:
         _require_in_time(case_in(uid, stored))
         if self._is_admin(uid):
             raise SanctionsAdmin
-        fields = {
-            "state": state,
-            "state_until": str(until),
-            "state_reason": reason,
-            "state_since": str(act.when),
-            "state_act": act.id,
-        }
         if state is State.SUSPENDED and not until:
             delete_later(self._store, uid, act.id)
         if until:
             follow_end(self._store, uid, until)
-        self._commit(act, fields)
+        self._commit(act, Imposed(state, until, reason, act.when, act.id).stored())
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
