@@ -381,9 +381,7 @@ def _to_add(request: RetwisRequest) -> Asked:
 
 def _name_of(request: RetwisRequest) -> str:
     """A name for a passkey of this browser."""
-    device = device_of(request.headers.get("User-Agent", ""))
-    both = _("%(browser)s on %(system)s") % device._asdict() if device.browser and device.system else ""
-    return both or device.browser or device.system or _("Passkey")
+    return device_of(request.headers.get("User-Agent", "")).in_words() or _("Passkey")
 
 
 @open_to_frozen

@@ -38,7 +38,7 @@ from accounts.signing_in.guards import (
 )
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Device, Session, Way, sessions_in
+from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, User, Verified
@@ -498,7 +498,7 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
     found = [
         Row(
             session.number,
-            in_words(session.device),
+            session.device.in_words() or _("Unknown device"),
             str(WAYS[session.way]),
             moment(session.since, language),
             moment(max(session.since, session.used), language),  # an hour may have begun before the login
@@ -507,12 +507,6 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
         for session in sessions
     ]
     return sorted(found, key=lambda row: not row.is_here)
-
-
-def in_words(device: Device) -> str:
-    if device.browser and device.system:
-        return _("%(browser)s on %(system)s") % device._asdict()
-    return device.browser or device.system or _("Unknown device")
 
 
 def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpResponse:

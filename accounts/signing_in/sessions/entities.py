@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from django.utils.translation import gettext as _
+
 from accounts.users.entities import Verified
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
@@ -62,6 +64,12 @@ class Device(NamedTuple):
 
     browser: str = ""
     system: str = ""
+
+    def in_words(self) -> str:
+        """Such as "Firefox on Linux"; empty where nothing is known."""
+        if self.browser and self.system:
+            return _("%(browser)s on %(system)s") % self._asdict()
+        return self.browser or self.system
 
 
 def device_of(user_agent: str) -> Device:
