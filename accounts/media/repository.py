@@ -11,7 +11,7 @@ shows it. So no post shows a picture that is not there.
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -299,8 +299,3 @@ class Pictures:
 def _queue_marks(pipe: Pipe, mark: Mark, digests: Iterable[str]) -> None:
     for digest in digests:
         pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
-
-
-def infos(store: Store, digests: Sequence[str]) -> Mapping[str, Info | None]:
-    """What is known of pictures, whoever has uploaded them. One round trip; none without any."""
-    return answers(store, ask_info, digests)
