@@ -76,7 +76,6 @@ class AccountDeletion:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips for an account of any size: a
@@ -87,7 +86,7 @@ class AccountDeletion:
         changed them after `user` was read. This process forgets all that it has cached; other processes may show the
         posts for some seconds more. Raises StoreError when the store was too slow: then nothing was deleted.
         """
-        job = self._outbox.add(f"gone:{user.uid}:{nonce()}")
+        job = Outbox(self._store).add(f"gone:{user.uid}:{nonce()}")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
         pipe = job.store.pipeline()
         replaced = pipe.hmget(keys.user(user.uid), ["name", "auth"])

@@ -109,7 +109,7 @@ MUTANTS = [
         "role: the mark is removed before the work",
         "accounts/community/roles.py",
         "        self.follow(uid)\n        Log(",
-        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        self._outbox.done(job)\n'
+        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        Outbox(self._store).done(job)\n'
         "        self.follow(uid)\n        Log(",
         ROLES,
     ),

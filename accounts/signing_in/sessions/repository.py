@@ -56,7 +56,6 @@ class Sessions:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def stored_password(self, uid: int) -> StoredPassword | None:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
@@ -69,7 +68,7 @@ class Sessions:
         The commit is HSETNX: it never undoes a password change, which sets the field. When the account is deleted by
         now, it keeps neither. A process that dies leaves a job that ends in the same state.
         """
-        job = self._outbox.add(f"auth:{uid}:{secret}:{nonce()}")
+        job = Outbox(self._store).add(f"auth:{uid}:{secret}:{nonce()}")
         pipe = job.store.pipeline()
         pipe.hsetnx(keys.user(uid), "password", password)
         deleted = pipe.hget(keys.user(uid), "deleted")
@@ -135,7 +134,7 @@ class Sessions:
 
     def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
-        job = self._outbox.add(f"auth:{uid}:{old}:{nonce()}")
+        job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
         pipe = job.store.pipeline()
         pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
         stored = pipe.hgetall(keys.user(uid))
