@@ -31,18 +31,8 @@ _FORBIDDEN = frozenset(
 )
 # Parts of the names of commands for several keys.
 _SEVERAL_KEYS = (
-    "STORE",
-    "INTER",
-    "UNION",
-    "DIFF",
-    "COPY",
-    "MOVE",
-    "RPOPLPUSH",
-    "BLPOP",
-    "BRPOP",
-    "MPOP",
-    "XREAD",
-    "SORT",
+    *("STORE", "INTER", "UNION", "DIFF", "COPY", "MOVE", "SORT"),
+    *("RPOPLPUSH", "BLPOP", "BRPOP", "MPOP", "XREAD"),
 )
 
 
