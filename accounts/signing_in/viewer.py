@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import NamedTuple, Never, TypeVar
+from typing import ClassVar, NamedTuple, Never, TypeVar
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
@@ -113,6 +113,8 @@ class AppToken:
 
     Calls are counted once this process has found that the token stands: what a stranger makes up leaves no key."""
 
+    numbers: ClassVar[Mapping[str, AskNumber]] = {}  # they are for the frame of a page
+
     def __init__(self, token: str) -> None:
         self.secret = token[:LONGEST_SECRET]
         self.calls: tokens.Calls | None = None
@@ -138,17 +140,12 @@ class AppToken:
     def fields(self) -> Sequence[str]:
         return tokens.TOKENS.asked(self.digest)
 
-    @property
-    def numbers(self) -> Mapping[str, AskNumber]:
-        """None: they are for the frame of a page."""
-        return {}
-
     def opened(self, fields: Sequence[str | None]) -> Opened | None:
         """Raises TooOften."""
         token = tokens.TOKENS.standing(self.digest, *fields)
         if token is None:
             return None
-        if not _stands.get(self.digest):
+        if self._counted is None and not _stands.get(self.digest):
             _stands.put(self.digest, True)
         self.calls = calls = None if self._counted is None else self._counted.value
         if calls is not None and calls.times > tokens.CALLS.allowed:
