@@ -17,18 +17,8 @@ from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
-from retwis_site.maintenance.checks import (
-    AT_ONCE,
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    entries,
-    ids,
-    keep,
-    names_in,
-)
+from retwis_site.maintenance import checks
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
@@ -109,7 +99,7 @@ class CommunityChecks(Searcher):
                 self._unfinished,
                 "staff has {0}",
                 self._finish,
-                read=names_in,
+                read=checks.names_in,
             ),
         ]
 
@@ -123,7 +113,7 @@ class CommunityChecks(Searcher):
         """Users whose role is not the one in `staff`, whose suspension no job ends, whose sanction ends without a job
         for the numbers, whose appeal does not wait for a decision, whose act is not in the log, or whose state is
         none."""
-        for uids in ids(self._store, names):
+        for uids in checks.ids(self._store, names):
             wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
@@ -252,7 +242,7 @@ class JoiningChecks(Searcher):
                 keys.uses,
                 self._unused,
                 "a use by user {1}, who never registered",
-                read=entries,
+                read=checks.entries,
             ),
         ]
 
@@ -280,7 +270,7 @@ class JoiningChecks(Searcher):
 
     def _move_away(self, name: str, text: str) -> None:
         """What is no application keeps a name from everyone. It is kept under `damaged:`."""
-        keep(self._store, keys.applications(), name.encode(), text.encode())
+        checks.keep(self._store, keys.applications(), name.encode(), text.encode())
         self._store.hdel(keys.applications(), name)
 
     def _answers(self, stored: Sequence[Field]) -> list[Field]:
