@@ -31,14 +31,7 @@ from retwis_site.http.apps import CORS, is_of_app, preflight
 from retwis_site.http.client_ip import client_address
 from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
 from retwis_site.http.security_headers import headers_of_every_answer
-from retwis_site.rendering.error_pages import (
-    error_page,
-    not_a_page,
-    page_of_exception,
-    refusal_of_body,
-    too_busy,
-    unread_form,
-)
+from retwis_site.rendering import error_pages
 from retwis_site.telemetry.log_lines import logged_path
 from retwis_site.telemetry.middleware import ObservedRequests
 
@@ -178,11 +171,11 @@ class SiteMiddleware(ObservedRequests):
     def _answered(self, request: HttpRequest) -> HttpResponse:
         """The view's answer, or what is answered instead of it."""
         try:
-            refusal = refusal_of_body(request)
-            response = self._queued(request) if refusal is None else unread_form(request, refusal)
+            refusal = error_pages.refusal_of_body(request)
+            response = self._queued(request) if refusal is None else error_pages.unread_form(request, refusal)
         except Exception as error:
             response = response_for_exception(request, error)
-        return response if response.status_code != 405 else not_a_page(request, response["Allow"])
+        return response if response.status_code != 405 else error_pages.not_a_page(request, response["Allow"])
 
     def _queued(self, request: HttpRequest) -> HttpResponse:
         """A request of `Feature.slow_views` waits until it may begin. `serve` has already waited. The body has arrived,
@@ -204,10 +197,10 @@ class SiteMiddleware(ObservedRequests):
         if refusal is not None:
             return refusal
         place = request.META.get(PLACE)
-        return None if place is None or place.result() else too_busy(request)
+        return None if place is None or place.result() else error_pages.too_busy(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        return page_of_exception(request, exception)
+        return error_pages.page_of_exception(request, exception)
 
 
 def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
@@ -250,7 +243,7 @@ def refusal_of_head(request: HttpRequest) -> HttpResponse | None:
 def _refused(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     what, address = "the head of the request is refused", client_address(request)
     security.warning("%s %s: %s (%d), from %s", request.method, logged_path(request), what, status, address)
-    return error_page(request, status, title, text)
+    return error_pages.error_page(request, status, title, text)
 
 
 @lru_cache(maxsize=64)  # nearly all requests have the same one

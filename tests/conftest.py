@@ -21,7 +21,7 @@ from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection.recorder import Command, Recording, keys_of, recording, recording_process
+from retwis_site.store.connection.recorder import Command, Recording, keys_of, recording
 from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
@@ -30,6 +30,7 @@ from tests.support.pictures import decoded_once
 from tests.support.processes.ports import free_port
 from tests.support.processes.processes import OWN_SETTINGS, end, run_server, run_site
 from tests.support.protocols.thoroughness import examples
+from tests.support.recording import recording_process
 from tests.support.runs import sampling
 from tests.support.runs.reporting import pytest_runtest_makereport, pytest_sessionstart, pytest_terminal_summary
 from tests.support.runs.seed import SEED

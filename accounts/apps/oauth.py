@@ -11,13 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from authlib.integrations.django_oauth2 import AuthorizationServer
-from authlib.oauth2.rfc6749 import (
-    ClientMixin,
-    InvalidRequestError,
-    InvalidScopeError,
-    OAuth2Payload,
-    OAuth2Request,
-)
+from authlib.oauth2.rfc6749 import ClientMixin, InvalidRequestError, InvalidScopeError, OAuth2Payload, OAuth2Request
 from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, ClientCredentialsGrant
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge

@@ -18,25 +18,12 @@ from django.core.signing import BadSignature, Signer
 from django.utils.crypto import constant_time_compare
 
 from accounts.signing_in.factors import ask_has_factor
-from accounts.signing_in.tokens import (
-    OWN,
-    TOKEN,
-    USED,
-    Token,
-    asked_fields,
-    digest_of,
-    ended_in,
-    in_order,
-    new_value,
-    standing,
-    tokens_in,
-    too_many_in,
-)
+from accounts.signing_in.tokens import OWN, TOKENS, Token, digest_of, in_order, new_value, tokens_in
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from accounts.users.repository import Users, new_secret_of
 from retwis_site.features import AddressOf, Line, Owner
-from retwis_site.maintenance.checks import Check, Searcher
+from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
@@ -205,7 +192,7 @@ class Tokens:
 
     def find(self, uid: int, digest: str) -> Token | None:
         """A token of this user that stands. One round trip."""
-        return standing(digest, *self._store.hmget(keys.user(uid), asked_fields(digest)))
+        return TOKENS.standing(digest, *self._store.hmget(keys.user(uid), TOKENS.asked(digest)))
 
     def issue(self, code: Code) -> str:
         """A token for what the user has allowed. One round trip; two more when others have ended or are too many, or
@@ -218,14 +205,14 @@ class Tokens:
         digest = digest_of(token)
         user = keys.user(code.uid)
         pipe = self._store.pipeline()
-        pipe.hset(user, {f"{TOKEN}{digest}": new_value(code.app, code.scopes, code.generation)})
+        pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
         stored = pipe.hgetall(user)
         pipe.expire(keys.app(code.app), keys.app.lives)
         pipe.execute()
         if "deleted" in stored.value:
-            Users(self._store).take_back(code.uid, [f"{TOKEN}{digest}"])
+            Users(self._store).take_back(code.uid, [f"{TOKENS.first}{digest}"])
         else:
-            self.end(code.uid, {*ended_in(stored.value), *too_many_in(stored.value, kept=digest)})
+            self.end(code.uid, {*TOKENS.ended_in(stored.value), *TOKENS.too_many_in(stored.value, kept=digest)})
         return token
 
     def end(self, uid: int, digests: Collection[str]) -> None:
@@ -233,8 +220,8 @@ class Tokens:
         first field is the commit, and the other says nothing alone."""
         pipe = self._store.pipeline()
         for digest in digests:
-            pipe.hdel(keys.user(uid), f"{TOKEN}{digest}")
-            pipe.hdel(keys.user(uid), f"{USED}{digest}")
+            pipe.hdel(keys.user(uid), f"{TOKENS.first}{digest}")
+            pipe.hdel(keys.user(uid), f"{TOKENS.second}{digest}")
         pipe.execute()
 
 
@@ -258,21 +245,14 @@ class TokenChecks(Searcher):
             self._check_of(
                 "fields of ended tokens",
                 keys.user,
-                self._with_ended,
+                looking(self._store, TOKENS.ask_ended),
                 "ended tokens of user {0}",
                 self._remove_ended,
             )
         ]
 
-    def _with_ended(self, uids: Sequence[int]) -> list[int]:
-        """`AccountOrphans` finds the fields of deleted accounts."""
-        return [uid for uid, stored in self._users(uids).items() if "deleted" not in stored and ended_in(stored)]
-
     def _remove_ended(self, uid: int) -> None:
-        Tokens(self._store).end(uid, ended_in(self._store.hgetall(keys.user(uid))))
-
-    def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
-        return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
+        Tokens(self._store).end(uid, TOKENS.ended_in(self._store.hgetall(keys.user(uid))))
 
 
 # ---- The lines about apps in the personal download.

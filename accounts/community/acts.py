@@ -35,7 +35,6 @@ class Answers:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def approve(self, username: str, at: int, by: int) -> bool:
         """Make the account. `at`: when the application was made. False when it has its answer already, or somebody else
@@ -52,7 +51,7 @@ class Answers:
         if asked is None or asked.refused or asked.at != at:
             return False
         name = username.lower()
-        job = self._outbox.add(f"application:{name}:{at}:{act.id}")
+        job = Outbox(self._store).add(f"application:{name}:{at}:{act.id}")
         won = job.store.hsetnx(keys.applications(), answer_of(name, at), act.line())
         with job.ending():
             return Answers(job.store).finish(name, at, act.id)

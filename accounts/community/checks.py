@@ -6,40 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.community import sanctions
 from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
-from accounts.community.sanctions import (
-    GRACE,
-    GRANTED,
-    STORED,
-    SanctionCase,
-    Sanctions,
-    answer_of,
-    case_in,
-    end_job,
-    imposed,
-    read_appeal,
-    removal_job,
-)
+from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
 from accounts.joining.applications import ANSWER, Application, Applications, read_application
 from accounts.joining.invitations import read
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
-from retwis_site.maintenance.checks import (
-    AT_ONCE,
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    entries,
-    ids,
-    keep,
-    names_in,
-)
+from retwis_site.maintenance import checks
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
@@ -57,7 +36,7 @@ def finish_removal(store: Store, claim: Claim) -> object:
     waits no more, and the sanction as it was before."""
     uid, act_id = job_id(claim.name, 1), claim.name.split(":")[2]
     stored = store.hgetall(keys.user(uid))
-    username, present = stored.get("username"), case_in(uid, stored)
+    username, present = stored.get("username"), sanctions.case_in(uid, stored)
     is_for_good = present is not None and present.imposed.deleted_at and present.imposed.act_id == act_id
     if present is None or not is_for_good or not username or "deleted" in stored:
         return None
@@ -120,7 +99,7 @@ class CommunityChecks(Searcher):
                 self._unfinished,
                 "staff has {0}",
                 self._finish,
-                read=names_in,
+                read=checks.names_in,
             ),
         ]
 
@@ -134,7 +113,7 @@ class CommunityChecks(Searcher):
         """Users whose role is not the one in `staff`, whose suspension no job ends, whose sanction ends without a job
         for the numbers, whose appeal does not wait for a decision, whose act is not in the log, or whose state is
         none."""
-        for uids in ids(self._store, names):
+        for uids in checks.ids(self._store, names):
             wrong = confirmed(self._store, self._wrong(uids), self._wrong, _jobs_on, lambda one: one.uid)
             yield [Finding(f"user {one.uid}: {one.what}", self._repair_of(one)) for one in wrong]
 
@@ -151,12 +130,11 @@ class CommunityChecks(Searcher):
         return [one for one in found if one.noted is None or self._store.zscore(*one.noted) is None]
 
     def _repair_of(self, one: Wrong) -> Callable[[], object] | None:
-        sanctions = Sanctions(self._store)
         repairs: dict[str, Callable[[], object]] = {
             ROLE: partial(Roles(self._store).follow, one.uid),
-            REMOVAL: partial(sanctions.delete_later, one.uid, one.detail),
-            END: lambda: sanctions.follow_end(one.uid, int(one.detail)),
-            APPEAL: partial(sanctions.requeue_appeal, one.uid),
+            REMOVAL: partial(sanctions.delete_later, self._store, one.uid, one.detail),
+            END: lambda: sanctions.follow_end(self._store, one.uid, int(one.detail)),
+            APPEAL: partial(Sanctions(self._store).requeue_appeal, one.uid),
             LINE: partial(Log(self._store).copy, keys.user(one.uid), one.detail),
         }
         return repairs.get(one.what)
@@ -186,7 +164,7 @@ class CommunityChecks(Searcher):
         """Open appeals of people on whom this act imposes nothing any more."""
         owners = {member: parse_id(member.partition(":")[0]) or 0 for member in members}
         asked = answers(self._store, lambda pipe, member: pipe.hmget(keys.user(owners[member]), STORED), members)
-        standing = [(member, imposed(owners[member], fields)) for member, fields in asked.items()]
+        standing = [(member, sanctions.imposed(owners[member], fields)) for member, fields in asked.items()]
         return [member for member, present in standing if present is None or member.partition(":")[2] != present.act_id]
 
 
@@ -203,15 +181,15 @@ def _wrong_in(uid: int, fields: Mapping[str, str], in_staff: str | None) -> Iter
     for field in fields:
         if field.startswith(EVIDENCE):
             yield Wrong(uid, LINE, field.removeprefix(EVIDENCE))
-    present = imposed(uid, [fields.get(field) for field in STORED])
+    present = sanctions.imposed(uid, [fields.get(field) for field in STORED])
     if present is None:
         return
     if present.deleted_at:
-        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(removal_job(uid, present.act_id)))
+        yield Wrong(uid, REMOVAL, present.act_id, _in_outbox(sanctions.removal_job(uid, present.act_id)))
     if present.until and present.state in UNSEEN:
-        yield Wrong(uid, END, str(present.until), _in_outbox(end_job(uid, present.until)))
-    appeal = read_appeal(uid, fields.get("appeal"))
-    if appeal is not None and appeal.act_id == present.act_id and answer_of(present.act_id) not in fields:
+        yield Wrong(uid, END, str(present.until), _in_outbox(sanctions.end_job(uid, present.until)))
+    appeal = sanctions.read_appeal(uid, fields.get("appeal"))
+    if appeal is not None and appeal.act_id == present.act_id and sanctions.answer_of(present.act_id) not in fields:
         yield Wrong(uid, APPEAL, present.act_id, (keys.appeals(), appeal.member))
 
 
@@ -264,7 +242,7 @@ class JoiningChecks(Searcher):
                 keys.uses,
                 self._unused,
                 "a use by user {1}, who never registered",
-                read=entries,
+                read=checks.entries,
             ),
         ]
 
@@ -292,7 +270,7 @@ class JoiningChecks(Searcher):
 
     def _move_away(self, name: str, text: str) -> None:
         """What is no application keeps a name from everyone. It is kept under `damaged:`."""
-        keep(self._store, keys.applications(), name.encode(), text.encode())
+        checks.keep(self._store, keys.applications(), name.encode(), text.encode())
         self._store.hdel(keys.applications(), name)
 
     def _answers(self, stored: Sequence[Field]) -> list[Field]:

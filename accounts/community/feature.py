@@ -2,17 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community import sanctions
 from accounts.community.acts import finish_allowed, finish_application, finish_picture, finish_site
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
-from accounts.community.sanctions import (
-    finish_answer,
-    finish_appeal,
-    finish_end,
-    finish_recount,
-    finish_sanction,
-)
 from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
 from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
@@ -37,11 +31,11 @@ FEATURE = Feature(
     waiting={"moderation": keys.appeals, "joining": keys.applicants},
     jobs={
         "role": finish_role,
-        "sanction": finish_sanction,
-        "sanction_end": finish_end,
-        "recount": finish_recount,
-        "appeal": finish_appeal,
-        "answer": finish_answer,
+        "sanction": sanctions.finish_sanction,
+        "sanction_end": sanctions.finish_end,
+        "recount": sanctions.finish_recount,
+        "appeal": sanctions.finish_appeal,
+        "answer": sanctions.finish_answer,
         "removal": finish_removal,
         "staff_profile": finish_picture,
         "allowed_picture": finish_allowed,

@@ -5,19 +5,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from accounts.community import sanctions
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
-from accounts.community.sanctions import (
-    STORED,
-    Appeal,
-    Imposed,
-    answer_of,
-    imposed,
-    queue_deletion,
-    queue_end,
-    queue_recount,
-    read_appeal,
-)
+from accounts.community.sanctions import STORED, Appeal, Imposed
 from accounts.joining.applications import Application, read_application, stored_application
 from accounts.joining.invitations import Invitations
 from accounts.users.checks import ask_gone
@@ -82,7 +73,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
             }
             for act in acts
         ]
-    appeal = read_appeal(owner.uid, store.hget(keys.user(owner.uid), "appeal"))
+    appeal = sanctions.read_appeal(owner.uid, store.hget(keys.user(owner.uid), "appeal"))
     if appeal is not None:
         yield [{"type": "appeal", "text": appeal.text, "time": iso(appeal.at)}]
     yield from _joining_of(store, owner)
@@ -119,12 +110,12 @@ def _read_sanctions(store: Store) -> Iterator[Line]:
     """A line for each user on whom something is imposed now, by id. Two round trips for each AT_ONCE users."""
     for users in fields_of_users(store, ["deleted", "appeal", *STORED]):
         found = [
-            (uid, present, read_appeal(uid, appeal))
+            (uid, present, sanctions.read_appeal(uid, appeal))
             for uid, (deleted, appeal, *stored) in users
-            if deleted is None and (present := imposed(uid, stored)) is not None
+            if deleted is None and (present := sanctions.imposed(uid, stored)) is not None
         ]
         pipe = store.pipeline()
-        answers = {uid: pipe.hget(keys.user(uid), answer_of(present.act_id)) for uid, present, _ in found}
+        answers = {uid: pipe.hget(keys.user(uid), sanctions.answer_of(present.act_id)) for uid, present, _ in found}
         pipe.execute()
         yield from (_line(uid, present, appeal, answers[uid].value) for uid, present, appeal in found)
 
@@ -147,15 +138,10 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
     """What is imposed; a suspension without an end lasts another 30 days."""
     for line in lines:
         uid, act_id = line["user"], line["act"]
-        stored = {
-            "state": line["state"],
-            "state_until": str(0 if line["until"] is None else seconds(line, "until")),
-            "state_reason": line["reason"],
-            "state_since": str(seconds(line, "since")),
-            "state_act": act_id,
-        }
+        until = 0 if line["until"] is None else seconds(line, "until")
+        stored = Imposed(State(line["state"]), until, line["reason"], seconds(line, "since"), act_id).stored()
         if "answer" in line:
-            stored[answer_of(act_id)] = line["answer"]
+            stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:
             appeal = Appeal(uid, act_id, line["appeal"], seconds(line, "appealed"))
             stored["appeal"] = appeal.stored()
@@ -163,7 +149,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
                 writes.zadd(keys.appeals(), {appeal.member: appeal.at})
         writes.hset(keys.user(uid), stored)
         if line["state"] == State.SUSPENDED and line["until"] is None:
-            queue_deletion(writes.pipe, uid, act_id)
+            sanctions.delete_later(writes.pipe, uid, act_id)
 
 
 def _recount(store: Store) -> None:
@@ -171,11 +157,11 @@ def _recount(store: Store) -> None:
     and one more for such people."""
     for users in fields_of_users(store, STORED):
         pipe = store.pipeline()
-        for uid, present in [(uid, imposed(uid, list(fields))) for uid, fields in users]:
+        for uid, present in [(uid, sanctions.imposed(uid, list(fields))) for uid, fields in users]:
             if present is not None and present.state in UNSEEN:
-                queue_recount(pipe, uid)
+                sanctions.recount_later(pipe, uid)
                 if present.until:
-                    queue_end(pipe, uid, present.until)
+                    sanctions.follow_end(pipe, uid, present.until)
         pipe.execute()
 
 

@@ -14,7 +14,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers
+from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
@@ -128,21 +128,9 @@ class Log:
         """The newest acts, or those before a moment in unix milliseconds; with all of the last millisecond, since a
         decision about many posts has one moment. Two round trips at most."""
         newest = year_of(before if before is not None else _now())
-        high = "+inf" if before is None else f"({before}"
         years = [keys.log(year) for year in range(newest, FIRST_YEAR - 1, -1)]
-        found = answers(self._store, lambda pipe, key: pipe.zrevrangebyscore(key, high, "-inf", PAGE + 1), years)
-        lines = [(key, line) for key, of_year in found.items() for line in of_year]
-        acts = _read(lines[:PAGE])
-        if len(lines) <= PAGE or not acts:
-            return LogPage(acts, None)
-        last = acts[-1].at
-        pipe, key = self._store.pipeline(), keys.log(year_of(last))
-        of_last = pipe.zrevrangebyscore(key, str(last), str(last), AT_ONCE)
-        below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
-        pipe.execute()
-        shown = [*(act for act in acts if act.at > last), *_read([(key, line) for line in of_last.value])]
-        is_last = not below.value and lines[-1][0] == key  # else an earlier year has acts
-        return LogPage(shown, None if is_last else last)
+        rows, older = newest_below(self._store, years, before, PAGE)
+        return LogPage(_read([(keys.log(year_of(integer(at))), line) for line, at in rows]), older)
 
     def at(self, when: int) -> list[Act]:
         """The acts of a moment in unix milliseconds. One round trip."""

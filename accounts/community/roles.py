@@ -40,7 +40,6 @@ class Roles:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def staff(self) -> dict[int, Role]:
         """All moderators and admins, by uid. One round trip."""
@@ -57,7 +56,7 @@ class Roles:
         if not username or deleted is not None:
             raise NoSuchUser(str(uid))
         act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
-        job = self._outbox.add(f"role:{uid}:{act.id}")
+        job = Outbox(self._store).add(f"role:{uid}:{act.id}")
         mark = f"{MARK}{act.id}"
         pipe = job.store.pipeline()
         pipe.hset(keys.staff(), {mark: str(uid)})
@@ -90,7 +89,7 @@ class Roles:
         def write(found: Mapping[int, Role]) -> Mapping[int, Role]:
             fields = {"role": "" if found[uid] is Role.MEMBER else found[uid]}
             if found[uid] is Role.ADMIN and self._store.hget(keys.user(uid), "state"):
-                recount = self._outbox.add(recount_job(uid))
+                recount = Outbox(self._store).add(recount_job(uid))
                 written = Users(recount.store).write(uid, fields | NO_SANCTION)
                 recount.hand_over()  # not before: the worker would find the sanction
             else:

@@ -20,7 +20,7 @@ from accounts.community.log import Act, Log, read_act
 from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role, State
 from accounts.users.repository import NO_SANCTION, Users, state_now
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Outbox, job_id, queue_due
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers, newest_below, newest_first
@@ -83,7 +83,7 @@ class AppealPage(NamedTuple):
 def open_appeals(store: Store, before: int | None = None) -> AppealPage:
     """The newest open appeals, or those before a moment in unix seconds: PAGE of them, as `newest_below`. Three round
     trips at most."""
-    rows, older = newest_below(store, keys.appeals(), before, PAGE)
+    rows, older = newest_below(store, [keys.appeals()], before, PAGE)
     members = dict(rows)
     uids = [uid for member in members if (uid := stored_id(keys.appeals(), member.partition(":")[0])) is not None]
     texts = answers(store, lambda pipe, uid: pipe.hget(keys.user(uid), "appeal"), uids)
@@ -139,6 +139,10 @@ class Imposed(NamedTuple):
         """When the account will be deleted, in unix seconds; 0 for what is no suspension without an end."""
         return self.since + SUSPENDED_FOR if self.state is State.SUSPENDED and not self.until else 0
 
+    def stored(self) -> dict[str, str]:
+        """As the fields STORED of the person's hash."""
+        return dict(zip(STORED, map(str, self), strict=True))
+
 
 class SanctionCase(NamedTuple):
     """What is imposed on a user, and what has been said about it."""
@@ -174,18 +178,11 @@ class Sanctions:
         _require_in_time(case_in(uid, stored))
         if self._is_admin(uid):
             raise SanctionsAdmin
-        fields = {
-            "state": state,
-            "state_until": str(until),
-            "state_reason": reason,
-            "state_since": str(act.when),
-            "state_act": act.id,
-        }
         if state is State.SUSPENDED and not until:
-            self.delete_later(uid, act.id)
+            delete_later(self._store, uid, act.id)
         if until:
-            self.follow_end(uid, until)
-        self._commit(act, fields)
+            follow_end(self._store, uid, until)
+        self._commit(act, Imposed(state, until, reason, act.when, act.id).stored())
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""
@@ -214,29 +211,11 @@ class Sanctions:
         if is_admin:
             Users(self._store).write(uid, NO_SANCTION)
         Log(self._store).copy(keys.user(uid), act_id)
-        self.recount_later(uid)
+        recount_later(self._store, uid)
         return not is_admin
 
     def _is_admin(self, uid: int) -> bool:
         return self._store.hget(keys.staff(), str(uid)) == Role.ADMIN
-
-    def recount_later(self, uid: int) -> None:
-        """Let a worker make all numbers count a person or leave them out. One round trip."""
-        pipe = self._store.pipeline()
-        queue_recount(pipe, uid)
-        pipe.execute()
-
-    def follow_end(self, uid: int, until: int) -> None:
-        """Let a worker make numbers follow when a sanction ends by itself. One round trip."""
-        pipe = self._store.pipeline()
-        queue_end(pipe, uid, until)
-        pipe.execute()
-
-    def delete_later(self, uid: int, act_id: str) -> None:
-        """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip."""
-        pipe = self._store.pipeline()
-        queue_deletion(pipe, uid, act_id)
-        pipe.execute()
 
     # ---- appeals
 
@@ -319,7 +298,7 @@ class Sanctions:
             Log(self._store).write(act)
             self._store.zrem(keys.appeals(), f"{uid}:{act_id}")
             if act.what == GRANTED:
-                self.recount_later(uid)
+                recount_later(self._store, uid)
 
 
 def imposed(uid: int, fields: list[str | None]) -> Imposed | None:
@@ -347,21 +326,23 @@ def _answer_in(uid: int, act_id: str, fields: Mapping[str, str]) -> Act | None:
     return read_act(keys.user(uid), line) if line is not None else None
 
 
-def queue_deletion(pipe: Pipe, uid: int, act_id: str) -> None:
-    """Queue the job that deletes the account in 30 days, if this suspension still stands then."""
+def delete_later(store: Store | Pipe, uid: int, act_id: str) -> None:
+    """Let a worker delete the account in 30 days, if this suspension still stands then. One round trip; a pipe queues
+    it."""
     job = removal_job(uid, act_id)
-    pipe.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
+    store.zadd(keys.outbox(job), {job: int(time.time()) + SUSPENDED_FOR + GRACE})
 
 
 def removal_job(uid: int, act_id: str) -> str:
     return f"removal:{uid}:{act_id}"
 
 
-def queue_end(pipe: Pipe, uid: int, until: int) -> None:
-    """Queue the job that makes numbers follow when a sanction ends by itself, at `until` (unix seconds). It is due
-    STEP later: by a clock that is behind, the sanction would not have ended, and the person would not be counted."""
+def follow_end(store: Store | Pipe, uid: int, until: int) -> None:
+    """Let a worker make numbers follow when a sanction ends by itself, at `until` (unix seconds). The job is due STEP
+    later: by a clock that is behind, the sanction would not have ended, and the person would not be counted. One round
+    trip; a pipe queues it."""
     job = end_job(uid, until)
-    pipe.zadd(keys.outbox(job), {job: until + STEP})
+    store.zadd(keys.outbox(job), {job: until + STEP})
 
 
 def end_job(uid: int, until: int) -> str:
@@ -369,9 +350,9 @@ def end_job(uid: int, until: int) -> str:
     return f"sanction_end:{uid}:{until}"
 
 
-def queue_recount(pipe: Pipe, uid: int) -> None:
-    """Queue a job, due at once, that makes all numbers count a person or leave them out."""
-    queue_due(pipe, recount_job(uid))
+def recount_later(store: Store | Pipe, uid: int) -> None:
+    """Let a worker make all numbers count a person or leave them out. One round trip; a pipe queues it."""
+    add_due(store, recount_job(uid))
 
 
 def recount_job(uid: int) -> str:
@@ -412,7 +393,7 @@ def finish_sanction(store: Store, claim: Claim) -> None:
 
 def finish_end(store: Store, claim: Claim) -> None:
     """The job `sanction_end:<uid>:<until>`. One round trip."""
-    Sanctions(store).recount_later(job_id(claim.name, 1))
+    recount_later(store, job_id(claim.name, 1))
 
 
 class _Reached(NamedTuple):
@@ -444,7 +425,7 @@ def finish_recount(store: Store, claim: Claim) -> None:
     if appeal is not None:
         Sanctions(store).keep_if_open(appeal)
     if not claim.carry_out_for_a_turn(map(reached.append, _recount(store, uid, _Reached.of_job(claim.name)))):
-        claim.outbox.add_due(reached[-1].job(uid))
+        add_due(store, reached[-1].job(uid))
 
 
 def _recount(store: Store, uid: int, after: _Reached | None) -> Iterator[_Reached]:

@@ -37,7 +37,7 @@ from accounts.users.entities import NotSignedIn, Refused, Role, User
 from accounts.users.repository import Users
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField
-from retwis_site.identity import COLOURS, FOR_STAFF, stored_site
+from retwis_site.identity import FOR_STAFF, stored_site
 from retwis_site.rendering.dates import day, moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
 from retwis_site.rendering.fragments import active_language
@@ -281,19 +281,13 @@ class SiteForm(forms.Form):
     )
     colour = forms.ChoiceField(
         label=gettext_lazy("Colour"),
-        choices=list(
-            zip(
-                COLOURS,
-                (
-                    gettext_lazy("Pine green"),
-                    gettext_lazy("Ocean blue"),
-                    gettext_lazy("Plum"),
-                    gettext_lazy("Brick red"),
-                    gettext_lazy("Slate grey"),
-                ),
-                strict=True,
-            )
-        ),
+        choices=[
+            ("pine", gettext_lazy("Pine green")),
+            ("ocean", gettext_lazy("Ocean blue")),
+            ("plum", gettext_lazy("Plum")),
+            ("brick", gettext_lazy("Brick red")),
+            ("slate", gettext_lazy("Slate grey")),
+        ],
         required=False,
     )
     registration = forms.ChoiceField(

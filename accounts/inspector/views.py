@@ -21,23 +21,8 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import Role, User
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreRefused
-from retwis_site.inspector.key_browser import (
-    NO_KEY,
-    OTHERS,
-    Cell,
-    Families,
-    OneKey,
-    Place,
-    Sample,
-    address_of,
-    beginning,
-    line_of,
-    packed,
-    place_in,
-    shown_key,
-    spans,
-    tallies_in,
-)
+from retwis_site.inspector import key_browser
+from retwis_site.inspector.key_browser import NO_KEY, OTHERS, Cell, Families, OneKey, Place, Sample, address_of
 from retwis_site.inspector.middleware import is_at_home
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import active_language
@@ -167,11 +152,13 @@ def families(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of the viewer and of `Families.look`; none for `?key=`, which leads to a key."""
     if wanted := request.GET.get("key", "").strip():
         return redirect(address_of(wanted))
-    place = place_in(request.GET["from"]) if "from" in request.GET else Place()
-    before = tallies_in(request.GET["seen"]) if "seen" in request.GET else {}
+    place = key_browser.place_in(request.GET["from"]) if "from" in request.GET else Place()
+    before = key_browser.tallies_in(request.GET["seen"]) if "seen" in request.GET else {}
     sample = Families(connect()).look(place, before)
     rows = [_family(line, sample) for line in KINDS.values()]
-    further = urlencode({"from": str(sample.further), "seen": packed(sample.tallies)}) if sample.further else ""
+    further = (
+        urlencode({"from": str(sample.further), "seen": key_browser.packed(sample.tallies)}) if sample.further else ""
+    )
     context = {
         "families": sorted(rows, key=lambda row: (-(row.memory or 0), -row.number, row.line.name)),
         "sample": sample,
@@ -187,17 +174,17 @@ def families(request: RetwisRequest) -> HttpResponse:
 @require_safe
 def one_key(request: RetwisRequest, key: str) -> HttpResponse:
     """Round trips: those of the viewer, of `OneKey.look` and of `Links`."""
-    line = line_of(key)
+    line = key_browser.line_of(key)
     if line is None:
         raise Http404
-    found = OneKey(connect(), key, line).look(beginning(request.GET.get("from")), request.viewer.uid)
+    found = OneKey(connect(), key, line).look(key_browser.beginning(request.GET.get("from")), request.viewer.uid)
     about = Cell(key.rpartition(":")[2], OF[line.parts[0]]) if line.parts in {("uid",), ("pid",)} else None
     cells = [cell for row in found.rows for cell in (row.name, row.value) if cell is not None]
     links = Links(connect(), [*cells, *([about] if about else [])], active_language())
     context: dict[str, Any] = {
-        "key": shown_key(key),
+        "key": key_browser.shown_key(key),
         "line": line,
-        "holds": spans(line.text),
+        "holds": key_browser.spans(line.text),
         "found": found,
         "is_there": found.type != NO_KEY,
         "about": links.of(about),
@@ -214,7 +201,7 @@ def _family(line: Kind, sample: Sample) -> Family:
         sample.number(pattern),
         sample.memory(pattern),
         sample.is_estimate(pattern),
-        [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if shown_key(key) == key],
+        [(key, address_of(key)) for key in sample.examples.get(pattern, ()) if key_browser.shown_key(key) == key],
     )
 
 

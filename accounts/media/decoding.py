@@ -34,13 +34,10 @@ class Shape(Enum):
     HEADER = (("", 1500, 500),)
 
     @property
-    def crops(self) -> bool:
-        return self is not Shape.POST
-
-    @property
     def wanted(self) -> dict[str, Any]:
         """What the decoder is told. Only pictures of posts may move."""
-        return {"sizes": self.value, "crops": self.crops, "moves": self is Shape.POST}
+        is_post = self is Shape.POST
+        return {"sizes": self.value, "crops": not is_post, "moves": is_post}
 
 
 class PictureRefused(Refused):

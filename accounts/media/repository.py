@@ -11,7 +11,7 @@ shows it. So no post shows a picture that is not there.
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
-from retwis_site.jobs.outbox import Outbox, queue_due
+from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
@@ -273,7 +273,7 @@ class Pictures:
         round trip; none without pictures."""
         pipe = self._store.pipeline()
         for digest in digests:
-            queue_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
+            add_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
         pipe.execute()
 
     def block(self, digest: str) -> None:
@@ -299,8 +299,3 @@ class Pictures:
 def _queue_marks(pipe: Pipe, mark: Mark, digests: Iterable[str]) -> None:
     for digest in digests:
         pipe.zadd(keys.media_users(digest), {str(mark): int(time.time())})
-
-
-def infos(store: Store, digests: Sequence[str]) -> Mapping[str, Info | None]:
-    """What is known of pictures, whoever has uploaded them. One round trip; none without any."""
-    return answers(store, ask_info, digests)

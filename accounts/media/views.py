@@ -2,6 +2,7 @@
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 from django.views.decorators.http import require_safe
 
 from accounts.media.repository import ANIMATED, Pictures
@@ -12,16 +13,10 @@ IMMUTABLE = "public, max-age=31536000, immutable"  # the name is made of the con
 NOTHING_ELSE = "default-src 'none'; sandbox"  # of a picture that is opened as a page
 
 
-class PictureConverter:
+class PictureConverter(StringConverter):
     """A digest, and a size behind it."""
 
     regex = f"[0-9a-f]{{{DIGEST},64}}(?:-[0-9]{{2,4}}|{ANIMATED})?"  # the slot of a fragment is longer than a digest
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(PictureConverter, "picture")

@@ -16,12 +16,7 @@ import webauthn
 from cryptography.exceptions import UnsupportedAlgorithm
 from django.core import signing
 from django.http import HttpRequest
-from webauthn.helpers import (
-    base64url_to_bytes,
-    bytes_to_base64url,
-    options_to_json_dict,
-    parse_client_data_json,
-)
+from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, options_to_json_dict, parse_client_data_json
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,

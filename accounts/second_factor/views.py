@@ -19,19 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.recovery.codes import LONGEST_TYPED, RecoveryCodes
+from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
-from accounts.second_factor.passkeys import (
-    LONGEST_ANSWER,
-    Asked,
-    Purpose,
-    WrongAnswer,
-    added,
-    claimed,
-    options_to_add,
-    options_to_show,
-    shown,
-    site_of,
-)
+from accounts.second_factor.passkeys import Asked, Purpose, WrongAnswer, site_of
 from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
 from accounts.signing_in.forms import PresentPasswordForm, ShortTextField
@@ -76,7 +66,7 @@ class FactorForm(forms.Form):
             attrs={"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "dir": "ltr"}
         ),
     )
-    passkey = forms.CharField(validators=[MaxLength(LONGEST_ANSWER)], required=False)
+    passkey = forms.CharField(validators=[MaxLength(passkeys.LONGEST_ANSWER)], required=False)
 
     def clean(self) -> None:
         if not self.errors and not self.cleaned_data["code"] and not self.cleaned_data["passkey"]:
@@ -153,7 +143,7 @@ def _taken(request: RetwisRequest, question: Question, code: str, passkey: str) 
 
 def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bool:
     try:
-        found = shown(answer, question.factors, site_of(request), question.asked)
+        found = passkeys.shown(answer, question.factors, site_of(request), question.asked)
     except WrongAnswer:  # what it says may be typed by a stranger, and is not logged
         return False
     return SecondFactors(connect()).take_passkey(question.uid, *found)
@@ -161,9 +151,9 @@ def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bo
 
 def _ask(request: RetwisRequest, template: str, question: Question, **context: Any) -> HttpResponse:
     """A page that asks for a factor."""
-    has_passkey = bool(question.factors.passkeys)
-    options = json.dumps(options_to_show(site_of(request), question.factors, question.asked)) if has_passkey else ""
-    return form_page(request, template, {**context, "options": options})
+    options = passkeys.options_to_show(site_of(request), question.factors, question.asked)
+    context["options"] = json.dumps(options) if question.factors.passkeys else ""
+    return form_page(request, template, context)
 
 
 # ---- Logging in
@@ -209,11 +199,11 @@ def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
     asked = Asked(Purpose.LOGIN)
     if request.method != "POST":
-        options = options_to_show(site_of(request), Factors(), asked)
+        options = passkeys.options_to_show(site_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
     after, answer = own_page(request, request.POST.get("next", "")), request.POST.get("passkey", "")
     RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
-    uid = claimed(answer)
+    uid = passkeys.claimed(answer)
     stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())
     if not uid or stored is None or not _took_passkey(request, Question(uid, factors, asked), answer):
         logger.warning("wrong passkey from %s", client_address(request))
@@ -366,7 +356,7 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     name = form.cleaned_data["name"] if form.is_valid() else ""
     try:
         answer = request.POST["passkey"]
-        passkey, counter = added(answer, name or _name_of(request), site_of(request), _to_add(request))
+        passkey, counter = passkeys.added(answer, name or _name_of(request), site_of(request), _to_add(request))
         if not form.is_valid():  # the right answer shows that the password was typed: only then comes another challenge
             return _ask_for_new_passkey(request, me, form)
         SecondFactors(connect()).add_passkey(me.uid, passkey, counter)
@@ -378,7 +368,7 @@ def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
 
 
 def _ask_for_new_passkey(request: RetwisRequest, me: User, form: NewPasskeyForm | None = None) -> HttpResponse:
-    options = options_to_add(site_of(request), me, own_factors(request.viewer).factors, _to_add(request))
+    options = passkeys.options_to_add(site_of(request), me, own_factors(request.viewer).factors, _to_add(request))
     form = form or NewPasskeyForm(initial={"name": _name_of(request)})
     context = {"form": form, "options": json.dumps(options)}
     return form_page(request, "accounts/second_factor/new_passkey.html", context)
@@ -391,9 +381,7 @@ def _to_add(request: RetwisRequest) -> Asked:
 
 def _name_of(request: RetwisRequest) -> str:
     """A name for a passkey of this browser."""
-    device = device_of(request.headers.get("User-Agent", ""))
-    both = _("%(browser)s on %(system)s") % device._asdict() if device.browser and device.system else ""
-    return both or device.browser or device.system or _("Passkey")
+    return device_of(request.headers.get("User-Agent", "")).in_words() or _("Passkey")
 
 
 @open_to_frozen

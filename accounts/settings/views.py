@@ -1,13 +1,14 @@
 """The settings: profile, password, appearance, language, sessions, and deleting the account."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.hashers import make_password
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import path, reverse
 from django.utils.text import format_lazy
@@ -16,9 +17,10 @@ from django.utils.translation import gettext as _
 
 from accounts.community.roles import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
-from accounts.media.profiles import Kind
+from accounts.media.decoding import PictureRefused
+from accounts.media.profiles import Kind, ProfilePictures
+from accounts.media.repository import PictureGone, Pictures
 from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
-from accounts.settings.pictures import PictureForm, file_field
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
     begin_session,
@@ -36,19 +38,114 @@ from accounts.signing_in.guards import (
 )
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
-from accounts.signing_in.sessions.entities import Device, Session, Way, sessions_in
+from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import Role, User, Verified
-from accounts.users.html import drawn
+from accounts.users.html import drawn, header_address, portrait
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
 from accounts.users.repository import Users
-from retwis_site.http.language import keep_language
+from retwis_site.http.cookies import keep_choice
 from retwis_site.rendering.dates import Moment, moment
 from retwis_site.rendering.fragments import Html, active_language
-from retwis_site.rendering.pages import OFF, keep_shortcuts, keep_theme, origin_of, shortcuts_of, theme_of
+from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
+from retwis_site.store.ids import is_digest
 from retwis_site.store.rate_limits import RateLimits
+
+# ---- The part of a form with one's picture and header: files are uploaded, kept while the form has errors, and chosen.
+
+
+UPLOADED = "uploaded_"  # such as `uploaded_picture`: the digest of what an earlier try has uploaded
+REMOVE = "remove_"
+
+
+class PictureRow(NamedTuple):
+    """What a form shows of the picture or the header."""
+
+    field: forms.BoundField
+    takes_files: bool  # the site has room for pictures
+    picture: Html | str  # the profile picture, or the initials; empty for a header
+    header: str  # its address; empty without one
+    uploaded: str  # the digest of a new one, which is not saved yet
+    remove: forms.BoundField | None  # None: there is nothing to remove
+
+
+def file_field(label: Any, help_text: Any) -> forms.FileField:
+    widget = forms.FileInput(attrs={"accept": "image/*,.heic,.avif"})
+    return forms.FileField(required=False, allow_empty_file=True, label=label, help_text=help_text, widget=widget)
+
+
+class PictureForm(forms.Form):
+    """A form with a profile picture. `kinds`: a form may have a header, too."""
+
+    kinds: tuple[Kind, ...] = (Kind.PICTURE,)
+
+    picture = file_field(gettext_lazy("Picture"), gettext_lazy("The middle of it is shown, as a square."))
+    remove_picture = forms.BooleanField(required=False, label=gettext_lazy("Remove the picture"))
+
+    def upload(self, me: User, files: Mapping[str, Any]) -> None:
+        """Store the files of a form that was sent. A refused file becomes an error of the form. Files are stored when
+        the form has other errors, too: then `uploaded_picture` has them when it is sent again. Round trips of
+        `Pictures.upload` for each; one for each that was uploaded before. Raises TooOften."""
+        self.uploaded = dict[Kind, str]()
+        for kind in self.kinds:
+            try:
+                digest = self._uploaded(me, kind, files.get(kind))
+            except PictureRefused as why:
+                self.add_error(kind, str(why))
+            else:
+                self.uploaded |= {kind: digest} if digest else {}
+
+    def _uploaded(self, me: User, kind: Kind, file: object) -> str:
+        store, named = Pictures(connect()), str(self.data.get(f"{UPLOADED}{kind}", ""))
+        if isinstance(file, UploadedFile):
+            return store.upload(me.uid, file.read(), kind.shape).digest
+        if not is_digest(named):
+            return ""
+        info = store.of_user(me.uid, [named]).get(named)
+        if info is None or not kind.fits(info):
+            raise PictureGone
+        return named
+
+    def save_pictures(self, me: User, stored: Mapping[str, str]) -> bool:
+        """Show the pictures that were uploaded, and no longer those that are to be removed. `stored`: the fields of the
+        user. Returns False when one is gone meanwhile: then the form has an error. Round trips of `ProfilePictures`."""
+        pictures = ProfilePictures(connect())
+        for kind in self.kinds:
+            new = self.uploaded.get(kind)
+            try:
+                if new and new != stored.get(kind):
+                    pictures.choose(me.uid, kind, new)
+                elif not new and self.cleaned_data[f"{REMOVE}{kind}"]:
+                    pictures.remove(me.uid, kind)
+            except PictureRefused as why:
+                self.add_error(kind, str(why))
+        return self.is_valid()
+
+    def changes_pictures(self) -> bool:
+        """Whether the form says anything of pictures."""
+        return bool(self.uploaded) or any(self.cleaned_data[f"{REMOVE}{kind}"] for kind in self.kinds)
+
+    def picture_rows(self, me: User, stored: Mapping[str, str]) -> list[PictureRow]:
+        """What the form shows. `stored`: the fields of the user."""
+        found = []
+        for kind in self.kinds:
+            new = getattr(self, "uploaded", {}).get(kind, "")
+            digest = new or stored.get(kind, "")
+            is_known = bool(is_digest(digest))
+            found.append(
+                PictureRow(
+                    field=self[kind],
+                    takes_files=settings.MEDIA_MEMORY > 0,
+                    picture=portrait(me._replace(picture=digest if is_known else "")) if kind is Kind.PICTURE else "",
+                    header=header_address(digest) if kind is Kind.HEADER and is_known else "",
+                    uploaded=new,
+                    remove=self[f"{REMOVE}{kind}"] if is_known and not new else None,
+                )
+            )
+        return [row for row in found if row.takes_files or row.remove]
+
 
 # ---- Forms
 
@@ -311,9 +408,9 @@ def appearance(request: RetwisRequest) -> HttpResponse:
     form = AppearanceForm(typed(request), initial=initial)
 
     def keep(response: HttpResponse, theme: str) -> None:
-        keep_theme(response, theme)
-        if form.cleaned_data["shortcuts"]:
-            keep_shortcuts(response, form.cleaned_data["shortcuts"])
+        keep_choice(response, THEME_COOKIE, theme)
+        if shortcuts := form.cleaned_data["shortcuts"]:
+            keep_choice(response, SHORTCUTS_COOKIE, shortcuts if shortcuts == OFF else "")
 
     return _choice(request, "accounts/settings/appearance.html", form, "theme", keep)
 
@@ -327,7 +424,7 @@ def language(request: RetwisRequest) -> HttpResponse:
     def keep(response: HttpResponse, code: str) -> None:
         if request.user.is_authenticated:
             Users(connect()).choose_language(request.viewer.require_user().uid, code)
-        keep_language(response, code)
+        keep_choice(response, settings.LANGUAGE_COOKIE_NAME, code)
 
     form = LanguageForm(typed(request), initial={"language": get_language()})
     return _choice(request, "accounts/settings/language.html", form, "language", keep)
@@ -401,7 +498,7 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
     found = [
         Row(
             session.number,
-            in_words(session.device),
+            session.device.in_words() or _("Unknown device"),
             str(WAYS[session.way]),
             moment(session.since, language),
             moment(max(session.since, session.used), language),  # an hour may have begun before the login
@@ -410,12 +507,6 @@ def rows(sessions: Sequence[Session], here: str, language: str) -> list[Row]:
         for session in sessions
     ]
     return sorted(found, key=lambda row: not row.is_here)
-
-
-def in_words(device: Device) -> str:
-    if device.browser and device.system:
-        return _("%(browser)s on %(system)s") % device._asdict()
-    return device.browser or device.system or _("Unknown device")
 
 
 def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpResponse:

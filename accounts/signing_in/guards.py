@@ -21,16 +21,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.signing_in.factors import (
-    CONFIRMED_COOKIE,
-    CONFIRMED_FOR,
-    PENDING_COOKIE,
-    PENDING_LIVES,
-    Pending,
-    ask_has_factor,
-    confirmation,
-    is_confirmation,
-)
+from accounts.signing_in import factors
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import device_of
 from accounts.signing_in.sessions.repository import Sessions
@@ -38,7 +29,7 @@ from accounts.users.entities import Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
-from retwis_site.http.language import CODES, keep_language
+from retwis_site.http.language import CODES
 from retwis_site.identity import FOR_STAFF
 from retwis_site.rendering.error_pages import error_page, has_text, kept_fields
 from retwis_site.store.client import connect
@@ -153,7 +144,7 @@ def sudo_required(view: UserView[P]) -> Guarded[P]:
     """
 
     def guard(request: RetwisRequest) -> User | HttpResponseBase:
-        me, [has_factor] = request.viewer.ask_as_user(lambda pipe, me: trip(ask_has_factor(pipe, me)))
+        me, [has_factor] = request.viewer.ask_as_user(lambda pipe, me: trip(factors.ask_has_factor(pipe, me)))
         return confirm_first(request) if has_factor and not is_confirmed(request) else me
 
     return _giving_user(view, guard)
@@ -161,7 +152,7 @@ def sudo_required(view: UserView[P]) -> Guarded[P]:
 
 def is_confirmed(request: RetwisRequest) -> bool:
     """Whether this session has shown a second factor in the last ten minutes. No round trip."""
-    return is_confirmation(request.COOKIES.get(CONFIRMED_COOKIE, ""), request.viewer.secret)
+    return factors.is_confirmation(request.COOKIES.get(factors.CONFIRMED_COOKIE, ""), request.viewer.secret)
 
 
 def confirm_first(request: HttpRequest) -> HttpResponseRedirect:
@@ -263,9 +254,9 @@ def begin_session(request: RetwisRequest, verified: Verified, after: str) -> Htt
 
 def begin_second_step(verified: Verified, after: str) -> HttpResponse:
     """Lead this browser from the password to the second factor, and from there to `after`. It has no session yet."""
-    pending = Pending(verified.user.uid, verified.generation, verified.digest, verified.language)
+    pending = factors.Pending(verified.user.uid, verified.generation, verified.digest, verified.language)
     response = _leading_on("second_step", after)
-    cookies.keep(response, PENDING_COOKIE, pending.signed(), PENDING_LIVES)
+    cookies.keep(response, factors.PENDING_COOKIE, pending.signed(), factors.PENDING_LIVES)
     return response
 
 
@@ -273,7 +264,7 @@ def begin_confirmed_session(request: RetwisRequest, verified: Verified, after: s
     """Like `begin_session`, when a second factor was shown just now."""
     response = begin_session(request, verified, after)
     note_confirmation(response, response.cookies[settings.AUTH_COOKIE].value)
-    cookies.take_back(response, PENDING_COOKIE)
+    cookies.take_back(response, factors.PENDING_COOKIE)
     return response
 
 
@@ -281,7 +272,7 @@ def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResp
     """The response that begins a session of a login, in the language of the account, with a greeting."""
     if verified.language in CODES:
         activate(verified.language)
-        keep_language(response, verified.language)
+        cookies.keep_choice(response, settings.LANGUAGE_COOKIE_NAME, verified.language)
     messages.success(request, _("Welcome back, %(name)s.") % {"name": verified.user.username})
     log_account_event(request, "logged in", verified.user)
     return response
@@ -289,7 +280,7 @@ def welcomed_back(request: RetwisRequest, verified: Verified, response: HttpResp
 
 def note_confirmation(response: HttpResponse, secret: str) -> None:
     """Let the browser keep that the session with this secret has shown a second factor now."""
-    cookies.keep(response, CONFIRMED_COOKIE, confirmation(secret), CONFIRMED_FOR)
+    cookies.keep(response, factors.CONFIRMED_COOKIE, factors.confirmation(secret), factors.CONFIRMED_FOR)
 
 
 def said_at_login(request: RetwisRequest) -> list[str]:

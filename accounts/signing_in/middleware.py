@@ -10,9 +10,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from accounts.signing_in.proofs import AppToken
 from accounts.signing_in.tokens import OWN
-from accounts.signing_in.viewer import Viewer
+from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.entities import User, Visitor
 from retwis_site.http import cookies
 from retwis_site.http.apps import bearer_of, is_of_app

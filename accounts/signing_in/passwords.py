@@ -159,9 +159,7 @@ def login_subject(name: str, address: str) -> str:
 class RedisBackend:
     """For `django.contrib.auth.authenticate()`. It has no base class: Django's own backends import models."""
 
-    def authenticate(
-        self, request: HttpRequest | None, username: str | None = None, password: str | None = None
-    ) -> Verified | None:
+    def authenticate(self, request: HttpRequest | None, username: str, password: str) -> Verified | None:
         """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does, and does
         not when the account has a second factor.
 
@@ -170,8 +168,6 @@ class RedisBackend:
         StoreError; raises TooOften after too many wrong passwords for this account from the request's address, or after
         too many logins from that address. Raises SuspendedLogin for the right password of a suspended account.
         """
-        if username is None or password is None:
-            return None
         if request is None:
             return self._verified(username, password)
         limits = RateLimits(connect())

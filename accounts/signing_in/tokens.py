@@ -15,9 +15,9 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signing_in.sessions.entities import FieldPairs
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
-from retwis_site.store.ids import parse_number
 from retwis_site.store.rate_limits import Limit
 from retwis_site.store.replies import Result
 
@@ -83,9 +83,7 @@ def in_words(scopes: Collection[str]) -> list[Promise]:
 # ---- Tokens
 
 
-TOKEN, USED = "token:", "token_used:"  # what the names of the fields begin with
 MOST_TOKENS = 50  # of a user; another one ends that which was used least recently
-AN_HOUR = 3600  # seconds
 
 
 class Token(NamedTuple):
@@ -139,30 +137,9 @@ def ask_count(pipe: Pipe, digest: str) -> Result[Calls]:
 # ---- The fields of a token
 
 
-def asked_fields(digest: str) -> tuple[str, str, str]:
-    """The fields of a user that say whether the token stands."""
-    return "generation", f"{TOKEN}{digest}", f"{USED}{digest}"
-
-
 def new_value(app: str, scopes: Collection[str], generation: str) -> str:
     """The field of a token that begins now."""
     return f"{int(time.time())}:{generation}:{app}:{' '.join(in_order(scopes))}"
-
-
-def standing(digest: str, generation: str | None, value: str | None, used: str | None) -> Token | None:
-    """A token from its two fields; None when it has ended, also because nobody has used it for as long as its app lives
-    without a use; and when the value is none of this site's."""
-    parts = (value or "").split(":", 3)
-    if len(parts) != 4:
-        return None
-    since, made_in, app, scopes = parts
-    began = parse_number(since)
-    if began is None or made_in != (generation or ""):
-        return None
-    last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
-    if time.time() - last > keys.app.lives:
-        return None
-    return Token(digest, began, last, app, _scopes_in(scopes))
 
 
 @lru_cache(maxsize=500)
@@ -171,27 +148,16 @@ def _scopes_in(text: str) -> tuple[str, ...]:
     return tuple(in_order(text.split()))
 
 
+def _token(digest: str, since: int, used: int, app: str, scopes: str) -> Token | None:
+    """None when nobody has used it for as long as its app lives without a use."""
+    if time.time() - used > keys.app.lives:
+        return None
+    return Token(digest, since, used, app, _scopes_in(scopes))
+
+
+TOKENS = FieldPairs("token:", "token_used:", MOST_TOKENS, _token)
+
+
 def tokens_in(fields: Mapping[str, str]) -> list[Token]:
-    """The tokens that stand, from all fields of a user: the most recently used first. None of a deleted account."""
-    if "deleted" in fields:
-        return []
-    found = [
-        token
-        for name, value in fields.items()
-        if name.startswith(TOKEN)
-        for digest in [name.removeprefix(TOKEN)]
-        if (token := standing(digest, fields.get("generation"), value, fields.get(f"{USED}{digest}"))) is not None
-    ]
-    return sorted(found, key=lambda token: (token.used, token.since, token.digest), reverse=True)
-
-
-def ended_in(fields: Mapping[str, str]) -> set[str]:
-    """The digests of the tokens that have ended and still have fields."""
-    digests = {name.partition(":")[2] for name in fields if name.startswith((TOKEN, USED))}
-    return digests - {token.digest for token in tokens_in(fields)}
-
-
-def too_many_in(fields: Mapping[str, str], kept: str = "") -> list[str]:
-    """The digests of the tokens beyond MOST_TOKENS, those used least recently, but for `kept`."""
-    others = [token.digest for token in tokens_in(fields) if token.digest != kept]
-    return others[MOST_TOKENS - bool(kept) :]
+    """The tokens that stand, as `FieldPairs.standing_in`."""
+    return [*TOKENS.standing_in(fields).values()]

@@ -17,19 +17,8 @@ from accounts.users.names import NameIndex, Stored, holders, parse, right_entrie
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import account_sets
 from retwis_site.jobs.outbox import Claim, Outbox
-from retwis_site.maintenance.checks import (
-    Built,
-    Check,
-    Chunks,
-    Finding,
-    Searcher,
-    confirmed,
-    fields,
-    ids,
-    looking,
-    scored_in,
-    texts_in,
-)
+from retwis_site.maintenance import checks
+from retwis_site.maintenance.checks import Built, Check, Chunks, Finding, Searcher, confirmed, looking
 from retwis_site.maintenance.lines import uids_in_order
 from retwis_site.store import keys, snowflake
 from retwis_site.store.chunks import answers
@@ -90,7 +79,7 @@ NameField = tuple[str, int]  # a field of `users`: the name, and the uid that it
 
 def owned_names(store: Store, names: list[str]) -> Iterator[list[NameField]]:
     """The fields of `users` in chunks, without those that lead to no uid: KeyChecks find these."""
-    return ([(name, uid) for name, text in chunk if (uid := parse_id(text))] for chunk in fields(store, names))
+    return ([(name, uid) for name, text in chunk if (uid := parse_id(text))] for chunk in checks.fields(store, names))
 
 
 def owners(store: Store, names: list[str]) -> Iterator[list[int]]:
@@ -335,7 +324,7 @@ class DeletedAccountChecks(Searcher):
 
     def left_data(self, names: list[str]) -> Chunks:
         """Members of the sets that features declare, and entries of `users_by_time`. One finding a user."""
-        for uids in ids(self._store, names):
+        for uids in checks.ids(self._store, names):
             found = confirmed(
                 self._store,
                 list(self._read(uids)),
@@ -404,7 +393,7 @@ class NameIndexChecks(Searcher):
                 _scored,
                 "{0!r} has the score {1:g}",
                 lambda entry, _: self._store.zadd(keys.users_by_name(), {entry: 0}),
-                read=scored_in,
+                read=checks.scored_in,
             ),
         ]
 
@@ -454,7 +443,7 @@ def _scored(entries: Scored) -> Scored:
 
 def owned_entries(store: Store, names: list[str]) -> Iterator[list[OwnedEntry]]:
     """The members of `users_by_name`; with 0 what is no entry."""
-    return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in texts_in(store, names))
+    return ([(member, (parse(member) or ("", 0))[1]) for member in chunk] for chunk in checks.texts_in(store, names))
 
 
 def _as_typed_or_lower(stored: Stored) -> set[str]:

@@ -10,7 +10,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
-from retwis_site.jobs.outbox import Claim, Outbox, job_id, queue_due
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number
@@ -76,7 +76,6 @@ class AccountDeletion:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips for an account of any size: a
@@ -87,7 +86,7 @@ class AccountDeletion:
         changed them after `user` was read. This process forgets all that it has cached; other processes may show the
         posts for some seconds more. Raises StoreError when the store was too slow: then nothing was deleted.
         """
-        job = self._outbox.add(f"gone:{user.uid}:{nonce()}")
+        job = Outbox(self._store).add(f"gone:{user.uid}:{nonce()}")
         left = {"deleted": str(int(time.time())), "password": make_password(None), "auth": "", "name": "", "bio": ""}
         pipe = job.store.pipeline()
         replaced = pipe.hmget(keys.user(user.uid), ["name", "auth"])
@@ -95,7 +94,7 @@ class AccountDeletion:
         pipe.execute()
         Memory.clear_all()  # the posts are cached in many places, and a deletion is rare
         name, auth = replaced.value
-        queue_due(pipe, job.name)
+        add_due(pipe, job.name)
         for ended in {secret, auth or secret}:
             pipe.hdel(keys.auths(), ended)
         _queue_unlisting(pipe, user, {user.name, name or ""})

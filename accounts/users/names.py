@@ -165,7 +165,6 @@ class NameIndex:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def edit(self, me: User, name: str, bio: str, facts: str | None = None) -> None:
         """Change a user's display name and bio, and the facts (None: they stay); `me` as just read. Commit: the HSET.
@@ -179,7 +178,7 @@ class NameIndex:
             # The name is not written: another device may have changed it, and its entries would not match.
             Users(self._store).write(me.uid, fields)
             return
-        job = self._outbox.add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
+        job = Outbox(self._store).add(f"name:{me.uid}:{quote(me.name, safe='')}:{nonce()}")
         pipe = job.store.pipeline()
         replaced = pipe.hget(keys.user(me.uid), "name")
         pipe.hset(keys.user(me.uid), {"name": name, **fields})

@@ -30,7 +30,6 @@ class Registration:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken, IdInUse."""
@@ -76,7 +75,7 @@ class Registration:
         jobs: list[Job] = []
 
         def claim(uid: int) -> bool:
-            job, pipe = self._outbox.queue_add(f"user:{uid}:{nonce()}")
+            job, pipe = Outbox(self._store).queue_add(f"user:{uid}:{nonce()}")
             is_mine = pipe.hsetnx(keys.user(uid), "username", username)
             mark(pipe)
             pipe.execute()

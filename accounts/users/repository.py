@@ -47,10 +47,6 @@ class Users:
         pipe.execute()
         return owner.value, is_empty.value
 
-    def how_many(self) -> int:
-        """The number of users. One round trip."""
-        return self._store.zcard(keys.users_by_time())
-
     def in_order(self, first: int, number: int) -> list[str]:
         """The names of `number` users by registration; `first` counts from 0. At most one round trip."""
         if not number:

@@ -101,25 +101,23 @@ USERS = SiteLines(
 # ---- The line about the account in the personal download.
 
 
+DOWNLOADED = (*ABOUT, "colour", "picture", "header", "needs_alt")
+
+
 def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator[list[Line]]:
     """One line. One round trip."""
     pipe, key = store.pipeline(), keys.user(owner.uid)
-    fields = pipe.hmget(key, ["name", "bio", "language", "colour", "picture", "header", "needs_alt"])
+    fields = pipe.hmget(key, DOWNLOADED)
     registered = pipe.zscore(keys.users_by_time(), owner.username)
     pipe.execute()
-    name, bio, language, colour, picture, header, needs_alt = fields.value
+    told = {name: text or "" for name, text in zip(DOWNLOADED, fields.value, strict=True)}
     yield [
         {
             "type": "account",
             "id": owner.uid,
             "username": owner.username,
-            "name": name or "",
-            "bio": bio or "",
-            "language": language or "",
-            "colour": colour or "",
-            "picture": picture or "",
-            "header": header or "",
-            "needs_alt": iso(stored_time(key, needs_alt)) if needs_alt else "",
+            **told,
+            "needs_alt": iso(stored_time(key, told["needs_alt"])) if told["needs_alt"] else "",
             "registered": None if registered.value is None else iso(integer(registered.value)),
             "address": address_of("profile", owner.username),
         }

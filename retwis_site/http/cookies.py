@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.utils.functional import Promise
 
-CHOICE_LIVES = 365 * 24 * 3600  # seconds that a browser keeps a choice, such as that of the language
+CHOICE_LIVES = 365 * 24 * 3600  # seconds
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,15 @@ def keep(response: HttpResponse, name: str, value: str, seconds: int) -> None:
 def take_back(response: HttpResponse, name: str) -> None:
     """Remove a cookie from the browser."""
     response.delete_cookie(name, samesite="Lax")
+
+
+def keep_choice(response: HttpResponse, name: str, chosen: str) -> None:
+    """Let the browser keep a choice, such as that of the language, for CHOICE_LIVES seconds. An empty one removes the
+    cookie."""
+    if chosen:
+        keep(response, name, chosen, CHOICE_LIVES)
+    else:
+        take_back(response, name)
 
 
 # ---- Messages

@@ -6,13 +6,11 @@ import re
 from functools import cache, lru_cache, reduce
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import ResponseHeaders
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation.trans_real import LANGUAGE_CODE_MAX_LENGTH as MAX_LENGTH
-
-from retwis_site.http import cookies
 
 CODES = frozenset(code for code, _ in settings.LANGUAGES)
 COOKIE = settings.LANGUAGE_COOKIE_NAME
@@ -50,11 +48,6 @@ def headers_in(language: str) -> ResponseHeaders:
     """The headers of an answer in this language. An answer varies with the cookies for two more reasons: the user and
     the theme."""
     return ResponseHeaders({"Content-Language": language, "Vary": "Accept-Language, Cookie"})
-
-
-def keep_language(response: HttpResponse, code: str) -> None:
-    """Store the choice in a cookie for CHOICE_LIVES seconds."""
-    cookies.keep(response, COOKIE, code, cookies.CHOICE_LIVES)
 
 
 def listed(*parts: str) -> str:

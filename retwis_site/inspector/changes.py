@@ -44,8 +44,7 @@ class SentCommand(NamedTuple):
         return " ".join(filter(None, (self.name, self.key, *self.arguments)))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One round trip: commands that were sent together; `number` counts also those that were not kept. The bytes are
     those of the commands and of the replies, on the wire."""
 
@@ -80,8 +79,7 @@ LONGEST = 400  # characters of the cookie's value
 _signer = Signer(salt="inspected")
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(NamedTuple):
     """What a form or a job has sent. `what`: the name of the form's view, or the kind of the job."""
 
     what: str
@@ -91,9 +89,6 @@ class Sent:
     pushes: int  # commands that push a post into a home timeline, also into one that does not exist
     jobs: int  # how many jobs a worker has done together; 0 for a form
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
-
-
-_NUMBERS = ("what", "commands", "round_trips", "seconds", "pushes", "jobs")  # the fields before the steps
 
 
 @dataclass(frozen=True)
@@ -155,8 +150,7 @@ class Changes:
         return Change(own, tuple(job for job in done if job is not None), None in done)
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
-        steps = [[step.commands, step.number, step.seconds, step.sent, step.received] for step in record.steps]
-        text = json.dumps([*(getattr(record, name) for name in _NUMBERS), steps])
+        text = json.dumps(record)
         pipe = self._store.pipeline()
         for name in names:
             pipe.set_ex(keys.inspected(name), text, SECONDS)

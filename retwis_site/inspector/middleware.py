@@ -4,7 +4,6 @@ import math
 import secrets
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ from django.utils.translation import ngettext
 from retwis_site.http import cookies
 from retwis_site.http.language import listed
 from retwis_site.inspector.changes import COOKIE, SECONDS, Change, Changes, Sent, SentCommand, Step, sent_command
+from retwis_site.maintenance.server_advice import is_loopback
 from retwis_site.rendering.fragments import NOTHING, Fragment, active_language
 from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import Command, RoundTrip, Watch, watching
@@ -262,16 +262,7 @@ def is_at_home(request: HttpRequest) -> bool:
     """Whether nobody else reaches the site: it has no public name and no proxy, and the browser is on this machine."""
     if settings.PUBLIC or settings.TRUSTED_PROXIES or settings.CSRF_TRUSTED_ORIGINS:
         return False
-    return not any(name in request.META for name in _OF_PROXIES) and _is_loopback(request.META.get("REMOTE_ADDR", ""))
-
-
-@lru_cache(maxsize=1000)
-def _is_loopback(text: str) -> bool:
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    return address.is_loopback
+    return not any(name in request.META for name in _OF_PROXIES) and is_loopback(request.META.get("REMOTE_ADDR", ""))
 
 
 # ---- The end of a page

@@ -107,12 +107,12 @@ class Job:
 
     def hand_over(self) -> None:
         """Leave it to a worker, due at once. One round trip."""
-        Outbox(self.store).add_due(self.name)
+        add_due(self.store, self.name)
 
     def replace(self, rest: str) -> None:
         """Add the rest of it for a worker, due at once, and remove it. Two round trips: a server without memory refuses
         to add, and removes all the same."""
-        Outbox(self.store).add_due(rest)
+        add_due(self.store, rest)
         self.done()
 
 
@@ -125,9 +125,9 @@ def job_id(name: str, place: int) -> int:
     return number
 
 
-def queue_due(pipe: Pipe, name: str) -> None:
-    """Leave a job to a worker, due at once, in a round trip of the caller."""
-    pipe.zadd(keys.outbox(name), {name: int(time.time())})
+def add_due(store: Store | Pipe, name: str) -> None:
+    """Leave a job to a worker, due at once. One round trip; a pipe queues it."""
+    store.zadd(keys.outbox(name), {name: int(time.time())})
 
 
 def owned(store: Store) -> Store:
@@ -171,10 +171,6 @@ class Outbox:
             pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
         pipe.execute()
         return leased
-
-    def add_due(self, name: str) -> None:
-        """Leave a job to a worker, due at once. One round trip."""
-        self._store.zadd(keys.outbox(name), {name: int(time.time())})
 
     def done(self, name: str) -> None:
         """Remove a job. One round trip."""
@@ -269,7 +265,7 @@ class Outbox:
 
         The job has not failed, so its attempt count is reset to 1: the next attempt is the second."""
         self._store.hset(keys.attempts(), {name: "1"})
-        self.add_due(name)
+        add_due(self._store, name)
         self._store.unlink(keys.lease(name))
 
     def take_back(self, names: Sequence[str], worker: str) -> None:

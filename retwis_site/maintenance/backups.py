@@ -30,7 +30,7 @@ from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection import recorder
 from retwis_site.store.connection.failures import no_answer, refusal
-from retwis_site.store.embedded import empty_server, servers_on
+from retwis_site.store.embedded import servers_on, temporary_server
 
 # ---- The snapshot of a server: all its data at one moment, as the RDB file that it sends to a new replica.
 #
@@ -164,7 +164,7 @@ def loaded_in_one_server(files: Sequence[Path], database: int) -> Iterator[Store
         if len(files) == 1:
             yield source
             return
-        with empty_server() as address:
+        with temporary_server() as address:
             target = connect_source([address])
             copy = Copy(source, target)
             copy.begin()

@@ -13,37 +13,11 @@ from typing import Any
 
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
-from retwis_site.store import keys
+from retwis_site.store import ids, keys, kinds
 from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first_of_each
 from retwis_site.store.client import Store
-from retwis_site.store.ids import (
-    DIGEST,
-    LARGEST_ID,
-    is_digest,
-    note_bad,
-    stored_id,
-    stored_ids,
-    stored_numbers,
-    stored_score,
-    stored_time,
-)
-from retwis_site.store.kinds import (
-    COLOUR,
-    COLOURS,
-    OWN_TIME,
-    PICTURE,
-    POST,
-    THREAD,
-    UNTIL,
-    USER,
-    Field,
-    OfId,
-    One,
-    mirror_of,
-)
-from retwis_site.store.kinds import NUMBER as NUMBER_OF_KEY
-from retwis_site.store.kinds import TEXT as TEXT_OF_KEY
-from retwis_site.store.kinds import TIME as TIME_OF_KEY
+from retwis_site.store.ids import LARGEST_ID, is_digest, note_bad
+from retwis_site.store.kinds import Field, OfId, One, mirror_of
 from retwis_site.store.schema import is_hash
 
 # ---- What the fields of a line may hold.
@@ -98,7 +72,7 @@ def uids_in_order(store: Store) -> Iterator[list[int]]:
     round trip for each AT_ONCE users, before the first chunk."""
     uids = array("q")
     for fields in store.hash_fields(keys.users(), AT_ONCE):
-        uids.extend(stored_ids(keys.users(), [text for _, text in fields]))
+        uids.extend(ids.stored_ids(keys.users(), [text for _, text in fields]))
     yield from batches(dict.fromkeys(sorted(uids)), AT_ONCE)
 
 
@@ -133,31 +107,33 @@ def _named(key: str, text: str) -> str:
     return text
 
 
-_USERS, _POSTS = Column(ID, stored_id), Column(ID, stored_id)
-_NUMBERS = Column(NUMBER, lambda key, text: next(iter(stored_numbers(key, [text])), None))
+_USERS, _POSTS = Column(ID, ids.stored_id), Column(ID, ids.stored_id)
+_NUMBERS = Column(NUMBER, lambda key, text: next(iter(ids.stored_numbers(key, [text])), None))
 _TEXTS, _HASHES = Column(NAME, _named), Column(HASH, _named)
-_COLOURS = Column(LineField(f"one of {', '.join(COLOURS)}", lambda value: value in COLOURS), lambda key, text: text)
+_COLOURS = Column(
+    LineField(f"one of {', '.join(kinds.COLOURS)}", lambda value: value in kinds.COLOURS), lambda key, text: text
+)
 _PICTURES = Column(
-    LineField(f"{DIGEST} hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None),
+    LineField(f"{ids.DIGEST} hex digits", lambda value: isinstance(value, str) and is_digest(value) is not None),
     lambda key, text: text,
 )
-_TIMES = Column(TIME, lambda key, text: iso(stored_time(key, text)), lambda time: str(unix(time) or 0))
-_SINCE = Column(TIME, lambda key, scored: iso(stored_score(key, *scored)), unix)
+_TIMES = Column(TIME, lambda key, text: iso(ids.stored_time(key, text)), lambda time: str(unix(time) or 0))
+_SINCE = Column(TIME, lambda key, scored: iso(ids.stored_score(key, *scored)), unix)
 _UNTIL = Column(
     TIME_OR_NULL,
     lambda key, scored: None if scored[1] == inf else _SINCE.read(key, scored),
     lambda time: inf if time is None else unix(time),
 )
 _COLUMNS = {
-    USER: _USERS,
-    POST: _POSTS,
-    THREAD: _POSTS,
-    TEXT_OF_KEY: _TEXTS,
-    COLOUR: _COLOURS,
-    PICTURE: _PICTURES,
-    NUMBER_OF_KEY: _NUMBERS,
-    TIME_OF_KEY: _TIMES,
-    OWN_TIME: _TIMES,
+    kinds.USER: _USERS,
+    kinds.POST: _POSTS,
+    kinds.THREAD: _POSTS,
+    kinds.TEXT: _TEXTS,
+    kinds.COLOUR: _COLOURS,
+    kinds.PICTURE: _PICTURES,
+    kinds.NUMBER: _NUMBERS,
+    kinds.TIME: _TIMES,
+    kinds.OWN_TIME: _TIMES,
 }
 
 Told = OfId | One | Field  # a sorted set that each user has, a map, or a field of each user
@@ -196,7 +172,7 @@ def _columns(told: Told) -> list[Column]:
     column = _COLUMNS[told.main]
     if isinstance(told, One):
         return [_COLUMNS[told.named], column]
-    return [_USERS, column, _UNTIL if told.score == UNTIL else _SINCE]
+    return [_USERS, column, _UNTIL if told.score == kinds.UNTIL else _SINCE]
 
 
 def _rows(store: Store, told: Told) -> Iterator[tuple[Any, ...]]:

@@ -34,14 +34,6 @@ def theme_of(request: HttpRequest) -> str:
     return chosen if chosen in THEMES else ""
 
 
-def keep_theme(response: HttpResponse, theme: str) -> None:
-    """Store the choice in a cookie for CHOICE_LIVES seconds; an empty `theme` removes the cookie."""
-    if not theme:
-        cookies.take_back(response, THEME_COOKIE)
-        return
-    cookies.keep(response, THEME_COOKIE, theme, cookies.CHOICE_LIVES)
-
-
 # ---- Whether the keys of the script, such as `j` for the next post, are on. A cookie says that they are off.
 
 
@@ -52,14 +44,6 @@ OFF = "off"
 def shortcuts_of(request: HttpRequest) -> str:
     """`on` or `off`, as the page tells the script."""
     return OFF if request.COOKIES.get(SHORTCUTS_COOKIE) == OFF else "on"
-
-
-def keep_shortcuts(response: HttpResponse, chosen: str) -> None:
-    """Store the choice: OFF in a cookie for CHOICE_LIVES seconds; anything else removes the cookie."""
-    if chosen == OFF:
-        cookies.keep(response, SHORTCUTS_COOKIE, OFF, cookies.CHOICE_LIVES)
-    else:
-        cookies.take_back(response, SHORTCUTS_COOKIE)
 
 
 # ---- Pages

@@ -68,19 +68,22 @@ def newest_first(store: Store, key: str, last: tuple[float, str] | None = None) 
         high = f"{lowest:.17g}"
 
 
-def newest_below(store: Store, key: str, before: int | None, number: int) -> tuple[Scored, int | None]:
+def newest_below(store: Store, parts: Iterable[str], before: int | None, number: int) -> tuple[Scored, int | None]:
     """The newest rows of a sorted set, or those below a score: `number` of them, and the others of the last score, so
-    that none is left out between two pages. Then the cursor of the next page; None on the last one. Two round trips at
-    most."""
+    that none is left out between two pages. Then the cursor of the next page; None on the last one. `parts`: its key;
+    of one that is split by scores, all of them, the newest first. Two round trips at most."""
     high = "+inf" if before is None else f"({before}"
-    rows = store.zrevrangebyscore_withscores(key, high, "-inf", 0, number)
-    if len(rows) < number:
+    asked = answers(store, lambda pipe, key: pipe.zrevrangebyscore_withscores(key, high, "-inf", 0, number + 1), parts)
+    found = [(key, row) for key, rows in asked.items() for row in rows]
+    rows = [row for _, row in found[:number]]
+    if len(found) <= number:
         return rows, None
-    last, pipe = integer(rows[-1][1]), store.pipeline()
+    key, last, pipe = found[number - 1][0], integer(rows[-1][1]), store.pipeline()
     of_last = pipe.zrevrangebyscore_withscores(key, str(last), str(last), 0, AT_ONCE)
     below = pipe.zrevrangebyscore(key, f"({last}", "-inf", 1)
     pipe.execute()
-    return [*(row for row in rows if row[1] > last), *of_last.value], last if below.value else None
+    is_last = not below.value and found[-1][0] == key  # else a part behind it has rows
+    return [*(row for row in rows if row[1] > last), *of_last.value], None if is_last else last
 
 
 def newest_first_of_each(store: Store, keys_of: Mapping[int, str]) -> Iterator[tuple[int, str, float]]:

@@ -344,23 +344,18 @@ LAST_OF_BOTH = 11  # the last version of RDB files of Redis (7.2) that Valkey ca
 
 
 @contextlib.contextmanager
-def empty_server() -> Iterator[str]:
-    """The address of a server without data, for the time of the block. Raises EmbeddedServerError."""
-    with _server() as address:
-        yield address
-
-
-@contextlib.contextmanager
 def servers_on(files: Sequence[Path], database: int) -> Iterator[list[str]]:
     """The addresses of servers, one for each RDB file, with the number of the database in them. Raises
     EmbeddedServerError for a file that the server program cannot load: the message names the fix."""
     with contextlib.ExitStack() as stack:
-        addresses = [stack.enter_context(_server(file)) for file in files]
+        addresses = [stack.enter_context(temporary_server(file)) for file in files]
         yield [f"{address}?db={database}" for address in addresses]
 
 
 @contextlib.contextmanager
-def _server(rdb: Path | None = None) -> Iterator[str]:
+def temporary_server(rdb: Path | None = None) -> Iterator[str]:
+    """The address of a server for the time of the block, with the data of an RDB file, or empty. Raises
+    EmbeddedServerError."""
     binary = find_binary() if rdb is None else _program_for(rdb)
     folder = Path(tempfile.mkdtemp(prefix="retwis-", dir=_place()))  # only this user may enter it
     if rdb is not None:

@@ -56,10 +56,6 @@ class Memory(Generic[K, V]):
                 found[key] = entry[1]
         return found
 
-    def everything(self) -> dict[K, V]:
-        """All valid entries."""
-        return self.some({**self._older, **self._newer})
-
     def put(self, key: K, value: V) -> None:
         if len(self._newer) >= self.size // 2:
             self._newer, self._older = {}, self._newer

@@ -11,11 +11,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.hashers import (
-    UNUSABLE_PASSWORD_PREFIX,
-    UNUSABLE_PASSWORD_SUFFIX_LENGTH,
-    identify_hasher,
-)
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, UNUSABLE_PASSWORD_SUFFIX_LENGTH, identify_hasher
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store import keys

@@ -47,9 +47,17 @@ _long_piece = re.compile(rf"(\S{{{LONGEST_PIECE}}})\S+")
 _controls = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-class BoundedLine(logging.Formatter):
-    """A line with what a client sent: long pieces are cut, and control characters are escaped. So is each line of a
-    traceback, since its last one may have a text of the client."""
+class BoundedTraceback(logging.Formatter):
+    """Each line of a traceback is bounded, since its last one may have a text of the client."""
+
+    def formatException(  # noqa: N802
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    ) -> str:
+        return "\n".join(map(bounded, super().formatException(ei).split("\n")))
+
+
+class BoundedLine(BoundedTraceback):
+    """A line with what a client sent: long pieces are cut, and control characters are escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         """`2026-11-27 09:30:00,123 INFO retwis.access [id of the request]: message`. Python's own fills a template, in
@@ -59,11 +67,6 @@ class BoundedLine(logging.Formatter):
         traceback = [self.formatException(record.exc_info)] if record.exc_info else []
         stack = map(bounded, record.stack_info.split("\n")) if record.stack_info else ()
         return "\n".join([line, *traceback, *stack])
-
-    def formatException(  # noqa: N802
-        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-    ) -> str:
-        return "\n".join(map(bounded, super().formatException(ei).split("\n")))
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +136,7 @@ class NotStoreFailures(logging.Filter):
 # ---- The lines of the log as JSON, with LOG_FORMAT=json: one object a line.
 
 
-class JsonLine(JsonFormatter):
+class JsonLine(BoundedTraceback, JsonFormatter):
     """Fields that are known here alone: what a library adds to its record may be a whole request, with its secrets."""
 
     def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
@@ -150,8 +153,3 @@ class JsonLine(JsonFormatter):
             log_data.update(seen.fields())
         if "exc_info" in message_dict:
             log_data["traceback"] = message_dict["exc_info"]
-
-    def formatException(  # noqa: N802
-        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-    ) -> str:
-        return "\n".join(map(bounded, str(super().formatException(ei)).split("\n")))

@@ -49,7 +49,7 @@ MUTANTS = [
         '        self._rotate(uid, secret, {**fields, "generation": generation})\n',
         """        self._rotate(uid, secret, fields)
         stored = self._store.hgetall(keys.user(uid))
-        self.remove(uid, {name.removeprefix(SESSION) for name in stored if name.startswith(SESSION)})
+        self.remove(uid, {name.removeprefix(SESSIONS.first) for name in stored if name.startswith(SESSIONS.first)})
 """,
         (f"{INTERLEAVINGS}::test_after_logouts_and_a_password_change_one_secret_signs_in",),
     ),

@@ -33,12 +33,12 @@ MUTANTS = [
     Mutant(
         f"token: {EARLY}",
         REPOSITORY,
-        """        pipe.hset(user, {f"{TOKEN}{digest}": new_value(code.app, code.scopes, code.generation)})
+        """        pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
         stored = pipe.hgetall(user)
 """,
         """        stored = pipe.hgetall(user)
         pipe.execute()
-        pipe.hset(user, {f"{TOKEN}{digest}": new_value(code.app, code.scopes, code.generation)})
+        pipe.hset(user, {f"{TOKENS.first}{digest}": new_value(code.app, code.scopes, code.generation)})
 """,
         (f"{DELETED}[she allows an app]",),
     ),
@@ -52,7 +52,7 @@ MUTANTS = [
     Mutant(
         "token: one field too many of an ended one is left",
         REPOSITORY,
-        '            pipe.hdel(keys.user(uid), f"{USED}{digest}")\n',
+        '            pipe.hdel(keys.user(uid), f"{TOKENS.second}{digest}")\n',
         "",
         ("tests/protocols/test_tokens.py::test_a_code_that_is_exchanged",),
     ),

@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "sanction: no worker makes numbers follow",
         "accounts/community/sanctions.py",
-        "        self.recount_later(uid)\n        return not is_admin\n",
+        "        recount_later(self._store, uid)\n        return not is_admin\n",
         "        return not is_admin\n",
         (NUMBERS,),
     ),
@@ -109,7 +109,7 @@ MUTANTS = [
         "role: the mark is removed before the work",
         "accounts/community/roles.py",
         "        self.follow(uid)\n        Log(",
-        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        self._outbox.done(job)\n'
+        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        Outbox(self._store).done(job)\n'
         "        self.follow(uid)\n        Log(",
         ROLES,
     ),

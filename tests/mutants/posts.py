@@ -197,8 +197,8 @@ MUTANTS = [
     Mutant(
         "index: all jobs of a post have one name",
         "timeline/posts/settling.py",
-        '    queue_due(pipe, f"index:{pid}:{nonce()}")\n',
-        '    queue_due(pipe, f"index:{pid}:{0 * len(nonce())}")\n',
+        '    add_due(pipe, f"index:{pid}:{nonce()}")\n',
+        '    add_due(pipe, f"index:{pid}:{0 * len(nonce())}")\n',
         (f"{INDEXING}::test_an_edit_between_two_parts_of_a_workers_job_is_found",),
     ),
     Mutant(

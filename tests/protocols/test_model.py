@@ -46,7 +46,6 @@ SIZES = {
     "FOLLOWERS_READ": 3,
     "AT_ONCE": 2,
     "LATEST": 2,
-    "MOST_SESSIONS": 3,
 }
 # With several lists, each has its share of these.
 SHARED = ("KEPT", "CUT_ABOVE", "MAYBE_CUT_FROM", "TRUSTED", "MOST_PADDING", "FIRST_READ", "FIRST_TRUSTED")
@@ -78,6 +77,7 @@ def small_lists(layout, monkeypatch):
         for module in modules:
             monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(cached_list.merge, "__defaults__", (cached_list.KEPT,))
+    monkeypatch.setattr(entities.SESSIONS, "most", 3)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("accounts", "retwis_site", "timeline") and vars(module).get("time") is time:
             monkeypatch.setattr(module, "time", CLOCK)

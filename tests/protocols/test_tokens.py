@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.signing_in.tokens import MOST_TOKENS, ended_in, tokens_in
+from accounts.signing_in.tokens import MOST_TOKENS, TOKENS, tokens_in
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import User
 from retwis_site.jobs.worker import drain
@@ -42,7 +42,7 @@ def assert_clean(raw):
     """What is left is harmless, and `cleanup` removes it."""
     call_command("doctor", "--fix", stdout=io.StringIO())
     call_command("cleanup", stdout=io.StringIO())
-    assert ended_in(raw.hgetall("user:1")) == set()
+    assert TOKENS.ended_in(raw.hgetall("user:1")) == set()
     assert [key for key in raw.keys("app:*") if raw.ttl(key) < 0] == []
 
 

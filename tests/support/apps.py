@@ -7,8 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
-from accounts.signing_in.proofs import AppToken
-from accounts.signing_in.viewer import Viewer
+from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.entities import Login, NotSignedIn
 from retwis_site.store import keys
 from retwis_site.store.client import Store, connect

@@ -26,12 +26,13 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from accounts.signing_in.viewer import Viewer
 from accounts.users.html import SIZES, picture_address
 from accounts.users.names import isolated
-from accounts.users.repository import Users
+from accounts.users.repository import Users, ask_how_many
 from retwis_site.http.public_cache import publicly_cached
 from retwis_site.identity import known_site
 from retwis_site.rendering.dates import moment_of
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, with_line_breaks
 from retwis_site.rendering.pages import origin_of
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import connect
 from timeline.people.directory import ShownNames
 from timeline.posts.entities import Post
@@ -276,7 +277,7 @@ class Names:
 
     def __len__(self) -> int:
         """One round trip."""
-        return Users(connect()).how_many()
+        return answer(connect(), ask_how_many)
 
     def __getitem__(self, part: slice) -> list[str]:
         """Three round trips; one while all users of the part are cached, none for an empty part."""

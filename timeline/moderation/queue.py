@@ -284,7 +284,7 @@ class NewMember(NamedTuple):
 def new_members(store: Store, before: int | None) -> tuple[list[NewMember], int | None]:
     """The newest users, or those before a moment in unix seconds: NEW_SHOWN of them, as `newest_below`, and the cursor
     of the next page. Five round trips at most."""
-    rows, older = newest_below(store, keys.users_by_time(), before, NEW_SHOWN)
+    rows, older = newest_below(store, [keys.users_by_time()], before, NEW_SHOWN)
     joined = {name: integer(score) for name, score in rows}
     uids = answer(store, ask_owners, list(joined)) if joined else {}
     known = {name: uids[name] for name in joined if uids.get(name)}

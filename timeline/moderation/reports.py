@@ -19,7 +19,7 @@ from accounts.community.log import Act, Log, read_act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import Kind as ProfilePicture
-from accounts.media.repository import Mark, Pictures, infos
+from accounts.media.repository import Mark, Pictures, ask_info
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
@@ -243,7 +243,7 @@ def _kept(store: Store, rid: int, new: NewReport) -> Media:
         pictures = tuple(Picture(digest) for digest in shown if digest and is_digest(digest))
     mark, digests = Mark("report", new.whom, rid), [one.digest for one in pictures]
     Pictures(store).keep(mark, digests)
-    known = infos(store, digests)  # read after the marks
+    known = answers(store, ask_info, digests)  # read after the marks
     Pictures(store).unmark(mark, [digest for digest, info in known.items() if info is None])
     found = [with_stored(one, info) for one in pictures if (info := known[one.digest]) is not None]
     return new.media._replace(pictures=tuple(found))

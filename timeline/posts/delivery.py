@@ -12,7 +12,7 @@ from django.conf import settings
 
 from accounts.users.deletion import is_deleted
 from retwis_site.exceptions import IdInUse, StoreError
-from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, owned
+from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.chunks import answer, answers
@@ -337,7 +337,7 @@ def _push(store: Store, stand: Mapping[Edge, bool]) -> None:
     for edge, followers in _own_posts(store, stand).items():
         delivery.push_into_own_home(edge.who, edge.own_post)
         if followers > settings.DELIVER_INLINE_LIMIT:
-            Outbox(store).add_due(f"fan_repost:{edge.own_post}:{nonce()}")
+            add_due(store, f"fan_repost:{edge.own_post}:{nonce()}")
         else:
             for _ in delivery.push_to_followers(edge.who, edge.own_post):
                 pass

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from accounts.media.repository import Pictures
 from accounts.users.deletion import is_deleted
 from accounts.users.repository import ask_owners
-from retwis_site.jobs.outbox import Claim, Outbox, job_id, queue_due, reconcile
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
 from retwis_site.store.client import Pipe, Store
@@ -408,7 +408,7 @@ def leave_to_the_index(pipe: Pipe, pid: int) -> None:
     """Leave the job `index:<pid>:<nonce>` to a worker, due at once. It stands in the same key as the other jobs of the
     post. Each job has a name of its own: a worker that has read the text before an edit does not remove the job of this
     edit."""
-    queue_due(pipe, f"index:{pid}:{nonce()}")
+    add_due(pipe, f"index:{pid}:{nonce()}")
 
 
 # ---- The notices that a post causes: to the author answered, to the author quoted, and to the people mentioned.

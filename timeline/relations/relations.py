@@ -10,7 +10,7 @@ from functools import cache
 from math import inf
 from typing import NamedTuple
 
-from accounts.community.sanctions import queue_recount
+from accounts.community.sanctions import recount_later
 from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
@@ -169,7 +169,7 @@ def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
     pipe = store.pipeline()
     for edge, is_seen in answers(store, lambda pipe, edge: ask_seen(pipe, edge.who, edge.owner), hidden).items():
         if is_seen:
-            queue_recount(pipe, edge.owner)
+            recount_later(pipe, edge.owner)
     pipe.execute()
 
 

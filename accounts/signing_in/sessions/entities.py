@@ -1,4 +1,4 @@
-"""The sessions of a user, as fields of the user's hash.
+"""The sessions of a user, as fields of the user's hash. The tokens of apps are kept in the same way.
 
 `session:<secret>` is `<since>:<generation>:<browser>:<system>`. It stands while its generation is the user's own, the
 field `generation`: so one HSET, which changes that field, ends all sessions. `used:<secret>` is the hour of the last
@@ -10,13 +10,18 @@ the system's name.
 
 import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from django.utils.translation import gettext as _
 
 from accounts.users.entities import Verified
+from retwis_site.store import keys
+from retwis_site.store.client import Pipe
 from retwis_site.store.ids import parse_number
+from retwis_site.store.replies import Result
 
 # ---- What a login was made with, from the User-Agent header: "Firefox on Linux".
 #
@@ -60,6 +65,12 @@ class Device(NamedTuple):
     browser: str = ""
     system: str = ""
 
+    def in_words(self) -> str:
+        """Such as "Firefox on Linux"; empty where nothing is known."""
+        if self.browser and self.system:
+            return _("%(browser)s on %(system)s") % self._asdict()
+        return self.browser or self.system
+
 
 def device_of(user_agent: str) -> Device:
     read = user_agent[:LONGEST_READ]
@@ -83,7 +94,8 @@ class Way(StrEnum):
     WITH_RECOVERY_CODE = "password+recovery"
 
 
-SESSION, USED = "session:", "used:"  # what the names of the fields begin with
+_WAYS = {way.value: way for way in Way}
+
 MOST_SESSIONS = 30  # of a user; a login after that ends the one that was used least recently
 AN_HOUR = 3600  # seconds
 
@@ -95,8 +107,16 @@ class Session:
     secret: str = field(repr=False)
     since: int
     used: int  # to the hour
-    device: Device
-    way: Way = Way.PASSWORD
+    browser: str
+    opened_on: str  # the system; behind it `/<way>`, when it was not opened by a password alone
+
+    @property
+    def device(self) -> Device:
+        return Device(self.browser, self.opened_on.partition("/")[0])
+
+    @property
+    def way(self) -> Way:
+        return _WAYS.get(self.opened_on.partition("/")[2], Way.PASSWORD)
 
     @property
     def number(self) -> str:
@@ -115,51 +135,77 @@ def present_hour() -> int:
     return int(time.time()) // AN_HOUR * AN_HOUR
 
 
-def asked_fields(secret: str) -> Sequence[str]:
-    """The fields of a user that say whether this secret opens a session."""
-    return ("auth", "generation", f"{SESSION}{secret}", f"{USED}{secret}")
+# ---- Sessions and tokens alike: two fields of a user's hash for each.
 
 
-_WAYS = {way.value: way for way in Way}
+class Used(Protocol):
+    """A session or a token."""
+
+    @property
+    def since(self) -> int: ...
+    @property
+    def used(self) -> int: ...
 
 
-def standing(secret: str, value: str | None, used: str | None, generation: str | None) -> Session | None:
-    """A session from its two fields; None when it has ended, or when the value is none of this site's."""
-    parts = (value or "").split(":")
-    if len(parts) != 4:
-        return None
-    since, made_in, browser, last_part = parts
-    system, _, way = last_part.partition("/")
-    began = parse_number(since)
-    if began is None or made_in != (generation or ""):
-        return None
-    last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
-    return Session(secret, began, last, Device(browser, system), _WAYS.get(way, Way.PASSWORD))
+T = TypeVar("T", bound=Used)
+
+
+@dataclass
+class FieldPairs(Generic[T]):
+    """The first field of a pair says what it is: `<since>:<generation>:` and two texts. The second one is the hour of
+    its last use. Behind the beginning of their names, both have the name of the pair: a secret or a digest."""
+
+    first: str  # what the names of the fields begin with
+    second: str
+    most: int  # of a user
+    # From the name, since when, the hour of the last use, and the texts; None when it has ended by its age.
+    read: Callable[[str, int, int, str, str], T | None]
+
+    def asked(self, name: str) -> tuple[str, str, str]:
+        """The fields of a user that say whether a pair stands."""
+        return "generation", f"{self.first}{name}", f"{self.second}{name}"
+
+    def standing(self, name: str, generation: str | None, value: str | None, used: str | None) -> T | None:
+        """From these fields; None when it has ended, or when the value is none of this site's."""
+        parts = (value or "").split(":", 3)
+        if len(parts) != 4:
+            return None
+        since, made_in, one, other = parts
+        began = parse_number(since)
+        if began is None or made_in != (generation or ""):
+            return None
+        last = max(began // AN_HOUR * AN_HOUR, parse_number(used or "") or 0)
+        return self.read(name, began, last, one, other)
+
+    def standing_in(self, fields: Mapping[str, str]) -> dict[str, T]:
+        """Those that stand by name, from all fields of a user: the most recently used first. None of a deleted
+        account."""
+        if "deleted" in fields:
+            return {}
+        names = [field.removeprefix(self.first) for field in fields if field.startswith(self.first)]
+        asked = {name: self.standing(name, *map(fields.get, self.asked(name))) for name in names}
+        found = [(one.used, one.since, name, one) for name, one in asked.items() if one is not None]
+        return {name: one for *_, name, one in sorted(found, reverse=True)}
+
+    def ended_in(self, fields: Mapping[str, str]) -> set[str]:
+        """The names of those that have ended and still have fields."""
+        names = {field.partition(":")[2] for field in fields if field.startswith((self.first, self.second))}
+        return names - self.standing_in(fields).keys()
+
+    def too_many_in(self, fields: Mapping[str, str], kept: str = "") -> list[str]:
+        """The names of those beyond the most that a user may have, used least recently. `kept`: one that stays."""
+        standing = self.standing_in(fields)
+        return [name for name in standing if name != kept][self.most - (kept in standing) :]
+
+    def ask_ended(self, pipe: Pipe, uid: int) -> Result[bool]:
+        """Whether a user has fields of those that have ended. `AccountOrphans` finds the fields of deleted accounts."""
+        fields = pipe.hgetall(keys.user(uid))
+        return Result(lambda: "deleted" not in fields.value and bool(self.ended_in(fields.value)))
+
+
+SESSIONS = FieldPairs("session:", "used:", MOST_SESSIONS, Session)
 
 
 def sessions_in(fields: Mapping[str, str]) -> list[Session]:
-    """The sessions that stand, from all fields of a user: the most recently used first. None of a deleted account."""
-    if "deleted" in fields:
-        return []
-    generation = fields.get("generation")
-    found = [
-        session
-        for name, value in fields.items()
-        if name.startswith(SESSION)
-        for secret in [name.removeprefix(SESSION)]
-        if (session := standing(secret, value, fields.get(f"{USED}{secret}"), generation)) is not None
-    ]
-    return sorted(found, key=lambda session: (session.used, session.since, session.secret), reverse=True)
-
-
-def ended_in(fields: Mapping[str, str]) -> set[str]:
-    """The secrets of the sessions that have ended and still have fields."""
-    secrets = {name.partition(":")[2] for name in fields if name.startswith((SESSION, USED))}
-    return secrets - {session.secret for session in sessions_in(fields)}
-
-
-def too_many_in(fields: Mapping[str, str], kept: Collection[str] = ()) -> list[str]:
-    """The secrets of the sessions beyond MOST_SESSIONS, those used least recently. `kept`: secrets that stay."""
-    sessions = sessions_in(fields)
-    others = [session.secret for session in sessions if session.secret not in kept]
-    return others[max(MOST_SESSIONS - (len(sessions) - len(others)), 0) :]
+    """The sessions that stand, as `FieldPairs.standing_in`."""
+    return [*SESSIONS.standing_in(fields).values()]

@@ -7,17 +7,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from accounts.signing_in.factors import ask_has_factor
-from accounts.signing_in.sessions.entities import (
-    SESSION,
-    USED,
-    Device,
-    ended_in,
-    new_value,
-    sessions_in,
-    too_many_in,
-)
+from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, sessions_in
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import Login, State, User, Verified
@@ -33,7 +26,7 @@ from accounts.users.repository import (
 )
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.maintenance.checks import Check, Searcher
+from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
@@ -63,7 +56,6 @@ class Sessions:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._outbox = Outbox(store)
 
     def stored_password(self, uid: int) -> StoredPassword | None:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a
@@ -76,7 +68,7 @@ class Sessions:
         The commit is HSETNX: it never undoes a password change, which sets the field. When the account is deleted by
         now, it keeps neither. A process that dies leaves a job that ends in the same state.
         """
-        job = self._outbox.add(f"auth:{uid}:{secret}:{nonce()}")
+        job = Outbox(self._store).add(f"auth:{uid}:{secret}:{nonce()}")
         pipe = job.store.pipeline()
         pipe.hsetnx(keys.user(uid), "password", password)
         deleted = pipe.hget(keys.user(uid), "deleted")
@@ -104,17 +96,17 @@ class Sessions:
         secret = new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
-        pipe.hset(keys.user(uid), {f"{SESSION}{secret}": new_value(verified, device)})
+        pipe.hset(keys.user(uid), {f"{SESSIONS.first}{secret}": new_value(verified, device)})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
-        self.remove(uid, {*ended_in(stored.value), *too_many_in(stored.value, kept={secret})})
+        self.remove(uid, {*SESSIONS.ended_in(stored.value), *SESSIONS.too_many_in(stored.value, kept=secret)})
         return Login(verified.user, secret)
 
     def end(self, uid: int, secret: str) -> None:
         """End one session. Two round trips. The official secret is replaced instead: seven round trips.
 
         The commit is the HDEL of its field. A dead process leaves an entry in `auths` that opens nothing."""
-        if self._store.hdel(keys.user(uid), f"{SESSION}{secret}"):
+        if self._store.hdel(keys.user(uid), f"{SESSIONS.first}{secret}"):
             self._remove_traces(uid, {secret})
         elif self._store.hget(keys.user(uid), "auth") == secret:
             self._rotate(uid, secret, {})
@@ -142,7 +134,7 @@ class Sessions:
 
     def _rotate(self, uid: int, old: str, fields: Mapping[str, str]) -> None:
         """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
-        job = self._outbox.add(f"auth:{uid}:{old}:{nonce()}")
+        job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
         pipe = job.store.pipeline()
         pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
         stored = pipe.hgetall(keys.user(uid))
@@ -169,13 +161,13 @@ class Sessions:
         for overruled in overruled_by_password(fields):
             pipe.hdel(keys.user(uid), overruled)
         pipe.execute()
-        self.remove(uid, ended_in(fields))
+        self.remove(uid, SESSIONS.ended_in(fields))
 
     def remove(self, uid: int, secrets: Collection[str]) -> None:
         """End these sessions, and remove all that is left of those that have ended. At most two round trips."""
         pipe = self._store.pipeline()
         for secret in secrets:
-            pipe.hdel(keys.user(uid), f"{SESSION}{secret}")
+            pipe.hdel(keys.user(uid), f"{SESSIONS.first}{secret}")
         pipe.execute()
         self._remove_traces(uid, secrets)
 
@@ -184,7 +176,7 @@ class Sessions:
         pipe = self._store.pipeline()
         for secret in secrets:
             pipe.hdel(keys.auths(), secret)
-            pipe.hdel(keys.user(uid), f"{USED}{secret}")
+            pipe.hdel(keys.user(uid), f"{SESSIONS.second}{secret}")
         pipe.execute()
 
 
@@ -260,9 +252,9 @@ class SessionChecks(Searcher):
             self._check_of(
                 "fields of ended sessions",
                 keys.user,
-                self._with_ended,
+                looking(self._store, SESSIONS.ask_ended),
                 "ended sessions of user {0}",
-                self._remove_ended,
+                partial(remove_sessions, self._store),
             ),
         ]
 
@@ -277,14 +269,14 @@ class SessionChecks(Searcher):
     def _restore(self, uid: int, secret: str) -> None:
         """Two users never share a session: when `auths` leads to another one, it is that user's."""
         if not self._store.hsetnx(keys.auths(), secret, str(uid)):
-            self._store.hdel(keys.user(uid), f"{SESSION}{secret}")
+            self._store.hdel(keys.user(uid), f"{SESSIONS.first}{secret}")
 
     def _with_too_many(self, uids: Sequence[int]) -> list[int]:
         """Users with more than MOST_SESSIONS: a login was killed before it ended one."""
-        return [uid for uid, stored in self._users(uids).items() if too_many_in(stored)]
+        return [uid for uid, stored in self._users(uids).items() if SESSIONS.too_many_in(stored)]
 
     def _end_surplus(self, uid: int) -> None:
-        Sessions(self._store).remove(uid, too_many_in(self._store.hgetall(keys.user(uid))))
+        Sessions(self._store).remove(uid, SESSIONS.too_many_in(self._store.hgetall(keys.user(uid))))
 
     # ---- orphans
 
@@ -293,26 +285,19 @@ class SessionChecks(Searcher):
         since its field goes first. A login under way has such an entry for a moment, so it is looked at twice."""
         found = answers(
             self._store,
-            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSION}{one[0]}"]),
+            lambda pipe, one: pipe.hmget(keys.user(parse_id(one[1]) or 0), ["auth", f"{SESSIONS.first}{one[0]}"]),
             entries,
         )
         return [one for one, (auth, session) in found.items() if auth != one[0] and session is None]
-
-    def _with_ended(self, uids: Sequence[int]) -> list[int]:
-        """Sessions of an earlier generation, and hours of use without a session. `AccountOrphans` finds the fields of
-        deleted accounts."""
-        return [uid for uid, stored in self._users(uids).items() if "deleted" not in stored and ended_in(stored)]
-
-    def _remove_ended(self, uid: int) -> None:
-        Sessions(self._store).remove(uid, ended_in(self._store.hgetall(keys.user(uid))))
 
     def _users(self, uids: Sequence[int]) -> dict[int, dict[str, str]]:
         return answers(self._store, lambda pipe, uid: pipe.hgetall(keys.user(uid)), uids)
 
 
 def remove_sessions(store: Store, uid: int) -> tuple[()]:
-    """The part of a deleted account: its sessions, with their entries in `auths`. Three round trips."""
-    Sessions(store).remove(uid, ended_in(store.hgetall(keys.user(uid))))
+    """Remove what is left of ended sessions, with their entries in `auths`: all sessions of a deleted account have
+    ended. Three round trips."""
+    Sessions(store).remove(uid, SESSIONS.ended_in(store.hgetall(keys.user(uid))))
     return ()
 
 

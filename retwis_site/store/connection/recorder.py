@@ -1,9 +1,9 @@
 """Records what is sent to the store: every round trip and its commands.
 
-`with recording() as recorded:` records this thread or asyncio task, `with recording_process() as recorded:` all of
-them. Tests check with it how many round trips a page makes, and that each command names one key. Without a recording
-it costs one lookup a round trip. `with watching() as watch:` also notes who asked for each command and how many bytes
-travelled: the inspector shows both at the end of every page, so they are noted in little time.
+`with recording() as recorded:` records this thread or asyncio task. Tests check with it how many round trips a page
+makes, and that each command names one key. Without a recording it costs one lookup a round trip. `with watching() as
+watch:` also notes who asked for each command and how many bytes travelled: the inspector shows both at the end of every
+page, so they are noted in little time.
 """
 
 import sys
@@ -31,18 +31,8 @@ _FORBIDDEN = frozenset(
 )
 # Parts of the names of commands for several keys.
 _SEVERAL_KEYS = (
-    "STORE",
-    "INTER",
-    "UNION",
-    "DIFF",
-    "COPY",
-    "MOVE",
-    "RPOPLPUSH",
-    "BLPOP",
-    "BRPOP",
-    "MPOP",
-    "XREAD",
-    "SORT",
+    *("STORE", "INTER", "UNION", "DIFF", "COPY", "MOVE", "SORT"),
+    *("RPOPLPUSH", "BLPOP", "BRPOP", "MPOP", "XREAD"),
 )
 
 
@@ -102,7 +92,7 @@ class Watch(Recording):
 
 
 _of_this_thread: ContextVar[tuple[Recording, ...]] = ContextVar("retwis_recordings", default=())
-_of_the_process: list[Recording] = []
+of_the_process: list[Recording] = []  # those of all threads and tasks: tests add theirs
 _is_watched: ContextVar[bool] = ContextVar("retwis_watched", default=False)
 is_watched = _is_watched.get  # whether this thread's commands shall be `Asked`
 
@@ -142,20 +132,10 @@ def watching() -> Iterator[Watch]:
         _of_this_thread.reset(token)
 
 
-@contextmanager
-def recording_process() -> Iterator[Recording]:
-    recorded = Recording()
-    _of_the_process.append(recorded)
-    try:
-        yield recorded
-    finally:
-        _of_the_process.remove(recorded)
-
-
 def note(commands: Sequence[Command]) -> Sequence[RoundTrip]:
     """Record a round trip: as it stands in each recording. The store calls it before it sends the commands, and says
     how long it took."""
-    recordings = (*_of_this_thread.get(), *_of_the_process)
+    recordings = (*_of_this_thread.get(), *of_the_process)
     return [recorded.add(commands) for recorded in recordings]
 
 
@@ -170,7 +150,7 @@ def add_bytes(sent: int = 0, received: int = 0) -> None:
 
 def add_seconds(seconds: float) -> None:
     """Add time to the newest round trip: the store has waited for replies to commands that were sent before it."""
-    for recorded in (*_of_this_thread.get(), *_of_the_process):
+    for recorded in (*_of_this_thread.get(), *of_the_process):
         if recorded.round_trips:
             recorded.round_trips[-1].seconds += seconds
 

@@ -6,10 +6,9 @@ import pytest
 from django.contrib.auth.hashers import make_password
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
-from accounts.signing_in.proofs import AppToken
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
-from accounts.signing_in.viewer import Viewer
+from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import NotSignedIn
 from retwis_site.store.local_cache import Memory

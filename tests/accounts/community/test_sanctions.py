@@ -19,6 +19,7 @@ from accounts.community.sanctions import (
     Sanctions,
     SanctionsAdmin,
     TooLate,
+    follow_end,
     open_appeals,
 )
 from accounts.signing_in.viewer import Viewer
@@ -192,7 +193,7 @@ def test_an_appeal_against_what_has_ended_by_itself_waits_no_more(sanctions, sto
     assert len(open_appeals(store).appeals) == 1  # it has not ended yet
     ended = int(time.time()) - 1
     raw.hset("user:2", "state_until", ended)
-    sanctions.follow_end(BOB, ended)
+    follow_end(store, BOB, ended)
     drain_due(store, raw)
     assert raw.zcard("appeals") == 0
 

@@ -15,6 +15,7 @@ from retwis_site.http.language import _best_match
 from retwis_site.middleware import LONGEST_HEADER, LONGEST_HOST
 from retwis_site.store.local_cache import Memory
 from retwis_site.telemetry.log_lines import LONGEST_LINE, BoundedLine
+from tests.support.memory import everything
 from tests.support.protocols.thoroughness import examples
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -50,7 +51,7 @@ def kept():
 
 def entries():
     """How many entries the site's own caches have."""
-    return sum(len(memory.everything()) for memory in Memory.every if isinstance(memory, Memory))
+    return sum(len(everything(memory)) for memory in Memory.every if isinstance(memory, Memory))
 
 
 # ---- what is refused

@@ -7,6 +7,7 @@ from django.middleware.csrf import _unmask_cipher_token
 
 from retwis_site.store.local_cache import Memory
 from tests.support.clock import Clock
+from tests.support.memory import everything
 from tests.support.people import register
 from tests.support.stored_keys import publish
 from timeline.posts.html import post_cards
@@ -242,7 +243,7 @@ def test_no_cache_grows_beyond_its_size(clock):
             continue
         for number in range(one.size + 100):
             one.put(("made up", number), "anything")
-        assert one.size / 2 <= len(one.everything()) <= one.size
+        assert one.size / 2 <= len(everything(one)) <= one.size
         assert one.get(("made up", one.size + 99)) == "anything"
         assert one.get(("made up", 99)) is None
         one.clear()

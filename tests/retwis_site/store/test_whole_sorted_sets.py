@@ -2,6 +2,7 @@
 
 import pytest
 
+from retwis_site.store.chunks import newest_below
 from retwis_site.store.client import Store
 
 COUNT = 32  # members of a chunk; the next one begins with its last two
@@ -56,3 +57,19 @@ def test_an_empty_chunk_of_a_scan_is_not_its_end(store, monkeypatch):
     replies = iter([(7, [("2", 1.0)]), (8, []), (0, [("3", 1.0)])])
     monkeypatch.setattr(Store, "zscan", lambda store, key, cursor, count: next(replies))
     assert list(store.zset_members("followers:1", COUNT)) == [["2"], [], ["3"]]
+
+
+@pytest.mark.parametrize("size", range(1, 10))
+def test_pages_of_a_set_that_is_split_by_scores_have_each_row_once(store, raw, size):
+    rows = [("h", 28.0), ("g", 27.0), ("f", 27.0), ("e", 26.0), ("d", 13.0), ("c", 12.0), ("b", 12.0), ("a", 1.0)]
+    parts = ["log:2028", "log:2027", "log:2026"]  # nothing is in the one between
+    raw.zadd(parts[0], dict(rows[:4]))
+    raw.zadd(parts[2], dict(rows[4:]))
+    read, before = [], None
+    while True:
+        page, before = newest_below(store, parts, before, size)
+        assert size <= len(page) <= size + 1 or before is None  # rows of one score stay together
+        read += page
+        if before is None:
+            break
+    assert read == rows

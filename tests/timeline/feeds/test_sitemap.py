@@ -5,7 +5,6 @@ import re
 import pytest
 
 from retwis_site.exceptions import StoreError
-from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from tests.support.http.feed_xml import root, texts
 from tests.support.http.hostile_values import MARKER
@@ -146,10 +145,10 @@ def test_who_is_hidden_or_suspended_is_not_in_it_until_that_ends(browser, raw, a
 
 @pytest.mark.parametrize("url", ["/sitemap.xml", "/sitemap-people.xml"])
 def test_a_store_failure_is_an_error_page_not_an_empty_sitemap(browser, alice, monkeypatch, url):
-    def fail(self, key):
+    def fail(pipe):
         raise StoreError("down")
 
-    monkeypatch.setattr(Store, "zcard", fail, raising=False)
+    monkeypatch.setattr(views, "ask_how_many", fail)
     answer = browser().get(url)
     assert answer.status_code == 503
     assert answer["Cache-Control"] == "no-store"

@@ -9,6 +9,7 @@ from accounts.signing_in.middleware import POSTS_CHANGED as CHANGED
 from accounts.signing_in.middleware import SITE_CHANGED
 from retwis_site.rendering import pages
 from retwis_site.store.local_cache import Memory
+from tests.support.memory import everything
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stores.seam import before_each_round_trip, broken_store
@@ -247,7 +248,7 @@ def test_each_language_and_each_theme_has_a_page_of_its_own(browser, later, url)
             assert f'<html lang="{language}"' in page
             assert (f'data-theme="{theme}"' in page) is (theme in ("light", "dark"))
     assert browser().get(url, headers={"Accept-Language": "de"})["Content-Language"] == "de"
-    assert len(pages._kept.everything()) == 9
+    assert len(everything(pages._kept)) == 9
 
 
 def test_each_address_of_the_site_has_a_page_of_its_own(browser, later):
@@ -264,7 +265,7 @@ def test_an_address_with_a_query_is_not_kept(browser, later):
     assert LATER in text(browser().get("/timeline/?before=9"))
     assert LATER in text(browser().get("/timeline/?from=elsewhere"))
     assert browser().get("/timeline/?before=x").status_code == 400
-    assert list(pages._kept.everything()) == [("/timeline/", "en", "", "on")]
+    assert list(everything(pages._kept)) == [("/timeline/", "en", "", "on")]
 
 
 def test_a_process_keeps_one_page_for_each_look_whatever_the_host(browser, later, settings):
@@ -272,7 +273,7 @@ def test_a_process_keeps_one_page_for_each_look_whatever_the_host(browser, later
     later("/timeline/")
     for number in range(100):
         browser().get("/timeline/", headers={"Host": f"host{number}.example"})
-    assert [kept.origin for kept in pages._kept.everything().values()] == ["http://host99.example"]
+    assert [kept.origin for kept in everything(pages._kept).values()] == ["http://host99.example"]
 
 
 @pytest.mark.parametrize("setting", ["INSPECT", "DEBUG"])

@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from retwis_site.store.connection.recorder import keys_of, recording, recording_process
+from retwis_site.store.connection.recorder import keys_of, recording
+from tests.support.recording import recording_process
 
 
 def test_it_records_every_round_trip_and_its_commands(store):

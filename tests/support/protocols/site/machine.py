@@ -340,7 +340,7 @@ class SessionRules(ConversationRules):
         standing = self.standing(person.uid)
         if login is not KILLED:
             assert new == [login.secret]
-        elif len(standing) > entities.MOST_SESSIONS:  # a check ends what the login has not ended
+        elif len(standing) > entities.SESSIONS.most:  # a check ends what the login has not ended
             self.finish()
             checks = SessionChecks(self.store).inconsistencies()
             assert [finding.repair() for finding in findings_of(self.store, checks, "users with too many sessions")]
@@ -348,7 +348,7 @@ class SessionRules(ConversationRules):
         begun = {*new} & {*standing}
         assert begun == {*new} or login is KILLED
         # The sessions used least recently end when there are too many.
-        stay = before[-(entities.MOST_SESSIONS - 1) :] if begun else before
+        stay = before[-(entities.SESSIONS.most - 1) :] if begun else before
         assert {*standing} == {*stay} | begun
         self._become(person, standing)
 

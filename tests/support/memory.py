@@ -1,0 +1,6 @@
+"""What a cache of the process has."""
+
+
+def everything(memory):
+    """All valid entries."""
+    return memory.some({**memory._older, **memory._newer})
