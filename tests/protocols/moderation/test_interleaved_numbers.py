@@ -18,7 +18,7 @@ from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Follows, Likes
 
 RUNS = 10  # seeds for each scenario
-BOBS_POST, CAROLS_POST = 1, 2
+BOBS_POST = 1
 
 
 def impose(store, state=State.SUSPENDED):
