@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
@@ -33,9 +34,7 @@ def test_a_form_with_text_is_shown_again_and_can_be_sent_after_the_login(browser
     client, phone = browser(alice), browser(alice)
     phone.post("/logout/")
     before = everything(raw)
-    answer = client.post(address, form)
-    page = answer.content.decode()
-    assert answer.status_code == 403
+    page = page_of(client.post(address, form), 403)
     assert "Nothing was saved. Log in in another window, then send this form again." in page
     assert f'<form method="post" action="{address}"' in page
     for name, text in form.items():
@@ -57,16 +56,13 @@ def test_a_form_without_a_text_leads_to_the_login(browser, address, form):
 
 
 def test_a_form_that_another_site_sends_is_not_shown_with_a_button(browser):
-    answer = browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"})
-    assert answer.status_code == 403
-    assert 'action="/@bob/report/"' not in answer.content.decode()
+    page = page_of(browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"}), 403)
+    assert 'action="/@bob/report/"' not in page
 
 
 @pytest.mark.parametrize("address", ["/settings/confirm/", "/login/second/"])
 def test_no_code_is_shown_again(browser, address):
-    answer = browser().post(address, {"code": "ABCD-EFGH", "next": "/"})
-    assert answer.status_code == 302
-    assert "ABCD" not in answer.content.decode()
+    assert "ABCD" not in page_of(browser().post(address, {"code": "ABCD-EFGH", "next": "/"}), 302)
 
 
 def test_no_cache_keeps_what_was_typed(browser):

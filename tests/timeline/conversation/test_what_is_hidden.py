@@ -6,6 +6,7 @@ from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.entities import NewPost
@@ -126,9 +127,7 @@ def test_a_kept_answer_is_shown_when_the_post_was_deleted_before_the_login(clien
     to_login = client.post("/post/", {"body": "my long answer", "reply_to": "1"})["Location"]
     Posts(store).delete(BOB, 1)
     client.post(to_login, {"username": "Alice", "password": PASSWORD, "next": "/compose/?reply_to=1"})
-    answer = client.get("/compose/?reply_to=1")
-    assert answer.status_code == 200
-    assert "my long answer" in answer.content.decode()
+    assert "my long answer" in page_of(client.get("/compose/?reply_to=1"))
     assert client.get("/compose/?reply_to=9").status_code == 404
 
 
