@@ -13,6 +13,7 @@ from accounts.community.acts import SiteWords
 from accounts.community.log import Log
 from retwis_site import identity
 from retwis_site.store.local_cache import Memory
+from tests.support.command_output import refuses
 from tests.support.http.page_text import page_of
 from tests.support.stores.seam import broken_store
 
@@ -79,8 +80,7 @@ def test_a_change_says_when_every_page_shows_it(raw, capsys):
     [("registration=maybe", "open, approval, invite, closed"), ("colour=pink", "pine, ocean, plum, brick, slate")],
 )
 def test_a_word_that_is_no_choice_is_refused_with_the_choices(raw, word, choices):
-    with pytest.raises(CommandError, match=f"Choose one of: {choices}[.]$"):
-        call_command("site", word, verbosity=0)
+    refuses(f"Choose one of: {choices}[.]$", "site", word, verbosity=0)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from retwis_site.store import embedded
 from retwis_site.store.embedded import EmbeddedServerError
+from tests.support.command_output import refuses
 from tests.support.processes.processes import (
     alive,
     contents,
@@ -168,8 +168,7 @@ def test_without_a_server_program_the_error_names_the_fix(programs, var):
 
 def test_a_command_without_a_server_program_fails_and_names_the_fix(programs, settings):
     settings.REDIS_URL = ""
-    with pytest.raises(CommandError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
-        call_command("seed")
+    refuses(r"install valkey-server or redis-server .* or set REDIS_URL", "seed")
 
 
 def test_a_server_on_the_path_is_used_and_valkey_comes_first(programs):
