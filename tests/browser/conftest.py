@@ -74,11 +74,11 @@ def console(site: Any) -> Console:
 
 @pytest.fixture
 def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[..., Page]]:
-    """Opens an empty browser: `window()` for a visitor, `window(alice)` signed in, `window(viewport=PHONE)`. At the end
-    of the test its console must be empty."""
+    """Opens an empty browser: `window()` for a visitor, `window(alice)` signed in, `window(viewport=PHONE)`; with
+    `at="/people/"` at a page. At the end of the test its console must be empty."""
     contexts = []
 
-    def open_window(login: Login | None = None, **options: Any) -> Page:
+    def open_window(login: Login | None = None, at: str = "", **options: Any) -> Page:
         # A service worker would answer what a test answers itself.
         usual = {"base_url": site.browser.origin, "viewport": WIDE, "service_workers": "block"}
         context = chromium.new_context(**{**usual, **options})
@@ -87,7 +87,10 @@ def window(chromium: Browser, site: Any, console: Console) -> Iterator[Callable[
         console.watch(context)
         if login is not None:
             sign_in(context, login, site.browser.origin)
-        return context.new_page()
+        page = context.new_page()
+        if at:
+            page.goto(at)
+        return page
 
     yield open_window
     try:
@@ -128,6 +131,4 @@ def carol(store: Store, name: Callable[[str], str]) -> Login:
 @pytest.fixture
 def page(window: Callable[..., Page], alice: Login) -> Page:
     """alice's window, at her home page."""
-    page = window(alice)
-    page.goto("/")
-    return page
+    return window(alice, at="/")

@@ -1,7 +1,5 @@
 """Replies, quotes, deletions and edits survive kills and each other: all that follows from posts agrees with them."""
 
-import itertools
-
 import pytest
 
 from retwis_site.jobs.worker import drain
@@ -15,11 +13,17 @@ from tests.support.protocols.conversations import (
     removal,
     tagged,
 )
-from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete_account, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples, stride
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_part, before_round_trip, killed_before_part, killed_before_round_trip
+from tests.support.stores.seam import (
+    before_part,
+    before_round_trip,
+    each_moment,
+    killed_before_part,
+    killed_before_round_trip,
+)
 from timeline.posts.settling import Settling
 
 RUNS = 10  # seeds for each scenario and layout
@@ -42,47 +46,41 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_killed_change_has_no_effect_or_its_full_effect(store, raw, change):
-    for step in itertools.count():
+    for step in each_moment():
         make_small_site(raw)
         work = CHANGES[change](store, *make_thread(store))
-        killed = killed_before_round_trip(step, work)
+        killed_before_round_trip(step, work)
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
         work()
         assert noted(raw) == [], step
         assert_conversations_agree(raw, step)
-        if not killed:
-            break
 
 
 def test_a_killed_deletion_below_tombstones_takes_them_along(store, raw):
-    for step in itertools.count():
+    for step in each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
         removal(store, ALICE, first)()
         removal(store, BOB, BOBS_POST)()
-        killed = killed_before_round_trip(step, removal(store, CAROL, second))
+        killed_before_round_trip(step, removal(store, CAROL, second))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
         deleted = raw.hexists(f"post:{second}", "deleted")
         assert deleted == (step > 1), step
         assert (raw.keys("thread:*") == raw.keys("replies_to:*") == []) == deleted, step
-        if not killed:
-            break
 
 
 @pytest.mark.parametrize("first_kill", range(3, 12))
 def test_a_worker_that_is_killed_too_leaves_the_job_to_the_next_one(store, raw, first_kill):
-    for second_kill in itertools.count(1, stride()):
+    for second_kill in each_moment(1, stride()):
         make_small_site(raw)
         first, second = make_thread(store)
         removal(store, ALICE, first)()
         assert killed_before_round_trip(first_kill, removal(store, CAROL, second))
-        killed = killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
+        killed_before_round_trip(second_kill, lambda: finish_jobs(store, raw))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, (first_kill, second_kill))
-        if not killed:
-            break
 
 
 @pytest.mark.parametrize("change", ["answer", "quote", "edit"])
@@ -96,30 +94,24 @@ def test_a_change_during_a_deletion_agrees_with_it(store, raw, change, gone):
             delete_account(store, {"the author": ALICE, "the writer": BOB}[gone])()
             finish_jobs(store, raw)
 
-    for step in itertools.count():
+    for step in each_moment():
         make_small_site(raw)
         first, second = make_thread(store)
-        with before_part(step, deletion) as happened:
+        with before_part(step, deletion):
             CHANGES[change](store, first, second)()
-        if not happened:
-            break
         finish_jobs(store, raw)
         assert_conversations_agree(raw, step)
 
 
 def test_an_answer_that_meets_a_deletion_and_is_killed_leaves_nothing_half_done(store, raw):
-    for step in itertools.count(0, stride()):
-        for part in itertools.count(step + 1):
+    for step in each_moment(0, stride()):
+        for part in each_moment(step + 1):
             make_small_site(raw)
             _, second = make_thread(store)
-            with before_round_trip(step, removal(store, CAROL, second)) as happened:
-                killed = killed_before_part(part, answer(store, BOB, second))
+            with before_round_trip(step, removal(store, CAROL, second)):
+                killed_before_part(part, answer(store, BOB, second))
             finish_jobs(store, raw)
             assert_conversations_agree(raw, (step, part))
-            if not killed:
-                break
-        if not happened:
-            break
 
 
 def finish_again(store, pid):
@@ -181,10 +173,7 @@ SCENARIOS = {
 def test_interleaved_changes_agree_with_the_posts(store, raw, layout, scenario, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        works = SCENARIOS[scenario](store, *make_thread(store))
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(works)})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, SCENARIOS[scenario](store, *make_thread(store)))
         finish_jobs(store, raw)
         assert_conversations_agree(raw, seed)
 
@@ -204,16 +193,14 @@ IN_THE_MIDDLE = {
 @pytest.mark.parametrize("changes", IN_THE_MIDDLE)
 def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, changes):
     for _ in range(examples(ROUNDS)):
-        for step in itertools.count():
+        for step in each_moment():
             make_small_site(raw)
             first, second = make_thread(store)
             if "settles" in changes:
                 edit(store, ALICE, first, "#b")()
             change, between = IN_THE_MIDDLE[changes](store, first, second)
-            with before_part(step, between) as happened:
+            with before_part(step, between):
                 change()
-            if not happened:
-                break
             finish_jobs(store, raw)
             assert_conversations_agree(raw, step)
 
@@ -221,7 +208,5 @@ def test_a_change_between_two_parts_of_another_agrees_with_it(store, raw, change
 def test_both_texts_of_two_edits_are_kept(store, raw, layout):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        schedule = Schedule(seed, 0)
-        schedule.run({text: edit(store, BOB, BOBS_POST, text) for text in ("b", "c")})
-        assert schedule.errors == [], seed
+        interleave(seed, 0, [edit(store, BOB, BOBS_POST, text) for text in ("b", "c")])
         assert set(raw.hvals(f"edits:{BOBS_POST}")) == {"post 1", "b", "c"}, seed

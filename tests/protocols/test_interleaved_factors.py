@@ -2,6 +2,7 @@
 has one without it."""
 
 from contextlib import suppress
+from functools import partial
 
 import pyotp
 import pytest
@@ -12,7 +13,7 @@ from accounts.signing_in.factors import remove_factors, use_of
 from accounts.signing_in.sessions.entities import Device, sessions_in
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import User, Verified
-from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 
@@ -29,7 +30,7 @@ def schedules(request, raw, layout):
         for seed in range(examples(RUNS)):
             make_small_site(raw, layout)
             raw.hset("user:1", "generation", "")
-            yield Schedule(seed, request.param), seed
+            yield partial(interleave, seed, request.param), seed
 
     return make
 
@@ -57,15 +58,13 @@ def ways(store, code, recovery_code):
 
 
 def test_nothing_serves_twice(store, raw, schedules):
-    for schedule, seed in schedules():
+    for interleaved, seed in schedules():
         code = pyotp.TOTP(SECRET).now()
         shown, taken = ways(store, code, RecoveryCodes(store).make(ALICE)[0]), []
         for name, field in (("totp", f"1:{SECRET}"), ("passkey:a1", "{}"), ("passkey:c3", "{}")):
             raw.hset("credentials:1", name, field)
         before = len(sessions_in(raw.hgetall("user:1")))
-        tasks = {f"{name} {time}": logging_in(store, way, taken) for name, way in shown.items() for time in (1, 2)}
-        schedule.run(tasks)
-        assert schedule.errors == [], seed
+        interleaved([logging_in(store, way, taken) for way in shown.values() for _ in range(2)])
         assert len(taken) == len(set(taken)) <= len(shown), seed
         assert len(sessions_in(raw.hgetall("user:1"))) - before <= len(taken), seed
 
@@ -78,9 +77,8 @@ def test_of_two_apps_one_counts_and_its_first_code_is_spent(store, raw, schedule
 
         return work
 
-    for schedule, seed in schedules():
-        schedule.run({f"{secret} {time}": adding(secret) for secret in (SECRET, OTHER) for time in (1, 2)})
-        assert schedule.errors == [], seed
+    for interleaved, seed in schedules():
+        interleaved([adding(secret) for secret in (SECRET, OTHER) for _ in range(2)])
         stored = (raw.hget("credentials:1", "totp") or ":").rpartition(":")[2]
         assert stored in {"", SECRET, OTHER}, seed
         if stored:
@@ -92,30 +90,23 @@ def test_a_removal_lets_no_code_serve_twice(store, raw, schedules):
         with suppress(AlreadyThere):
             SecondFactors(store).add_passkey(ALICE, PASSKEY, 7)
 
-    for schedule, seed in schedules():
+    for interleaved, seed in schedules():
         raw.hset("credentials:1", "totp", f"1:{SECRET}")
         code, taken = pyotp.TOTP(SECRET).now(), []
         show = ways(store, code, "")["a code"]
-        schedule.run(
-            {
-                "all are removed": lambda: remove_factors(store, ALICE),
-                "the app is removed": lambda: SecondFactors(store).remove_totp(ALICE),
-                "a passkey is added": add,
-                **{f"a login {time}": logging_in(store, show, taken) for time in (1, 2)},
-            }
-        )
-        assert schedule.errors == [], seed
+        removals = [lambda: remove_factors(store, ALICE), lambda: SecondFactors(store).remove_totp(ALICE)]
+        interleaved([*removals, add, *[logging_in(store, show, taken) for _ in range(2)]])
         assert set(raw.hkeys("credentials:1")) <= {"passkey:a1"}, seed
         assert len(taken) <= 1, seed
 
 
 def test_a_session_of_a_password_that_is_changed_meanwhile_has_ended(store, raw, schedules):
-    for schedule, seed in schedules():
+    for interleaved, seed in schedules():
         raw.hset("credentials:1", "totp", f"1:{SECRET}")
         code, taken = pyotp.TOTP(SECRET).now(), []
         show = ways(store, code, "")["a code"]
-        change = {"the password": lambda: Sessions(store).change_password(ALICE, "another hash")}
-        schedule.run({"a login": logging_in(store, show, taken), **change})
+        change = partial(Sessions(store).change_password, ALICE, "another hash")
+        interleaved([logging_in(store, show, taken), change])
         finish_jobs(store, raw)
         if raw.hget("user:1", "password") == "another hash":
             assert sessions_in(raw.hgetall("user:1")) == [], seed

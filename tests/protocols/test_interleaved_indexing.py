@@ -4,7 +4,6 @@ Each scenario runs in random interleavings.
 """
 
 import contextlib
-import itertools
 from collections import deque
 
 import pytest
@@ -12,12 +11,12 @@ import pytest
 from retwis_site.jobs.worker import drain
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
-from tests.support.protocols.interleaving import Schedule
+from tests.support.protocols.interleaving import interleave
 from tests.support.protocols.small_site import BOB, CAROL, delete, finish_jobs, make_small_site, post, worker
 from tests.support.protocols.thoroughness import examples
 from tests.support.stored_posts import write_posts
 from tests.support.stores.indexed_posts import posts_under
-from tests.support.stores.seam import before_part
+from tests.support.stores.seam import before_part, each_moment
 from timeline.posts.entities import NO_LINKS, PostDeleted
 from timeline.posts.repository import Posts
 from timeline.search import index
@@ -45,7 +44,6 @@ def first(raw, store, request, settings, monkeypatch):
 
     if request.param == "timed":
         settings.POST_IDS = "snowflake"
-        monkeypatch.setattr(index, "MOST_POSTS", 2)
         monkeypatch.setattr(index, "MOST_POSTS", 2)
     return begin
 
@@ -100,10 +98,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_post_is_found_by_its_text(store, raw, first, scenario, kills):
     for seed in range(examples(RUNS)):
-        works = SCENARIOS[scenario](store, first())
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(works)})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, SCENARIOS[scenario](store, first()))
         finish_jobs(store, raw)
         if raw.hexists("search_index", "reindexed"):
             assert kills, seed
@@ -124,37 +119,31 @@ def test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_fo
         post(store, BOB)()
         drain(store, "worker")
 
-    for step in itertools.count():
+    for step in each_moment():
         first()
-        with before_part(step, write) as happened:
+        with before_part(step, write):
             reindex(store)
-        if not happened:
-            break
         finish_jobs(store, raw)
         assert_all_are_found(store, raw, step)
 
 
 def test_an_edit_between_two_parts_of_a_workers_job_is_found(store, raw, first):
-    for step in itertools.count():
+    for step in each_moment():
         pid = first()
         edit(store, pid, "cats")()
-        with before_part(step, edit(store, pid, "dogs")) as happened:
+        with before_part(step, edit(store, pid, "dogs")):
             drain(store, "worker")
-        if not happened:
-            break
         finish_jobs(store, raw)
         assert_all_are_found(store, raw, step)
 
 
 def test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found(store, raw, first):
     for _ in range(examples(ROUNDS)):
-        for step in itertools.count():
+        for step in each_moment():
             first()
             running = Rebuilding(store)
             running.begin()
             post(store, BOB)()
-            with before_part(step, lambda running=running: deque(running)) as happened:
+            with before_part(step, lambda running=running: deque(running)):
                 drain(store, "worker")
-            if not happened:
-                break
             assert_all_are_found(store, raw, step)

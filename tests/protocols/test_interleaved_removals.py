@@ -23,12 +23,11 @@ from accounts.users.names import NameIndex
 from accounts.users.repository import Users
 from retwis_site.exceptions import StoreError
 from retwis_site.features import account_sets
-from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.people import give_old_password
 from tests.support.protocols.community import MODERATOR, finish_all_but_removals, make_moderated_site
-from tests.support.protocols.interleaving import Schedule, attempt, carry_out
+from tests.support.protocols.interleaving import attempt, carry_out, interleave
 from tests.support.protocols.small_site import (
     ALICE,
     BOB,
@@ -40,6 +39,7 @@ from tests.support.protocols.small_site import (
     existing_posts,
     finish_jobs,
     home,
+    leave,
     make_small_site,
     post,
     worker,
@@ -176,9 +176,7 @@ def test_no_data_of_a_deleted_account_is_left(store, raw, layout, capsys, scenar
         if "registration" in scenario:
             raw.zadd(keys.outbox("user:1"), {"user:1": 2**40})
         everyone(store)
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(SCENARIOS[scenario](store))})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, SCENARIOS[scenario](store))
         finish_jobs(store, raw)
         for uid in deleted(raw):
             deletions += 1
@@ -279,14 +277,10 @@ def begin(store, raw, change):
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle(store, raw, change):
-    def leave():
-        delete_account(store, CAROL)()
-        drain(store, "worker")
-
     for _ in range(examples(ROUNDS)):
         for step in itertools.count():
             begin(store, raw, change)
-            with before_part(step, leave) as happened:
+            with before_part(step, leave(store, CAROL)) as happened:
                 attempt(lambda: CHANGES[change](store), *REFUSALS)()
             if not happened:
                 break

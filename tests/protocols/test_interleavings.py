@@ -4,6 +4,7 @@ Each scenario runs in random interleavings. `tests/model/lists/` explores all th
 """
 
 import io
+from functools import partial
 
 import pytest
 from django.contrib.auth import authenticate
@@ -14,8 +15,7 @@ from django.test import override_settings
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User, Verified
+from accounts.users.entities import NameTaken, User, Verified
 from accounts.users.names import NameIndex
 from accounts.users.registration import Registration
 from accounts.users.repository import PERSON, person
@@ -23,7 +23,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from retwis_site.store.local_cache import Memory
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password
-from tests.support.protocols.interleaving import Schedule, carry_out, take_all_over
+from tests.support.protocols.interleaving import attempt, carry_out, interleave, take_all_over
 from tests.support.protocols.small_site import (
     ALICE,
     BOB,
@@ -33,6 +33,7 @@ from tests.support.protocols.small_site import (
     existing_posts,
     finish_jobs,
     home,
+    leave,
     make_small_site,
     post,
 )
@@ -176,9 +177,7 @@ def test_timelines_have_all_posts_of_their_sources(store, raw, layout, scenario,
         if warm:
             home(store)
             everyone(store)
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(SCENARIOS[scenario](store))})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, SCENARIOS[scenario](store))
         finish_jobs(store, raw)
         Memory.clear_all()  # a reader may have cached a post just before its deletion, for five seconds
         followed = [int(uid) for uid in raw.zrange("following:1", 0, -1)]
@@ -204,16 +203,9 @@ def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
         home(store)
         everyone(store)
         ended = []
-        schedule = Schedule(seed, 0)
-        schedule.run(
-            {
-                "owner": lambda ended=ended: ended.append(bring_back(store, CAROL)()),
-                "worker": lambda: take_all_over(store),
-                "another worker": lambda: take_all_over(store),
-                "reader": lambda: home(store),
-            }
-        )
-        assert schedule.errors == [], seed
+        workers = [lambda: take_all_over(store)] * 2
+        owner = partial(lambda ended: ended.append(bring_back(store, CAROL)()), ended)
+        interleave(seed, 0, [owner, *workers, lambda: home(store)])
         finish_jobs(store, raw)
         if not ended:
             bring_back(store, CAROL)()
@@ -227,10 +219,8 @@ def test_a_worker_and_the_owner_bring_the_same_posts_back(store, raw, layout):
 def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills):
     for seed in range(examples(RUNS)):
         raw.flushall()
-        schedule = Schedule(seed, kills)
-        schedule.run(
-            {name: lambda name=name: Registration(store).register(name, "hash") for name in ("Dora", "dora", "DORA")}
-        )
+        works = [partial(Registration(store).register, name, "hash") for name in ("Dora", "dora", "DORA")]
+        interleave(seed, kills, [attempt(work, NameTaken) for work in works])
         finish_jobs(store, raw)
         call_command("cleanup", stdout=io.StringIO())  # removes what a killed registration has left
         [uid] = raw.hvals("users") or [None]
@@ -245,14 +235,13 @@ def test_three_registrations_of_one_name_make_one_user(store, raw, layout, kills
 def test_after_logouts_and_a_password_change_one_secret_signs_in(store, raw, layout, kills):
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
-        Schedule(seed, kills).run(
-            {
-                "log out": lambda: Sessions(store).end(ALICE, "secret1"),
-                "log out everywhere": lambda: Sessions(store).end_all(ALICE),
-                "change the password": lambda: Sessions(store).change_password(ALICE, "another hash"),
-                "log in": lambda: Sessions(store).open(Verified(User(ALICE, "alice")), Device()),
-            }
-        )
+        works = [
+            lambda: Sessions(store).end(ALICE, "secret1"),
+            lambda: Sessions(store).end_all(ALICE),
+            lambda: Sessions(store).change_password(ALICE, "another hash"),
+            lambda: Sessions(store).open(Verified(User(ALICE, "alice")), Device()),
+        ]
+        interleave(seed, kills, works)
         finish_jobs(store, raw)
         secret = raw.hget("user:1", "auth")
         assert raw.hget("auths", secret) == "1", seed
@@ -269,14 +258,6 @@ def change_password(store):
     return lambda: Sessions(store).change_password(ALICE, make_password(NEW_PASSWORD))
 
 
-def delete_whole_account(store):
-    def work():
-        AccountDeletion(store).delete(User(ALICE, "alice"), "secret1")
-        drain(store, "worker")
-
-    return work
-
-
 OLD_PASSWORDS = {
     "two logins": lambda s: [log_in(), log_in()],
     "two logins, a password change": lambda s: [log_in(), log_in(), change_password(s)],
@@ -285,12 +266,8 @@ OLD_PASSWORDS = {
         lambda: Sessions(s).end_all(ALICE),
         change_password(s),
     ],
-    "two logins, the account is deleted": lambda s: [log_in(), log_in(), delete_whole_account(s)],
-    "a login, a password change, the account is deleted": lambda s: [
-        log_in(),
-        change_password(s),
-        delete_whole_account(s),
-    ],
+    "two logins, the account is deleted": lambda s: [log_in(), log_in(), leave(s, ALICE)],
+    "a login, a password change, the account is deleted": lambda s: [log_in(), change_password(s), leave(s, ALICE)],
 }
 
 
@@ -300,9 +277,7 @@ def test_a_login_with_an_old_hash_undoes_nothing(store, raw, layout, scenario, k
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         give_old_password(raw, ALICE)
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(OLD_PASSWORDS[scenario](store))})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, OLD_PASSWORDS[scenario](store))
         finish_jobs(store, raw)
         user = raw.hgetall("user:1")
         if "deleted" in user:
@@ -363,9 +338,7 @@ def test_the_name_index_agrees_with_the_display_names(store, raw, layout, scenar
         make_small_site(raw, layout)
         raw.hset("user:1", mapping={"name": "Anna", "bio": "old"})
         raw.zadd("users_by_name", {"anna:1": 0})
-        schedule = Schedule(seed, kills)
-        schedule.run({str(number): work for number, work in enumerate(EDITS[scenario](store))})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, EDITS[scenario](store))
         finish_jobs(store, raw)
         if kills:
             assert expected_name_entries(raw).items() <= name_entries(raw).items(), seed

@@ -9,12 +9,10 @@ from django.core.management import call_command
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.tokens import MOST_TOKENS, TOKENS, tokens_in
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User
 from retwis_site.jobs.worker import drain
 from tests.support.apps import opens, token_of
-from tests.support.protocols.interleaving import Schedule
-from tests.support.protocols.small_site import ALICE, finish_jobs, make_small_site
+from tests.support.protocols.interleaving import interleave
+from tests.support.protocols.small_site import ALICE, delete_account, finish_jobs, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.seam import killed_before_round_trip
 
@@ -94,7 +92,7 @@ def test_a_password_change_ends_tokens_in_its_one_command(store, alice, raw, ste
 ENDINGS = {
     "a password change": lambda s: lambda: Sessions(s).change_password(ALICE, "another hash"),
     "logged out everywhere": lambda s: lambda: Sessions(s).end_all(ALICE),
-    "the account is deleted": lambda s: lambda: AccountDeletion(s).delete(User(ALICE, "alice"), "secret1"),
+    "the account is deleted": lambda s: delete_account(s, ALICE),
 }
 
 
@@ -104,13 +102,7 @@ def test_a_code_gives_one_token_at_most_and_none_outlives_what_ends_it(store, ra
     for seed in range(examples(RUNS)):
         make_small_site(raw, layout)
         code, first, second = new_code(store, raw.hget("user:1", "generation") or ""), [], []
-        Schedule(seed, kills).run(
-            {
-                "one": exchange(store, code, first),
-                "two": exchange(store, code, second),
-                "ending": ENDINGS[ending](store),
-            }
-        )
+        interleave(seed, kills, [exchange(store, code, first), exchange(store, code, second), ENDINGS[ending](store)])
         finish_jobs(store, raw)
         drain(store, "worker")
         assert len(first + second) <= 1, seed

@@ -1,6 +1,7 @@
-"""What a management command prints."""
+"""What a management command prints, and that it refuses."""
 
-from django.core.management import call_command
+import pytest
+from django.core.management import CommandError, call_command
 
 from retwis_site.store.connection import topology
 
@@ -12,3 +13,9 @@ def said(capsys, *command, **options):
     printed = capsys.readouterr()
     assert printed.err == ("" if options.get("verbosity") == 0 else f"Store: {topology.described()}\n")
     return printed.out
+
+
+def refuses(says, *command, **options):
+    """The command ends with an error that says this: `says` is a pattern."""
+    with pytest.raises(CommandError, match=says):
+        call_command(*command, **options)

@@ -16,6 +16,7 @@ from accounts.community.sanctions import Sanctions
 from accounts.signing_in.guards import admin_required, staff_required
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import OPERATOR, NoSuchUser, Role, State
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
@@ -146,10 +147,9 @@ def test_each_is_a_404_for_visitors_and_members(raw, browser, alice, method):
 @pytest.mark.parametrize("address", ["reports/1/", "people/bob/", "people/bob/1/", "joining/", "site/"])
 def test_a_form_of_staff_that_is_sent_after_a_logout_keeps_its_text(browser, address):
     text = {"reason": "Too many advertisements", "about": "Too many advertisements"}
-    answer = browser().post(f"/moderation/{address}", text)
-    assert answer.status_code == 403
-    assert "You are logged out" in answer.content.decode()
-    assert "Too many advertisements" in answer.content.decode()
+    page = page_of(browser().post(f"/moderation/{address}", text), 403)
+    assert "You are logged out" in page
+    assert "Too many advertisements" in page
 
 
 def test_one_without_a_text_leads_to_the_login_and_back(browser):
@@ -183,9 +183,7 @@ def test_staff_gets_in(store, raw, alice, role, guard, status):
 
 def test_the_only_admin_is_warned_before_the_account_is_deleted(store, raw, member, bob):
     Roles(store).give(ALICE, Role.ADMIN)
-    answer = member.post("/settings/delete/", {"password": PASSWORD})
-    assert answer.status_code == 422
-    assert "This is the only admin." in answer.content.decode()
+    assert "This is the only admin." in page_of(member.post("/settings/delete/", {"password": PASSWORD}), 422)
     assert raw.hget("user:1", "deleted") is None
     assert member.post("/settings/delete/", {"password": PASSWORD, "last_admin": "1"}).status_code == 302
     assert raw.hget("user:1", "deleted") is not None

@@ -13,6 +13,7 @@ from accounts.community.views import TOKEN_LIVES, token_of, uid_of
 from accounts.joining.invitations import Invitations
 from accounts.users.entities import State
 from tests.support.http.forms import Forms
+from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.seam import failing_store
@@ -196,9 +197,7 @@ def test_a_sanctioned_user_appeals_once_and_sees_the_answer(site, store, browser
     assert "I am &lt;i&gt;sorry&lt;/i&gt;." in page
     assert "A moderator will decide." in page
     assert 'name="text"' not in page
-    again = client.post("/appeal/", {"text": "Again"})
-    assert again.status_code == 422
-    assert "You have appealed already." in again.content.decode()
+    assert "You have appealed already." in page_of(client.post("/appeal/", {"text": "Again"}), 422)
     Sanctions(store).decide_appeal(BOB, False, ALICE, "not enough")
     page = client.get("/appeal/").content.decode()
     assert "Your appeal was refused." in page
@@ -230,9 +229,7 @@ def test_a_suspended_user_sees_the_reason_after_the_right_password_and_nothing_e
     assert "no-store" in answer["Cache-Control"]
     after = everything(site)
     assert {key for key in after if not key.startswith("throttle:")} == {*before}
-    wrong = client.post("/login/", {"username": "bob", "password": "wrong"})
-    assert wrong.status_code == 422
-    assert "suspended" not in wrong.content.decode()
+    assert "suspended" not in page_of(client.post("/login/", {"username": "bob", "password": "wrong"}), 422)
 
 
 @pytest.mark.parametrize("failing", range(6))
@@ -254,9 +251,7 @@ def test_when_the_store_fails_the_login_of_a_suspended_user_is_a_503(site, store
 def test_a_suspended_user_appeals_without_a_session(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
     token = token_in(log_in(client))
-    answer = client.post("/appeal/", {"text": "It was not me.", "token": token})
-    assert answer.status_code == 200
-    assert "A moderator will decide." in answer.content.decode()
+    assert "A moderator will decide." in page_of(client.post("/appeal/", {"text": "It was not me.", "token": token}))
     [appeal] = open_appeals(store).appeals
     assert (appeal.uid, appeal.text) == (BOB, "It was not me.")
     assert settings.AUTH_COOKIE not in client.cookies

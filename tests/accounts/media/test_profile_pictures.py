@@ -1,7 +1,5 @@
 """A person has a picture and a header: chosen in a form, shown at once, never shown without a file, and released."""
 
-import re
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
@@ -21,7 +19,6 @@ from timeline.relations.relations import Follows
 
 RED, BLUE = (decoded_once(picture_file(colour), Shape.PROFILE) for colour in ("red", "blue"))
 WIDE = decoded_once(picture_file("green", (3000, 900)), Shape.HEADER)
-FACE = re.compile(r'<(?:img|span) class="avatar[^>]*>')
 pytestmark = pytest.mark.usefixtures("quick_decoder")
 LONG_AGO = 7200  # seconds: a mark as old as this has come to its commit, or never will
 
@@ -39,10 +36,6 @@ def age(raw):
             raw.zrem(key, member)
             raw.zadd(key, {f"{kind}:{uid}:{max(int(number) - LONG_AGO, 0)}": since - 25 * 3600})
     make_due(raw)
-
-
-def faces_of_alice(html):
-    return {("img" if "<img" in face else "span") for face in FACE.findall(html)}
 
 
 def test_a_picture_and_a_header_are_cropped_stored_and_shown_at_once(browser, raw, store, alice, bob):

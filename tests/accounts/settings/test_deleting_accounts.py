@@ -6,11 +6,11 @@ tests/accounts/users/test_removal.py tests what a worker removes afterwards.
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import is_password_usable
-from django.core.management import CommandError, call_command
 
 from accounts.signing_in.passwords import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
+from tests.support.command_output import refuses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
@@ -187,12 +187,9 @@ def test_no_command_restores_the_account(browser, store, alice, raw, typed, remo
         drain(store, "worker")
     before = everything(raw)
     typed(f"{NEW_PASSWORD}\n")
-    with pytest.raises(CommandError, match="The account of 'alice' is deleted"):
-        call_command("changepassword", "alice")
-    with pytest.raises(CommandError, match="The name 'alice' is taken"):
-        call_command("createuser", "alice")
-    with pytest.raises(CommandError, match="holds users"):
-        call_command("seed")
+    refuses("The account of 'alice' is deleted", "changepassword", "alice")
+    refuses("The name 'alice' is taken", "createuser", "alice")
+    refuses("holds users", "seed")
     assert everything(raw) == before
 
 

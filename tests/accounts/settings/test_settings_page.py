@@ -7,6 +7,7 @@ from django.utils.html import escape
 
 from accounts.settings.feature import EDITS
 from retwis_site.store.rate_limits import RateLimits
+from tests.support.http.page_text import page_of
 from tests.support.stored_keys import everything, name_entries
 
 URL = "/settings/"
@@ -60,9 +61,7 @@ def test_the_name_and_the_bio_may_be_empty(member, raw):
 )
 def test_a_text_that_is_too_long_comes_back_as_typed(browser, alice, raw, form, complaint):
     before = everything(raw)
-    answer = browser(alice).post(URL, form)
-    text = answer.content.decode()
-    assert answer.status_code == 422
+    text = page_of(browser(alice).post(URL, form), 422)
     assert complaint in text
     assert field_values(text) == (form["name"], form["bio"])
     assert 'aria-invalid="true"' in text
@@ -85,9 +84,7 @@ def test_markup_is_shown_as_text(member, text):
 def test_too_many_changes_are_refused_and_the_form_keeps_its_text(browser, alice, store, raw):
     for _ in range(EDITS.times):
         RateLimits(store).count(EDITS, "1")
-    answer = browser(alice).post(URL, FORM)
-    assert answer.status_code == 429
-    assert f'value="{FORM["name"]}"' in answer.content.decode()
+    assert f'value="{FORM["name"]}"' in page_of(browser(alice).post(URL, FORM), 429)
     assert raw.hmget("user:1", "name", "bio") == [None, None]
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
@@ -19,6 +20,8 @@ FORMS = {
     "/first-steps/": {"name": "Ann", "bio": "", "body": "My first post", "token": "a-token"},
 }
 
+pytestmark = pytest.mark.usefixtures("site")
+
 
 @pytest.fixture
 def site(alice, bob, raw):
@@ -26,15 +29,12 @@ def site(alice, bob, raw):
     write_posts(raw, 2, [2])
 
 
-@pytest.mark.usefixtures("site")
 @pytest.mark.parametrize(("address", "form"), FORMS.items())
 def test_a_form_with_text_is_shown_again_and_can_be_sent_after_the_login(browser, alice, raw, address, form):
     client, phone = browser(alice), browser(alice)
     phone.post("/logout/")
     before = everything(raw)
-    answer = client.post(address, form)
-    page = answer.content.decode()
-    assert answer.status_code == 403
+    page = page_of(client.post(address, form), 403)
     assert "Nothing was saved. Log in in another window, then send this form again." in page
     assert f'<form method="post" action="{address}"' in page
     for name, text in form.items():
@@ -45,7 +45,6 @@ def test_a_form_with_text_is_shown_again_and_can_be_sent_after_the_login(browser
     assert client.post(address, form).status_code == 302
 
 
-@pytest.mark.usefixtures("site")
 @pytest.mark.parametrize(
     ("address", "form"),
     [("/settings/notifications/", {"like": "1"}), ("/@bob/2/like/", {}), ("/settings/password/", {"password": "x"})],
@@ -56,29 +55,22 @@ def test_a_form_without_a_text_leads_to_the_login(browser, address, form):
     assert answer["Location"].startswith("/login/?next=")
 
 
-@pytest.mark.usefixtures("site")
 def test_a_form_that_another_site_sends_is_not_shown_with_a_button(browser):
-    answer = browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"})
-    assert answer.status_code == 403
-    assert 'action="/@bob/report/"' not in answer.content.decode()
+    page = page_of(browser().post("/@bob/report/", {"note": "Evil"}, headers={"origin": "https://evil.example"}), 403)
+    assert 'action="/@bob/report/"' not in page
 
 
-@pytest.mark.usefixtures("site")
 @pytest.mark.parametrize("address", ["/settings/confirm/", "/login/second/"])
 def test_no_code_is_shown_again(browser, address):
-    answer = browser().post(address, {"code": "ABCD-EFGH", "next": "/"})
-    assert answer.status_code == 302
-    assert "ABCD" not in answer.content.decode()
+    assert "ABCD" not in page_of(browser().post(address, {"code": "ABCD-EFGH", "next": "/"}), 302)
 
 
-@pytest.mark.usefixtures("site")
 def test_no_cache_keeps_what_was_typed(browser):
     answer = browser().post("/@bob/report/", {"reason": "spam", "note": "The same text each hour"})
     assert answer["Cache-Control"] == "private, no-store"
     assert "Pictures" not in answer.content.decode()
 
 
-@pytest.mark.usefixtures("site")
 def test_the_page_says_that_a_picture_must_be_chosen_again(browser):
     picture = SimpleUploadedFile("me.png", b"not looked at", "image/png")
     answer = browser().post("/settings/", {"name": "Ann", "bio": "I bake.", "picture": picture})
@@ -90,7 +82,6 @@ def token_on(page):
     return re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.content.decode())[-1]
 
 
-@pytest.mark.usefixtures("site")
 def test_the_form_is_sent_after_the_login_whose_token_is_another_one(raw):
     client = Client(enforce_csrf_checks=True, headers={"origin": "http://testserver"})
     logged_in = {"username": "alice", "password": PASSWORD}

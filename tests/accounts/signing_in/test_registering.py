@@ -12,6 +12,7 @@ from accounts.joining.joining import BlockedNames, Joining, NameRefused, check_n
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from accounts.users.entities import NameTaken
 from accounts.users.registration import Registration
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries
 
@@ -63,9 +64,7 @@ def test_passwords_are_argon2_with_19_mib(settings, browser, raw):
 
 @pytest.mark.parametrize("name", ["alice", "ALICE", "Alice"])
 def test_a_name_is_taken_in_any_letter_case(browser, alice, raw, name):
-    response = browser().post("/register/", {**FORM, "username": name})
-    assert response.status_code == 422
-    page = response.content.decode()
+    page = page_of(browser().post("/register/", {**FORM, "username": name}), 422)
     assert "This username is taken" in page
     assert f'value="{name}"' in page
     assert raw.hgetall("users") == {"alice": "1"}
@@ -83,9 +82,8 @@ def test_a_name_with_other_characters_is_refused(browser, raw, name):
 
 @pytest.mark.parametrize(("password", "complaint"), WEAK_PASSWORDS)
 def test_weak_passwords_are_refused_beside_their_field(browser, raw, password, complaint):
-    response = browser().post("/register/", {**FORM, "password1": password, "password2": password})
-    assert response.status_code == 422
-    assert complaint in response.content.decode()
+    page = page_of(browser().post("/register/", {**FORM, "password1": password, "password2": password}), 422)
+    assert complaint in page
     assert raw.dbsize() == 0
 
 
@@ -117,9 +115,7 @@ def test_a_name_that_is_refused_costs_no_hash(browser, store, alice, raw, monkey
 
 
 def test_two_different_passwords_are_refused_and_never_echoed(browser):
-    response = browser().post("/register/", {**FORM, "password2": PASSWORD + "!"})
-    assert response.status_code == 422
-    page = response.content.decode()
+    page = page_of(browser().post("/register/", {**FORM, "password2": PASSWORD + "!"}), 422)
     assert "The passwords do not match" in page
     assert PASSWORD not in page
     assert 'value="Alice"' in page

@@ -19,6 +19,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stores.seam import before_round_trip
 
@@ -132,9 +133,7 @@ def test_a_text_that_keyboards_do_not_send_alike_is_refused_when_it_is_set(put):
 @pytest.mark.parametrize("password", REFUSED)
 def test_the_form_says_what_is_wrong(browser, raw, password):
     form = {"username": "erin", "password1": password, "password2": password}
-    answer = browser().post("/register/", form)
-    assert answer.status_code == 422
-    assert "control characters or invisible ones" in answer.content.decode()
+    assert "control characters or invisible ones" in page_of(browser().post("/register/", form), 422)
     assert raw.hgetall("users") == {}
 
 
@@ -150,9 +149,8 @@ def test_the_rules_are_for_the_prepared_form(browser, raw, password):
 @pytest.mark.parametrize("password", REFUSED)
 def test_at_a_login_it_is_a_wrong_password(browser, alice, password):
     for name in ("alice", "nobody"):
-        answer = browser().post("/login/", {"username": name, "password": password})
-        assert answer.status_code == 422
-        assert "Wrong username or password." in answer.content.decode()
+        page = page_of(browser().post("/login/", {"username": name, "password": password}), 422)
+        assert "Wrong username or password." in page
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -31,9 +31,7 @@ def answered(raw, store, alice, name):
 
 @pytest.fixture
 def page(window, answered, bob):
-    page = window(bob)
-    page.goto("/timeline/")
-    return page
+    return window(bob, at="/timeline/")
 
 
 @pytest.mark.gate
@@ -66,8 +64,7 @@ def test_each_composer_of_a_page_has_its_own_name_and_counter(window, store, raw
     """The page of a post has one, and a reply below it gets another."""
     pid = publish(raw, store, alice, "Answer me")
     Posts(store).publish(alice.user.uid, NewPost("An answer", reply_to=pid), "0123456789abcdef")
-    page = window(bob)
-    page.goto(f"/@{alice.user.username}/{pid}/")
+    page = window(bob, at=f"/@{alice.user.username}/{pid}/")
     page.get_by_role("article").last.get_by_role("link", name=REPLY).click()
     boxes = page.get_by_role("textbox", name="Your reply")
     expect(boxes).to_have_count(2)

@@ -27,8 +27,7 @@ BESIDE = """
 def test_what_lies_beside_a_message_can_be_pressed(window, alice, raw, store, size):
     for number in range(15):
         publish(raw, store, alice, f"Number {number}.")
-    page = window(alice, viewport=size, reduced_motion="reduce")
-    page.goto("/")
+    page = window(alice, at="/", viewport=size, reduced_motion="reduce")
     posted(page, "Something to tell")
     page.mouse.wheel(0, 300)
     page.wait_for_function("() => scrollY > 200")
@@ -40,8 +39,7 @@ def test_no_message_hides_the_answer_to_which_the_page_goes(window, alice, bob, 
     pid = publish(raw, store, alice, "Once more?")
     for number in range(9):
         Posts(store).publish(bob.user.uid, NewPost(f"Number {number}.", reply_to=pid), secrets.token_hex(8))
-    page = window(alice, java_script_enabled=False)
-    page.goto(f"/@{alice.user.username}/{pid}/")
+    page = window(alice, at=f"/@{alice.user.username}/{pid}/", java_script_enabled=False)
     page.get_by_role("textbox", name="Your reply").fill("The last word")
     page.get_by_role("button", name="Reply", exact=True).click()
     said(page, "Posted.")
@@ -58,8 +56,7 @@ def middle(box):
 def test_no_message_hides_what_has_the_focus(window, alice, raw, store):
     for number in range(5):
         publish(raw, store, alice, f"Number {number}.")
-    page = window(alice, viewport=PHONE, reduced_motion="reduce")
-    page.goto("/")
+    page = window(alice, at="/", viewport=PHONE, reduced_motion="reduce")
     posted(page, "Something to tell")
     message = page.get_by_text("Posted.", exact=True).bounding_box()
     button = post(page, "Number 3.").get_by_role("button", name="Like")

@@ -9,8 +9,7 @@ from tests.support.stored_keys import publish
 def test_from_post_to_post_by_keys_and_never_while_one_types(window, store, raw, alice):
     for text in ("The oldest", "The middle", "The newest"):
         publish(raw, store, alice, text)
-    page = window(alice)
-    page.goto(f"/@{alice.user.username}/")
+    page = window(alice, at=f"/@{alice.user.username}/")
     page.keyboard.press("j")
     expect(post(page, "The newest")).to_be_focused()
     page.keyboard.press("j")
@@ -35,8 +34,7 @@ def test_from_post_to_post_by_keys_and_never_while_one_types(window, store, raw,
 
 
 def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(window, alice):
-    page = window(alice)
-    page.goto("/")
+    page = window(alice, at="/")
     waiting = []
     page.route("**/settings/appearance/", lambda route: waiting.append(route))
 
@@ -61,8 +59,7 @@ def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(wind
 
 
 def test_the_list_of_keys_is_a_dialog_and_a_part_of_the_page_that_turns_them_off(window, alice):
-    page = window(alice)
-    page.goto("/")
+    page = window(alice, at="/")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog.get_by_text("Next post")).to_be_visible()

@@ -14,8 +14,7 @@ from timeline.relations.relations import Follows
 @pytest.fixture
 def profile(window, alice, bob):
     """bob's, as alice sees it."""
-    page = window(alice)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/")
     stays(page)
     return page
 
@@ -72,8 +71,7 @@ def test_the_focus_stays_on_the_button(profile, follow, unfollow):
 
 def test_a_tag_that_is_followed_can_be_shown_on_home_at_once(window, store, raw, alice, bob):
     publish(raw, store, bob, "About #redis")
-    page = window(alice)
-    page.goto("/tags/redis/")
+    page = window(alice, at="/tags/redis/")
     stays(page)
     on_home = page.get_by_role("button", name="Show #redis on home")
     page.get_by_role("button", name="Follow #redis").press("Enter")

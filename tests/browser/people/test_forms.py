@@ -43,8 +43,7 @@ def test_a_registration_with_errors_keeps_the_name_and_says_what_is_wrong(window
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_a_long_form_with_an_error_comes_back_at_the_wrong_field(window, console, alice, scripts):
     console.expects(422, "/settings/")
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/settings/")
+    page = window(alice, at="/settings/", java_script_enabled=scripts)
     page.get_by_label("Label 4").fill("Web")
     page.get_by_role("main").get_by_role("button", name="Save").click()
     field = page.get_by_label("Text or link 4")
@@ -55,8 +54,7 @@ def test_a_long_form_with_an_error_comes_back_at_the_wrong_field(window, console
 
 def test_a_wrong_password_keeps_the_name_and_is_announced(window, console, alice):
     console.expects(422, "/login/")
-    page = window()
-    page.goto("/login/")
+    page = window(at="/login/")
     fill_in_login(page, alice.user.username, "wrong horse battery")
     expect(page.get_by_role("alert")).to_have_text("Wrong username or password.")
     expect(page.get_by_role("main").get_by_label("Username")).to_have_value(alice.user.username)
@@ -104,8 +102,7 @@ def test_what_is_made_of_a_text_that_waited_is_what_stays(window, name, raw):
 
 def test_whoever_changes_the_password_logs_in_with_the_new_one(window, console, alice):
     console.expects(422, "/settings/password/")
-    page = window(alice)
-    page.goto("/settings/password/")
+    page = window(alice, at="/settings/password/")
     main = page.get_by_role("main")
 
     def fill_in(present):
@@ -136,8 +133,7 @@ TWO_CLICKS = """
 
 
 def test_the_second_click_of_a_double_click_sends_no_form(window, alice, raw):
-    page = window(alice)
-    page.goto("/settings/invites/")
+    page = window(alice, at="/settings/invites/")
     button = page.get_by_role("button", name="Create an invitation")
     assert button.evaluate(TWO_CLICKS) == [False, True]
     said(page, "The invitation was created.")
@@ -147,7 +143,6 @@ def test_the_second_click_of_a_double_click_sends_no_form(window, alice, raw):
 
 
 def test_a_search_goes_out_again_while_the_first_is_not_answered(window):
-    page = window()
-    page.goto("/search/")
+    page = window(at="/search/")
     assert page.get_by_role("main").get_by_role("button", name="Search").evaluate(TWO_CLICKS) == [False, False]
     expect(page).to_have_url("/search/?q=")

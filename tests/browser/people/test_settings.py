@@ -43,8 +43,7 @@ def test_the_counter_says_how_much_room_is_left(window, alice):
 
 
 def test_on_the_smallest_phone_a_fact_has_the_whole_width_for_its_label_and_for_its_text(window, alice):
-    page = window(alice, viewport={"width": 320, "height": 640})
-    page.goto("/settings/")
+    page = window(alice, at="/settings/", viewport={"width": 320, "height": 640})
     whole = page.get_by_label("Display name").bounding_box()["width"]
     for field in ("Label 1", "Text or link 1"):
         assert page.get_by_label(field).bounding_box()["width"] == whole

@@ -20,8 +20,7 @@ def bobs(store, raw, alice, bob):
 
 @pytest.mark.gate
 def test_a_repost_or_a_quote_in_place(window, raw, alice, bob, bobs):
-    page = window(alice)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/")
     stays(page)
     card = post(page, "Hello from bob")
     card.get_by_role("link", name="Repost").focus()
@@ -45,8 +44,7 @@ def test_a_repost_or_a_quote_in_place(window, raw, alice, bob, bobs):
 
 
 def test_without_the_script_the_same_choice_is_a_page(window, raw, alice, bob, bobs):
-    page = window(alice, java_script_enabled=False)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/", java_script_enabled=False)
     post(page, "Hello from bob").get_by_role("link", name="Repost").click()
     expect(page.get_by_role("main").get_by_role("link", name="Quote")).to_be_visible()
     page.get_by_role("main").get_by_role("button", name="Repost").click()
@@ -78,8 +76,7 @@ def test_the_link_is_copied_and_shared(window, alice, bob, bobs):
 @pytest.mark.parametrize("scripts", [True, False], ids=["in place", "without scripts"])
 def test_the_first_follow_fills_an_empty_home(window, store, alice, bob, bobs, scripts):
     Follows(store).follow(register(store, f"fan_of_{bob.user.username}").user.uid, bob.user.uid)  # so bob is suggested
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=scripts)
     expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
     if scripts:
         stays(page)
@@ -96,8 +93,7 @@ def test_the_first_follow_fills_an_empty_home(window, store, alice, bob, bobs, s
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_alice_writes_to_bob_who_is_told_how_it_concerns_him(window, alice, bob, bobs, scripts):
-    page = window(alice, java_script_enabled=scripts)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/", java_script_enabled=scripts)
     text = page.get_by_role("textbox", name=f"Write to @{bob.user.username}")
     expect(text).to_have_value(f"@{bob.user.username} ")
     expect(page.get_by_role("button", name="Discard")).to_be_hidden()
@@ -115,8 +111,7 @@ def test_alice_writes_to_bob_who_is_told_how_it_concerns_him(window, alice, bob,
     page.goto("/likes/")
     expect(page.get_by_role("main").get_by_role("textbox")).to_have_count(0)
     expect(page.get_by_role("navigation", name="Main").get_by_role("link", name="Post")).to_be_visible()
-    his = window(bob, java_script_enabled=scripts)
-    his.goto("/notifications/")
+    his = window(bob, at="/notifications/", java_script_enabled=scripts)
     name = alice.user.username
     expect(his.get_by_role("paragraph").filter(has_text=f"{name} mentioned you")).to_be_visible()
     expect(his.get_by_role("paragraph").filter(has_text=f"{name} replied to you")).to_be_visible()
@@ -126,8 +121,7 @@ def test_alice_writes_to_bob_who_is_told_how_it_concerns_him(window, alice, bob,
 
 
 def test_a_text_for_bob_is_no_draft_for_everyone(window, alice, bob):
-    page = window(alice)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/")
     text = page.get_by_role("textbox", name="Write to")
     text.focus()
     page.keyboard.type("not yet")
@@ -143,8 +137,7 @@ def test_a_text_for_bob_is_no_draft_for_everyone(window, alice, bob):
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_alice_has_enough_of_bob_for_a_week_and_then_for_good(window, raw, alice, bob, bobs, scripts):
     name = bob.user.username
-    page = window(alice, java_script_enabled=scripts)
-    page.goto(f"/@{name}/")
+    page = window(alice, at=f"/@{name}/", java_script_enabled=scripts)
     more(post(page, "Hello from bob")).click()
     page.get_by_role("main").get_by_text(f"Mute {name}").click()
     page.get_by_role("main").get_by_role("button", name="For a week").click()

@@ -24,8 +24,7 @@ def test_an_action_in_place_keeps_the_focus(alice, raw, action, page):
 
 @pytest.mark.gate
 def test_without_scripts_the_page_comes_back_at_the_post(window, alice, raw):
-    page = window(alice, java_script_enabled=False)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=False)
     write(page, "Worth it")
     post(page, "Worth it").get_by_role("button", name="Like").click()
     expect(post(page, "Worth it").get_by_role("button", name="Like 1")).to_have_attribute("aria-pressed", "true")

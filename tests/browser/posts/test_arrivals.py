@@ -28,8 +28,7 @@ def home(window, store, raw, alice, bob):
 
 @pytest.mark.gate
 def test_a_post_arrives_in_a_second_window_without_a_reload(home, window, bob):
-    theirs = window(bob)
-    theirs.goto("/")
+    theirs = window(bob, at="/")
     posted(theirs, "Just now, from another window")
     expect(post(home, "Just now, from another window")).to_have_count(0)
     wait_a_while(home)

@@ -89,8 +89,7 @@ def test_a_mail_address_is_not_completed(page, alice):
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_on_a_phone_the_list_stands_below_the_text_and_nothing_scrolls_sideways(window, alice, tag, language):
-    page = window(alice, viewport=PHONE, has_touch=True, locale=language)
-    page.goto("/")
+    page = window(alice, at="/", viewport=PHONE, has_touch=True, locale=language)
     text = page.locator("textarea[name=body]")
     text.press_sequentially(f"#{tag}")
     shown = page.get_by_role("option")
@@ -125,8 +124,7 @@ def test_enter_chooses_nothing_that_was_marked_before_more_was_typed(page, tag):
 
 
 def test_the_keyboard_of_a_phone_composes_a_word_and_the_list_completes_it(window, alice, tag):
-    page = window(alice, viewport=PHONE, has_touch=True)
-    page.goto("/")
+    page = window(alice, at="/", viewport=PHONE, has_touch=True)
     composer(page).press_sequentially("About #")
     keyboard = page.context.new_cdp_session(page)
     for end in range(1, len(tag) + 1):

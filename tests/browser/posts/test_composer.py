@@ -105,8 +105,7 @@ def test_what_was_posted_does_not_come_back(page):
 
 def test_back_does_not_bring_back_what_was_posted(window, store, raw, alice, bob):
     pid = publish(raw, store, bob, "To be answered")
-    page = window(alice)
-    page.goto(f"/@{bob.user.username}/{pid}/")
+    page = window(alice, at=f"/@{bob.user.username}/{pid}/")
     reply = page.get_by_role("textbox", name="Your reply")
     reply.fill("Once")
     reply.press("Control+Enter")

@@ -43,8 +43,7 @@ def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, ra
 def test_who_tabs_on_from_an_empty_composer_at_400_percent_sees_the_focus(window, store, raw, alice, stops):
     """The posts move up by more than half of the window, perhaps at a later stop than the first."""
     publish(raw, store, alice, "First stop")
-    page = window(alice, viewport=ZOOMED)
-    page.goto("/")
+    page = window(alice, at="/", viewport=ZOOMED)
     closed = height(page)
     composer(page).focus()
     for _ in range(stops):

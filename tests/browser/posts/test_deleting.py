@@ -8,8 +8,7 @@ from tests.browser.support.steps import AGE, more, post, said, write
 
 @pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_one_click_does_not_delete_and_the_second_does(window, console, alice, raw, scripts):
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=scripts)
     write(page, "Not for long")
     its = post(page, "Not for long")
     address = its.get_by_role("link", name=AGE).get_attribute("href")

@@ -18,8 +18,7 @@ def end_session(raw, login):
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_text_of_one_user_is_not_in_the_composer_of_the_next(window, raw, alice, bob, scripts):
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=scripts)
     composer(page).fill("A secret of alice")
     end_session(raw, alice)
     page.get_by_role("button", name="Post", exact=True).click()
@@ -33,8 +32,7 @@ def test_a_text_of_one_user_is_not_in_the_composer_of_the_next(window, raw, alic
 
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False])
 def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, scripts):
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=scripts)
     composer(page).fill("To be continued")
     end_session(raw, alice)
     page.get_by_role("button", name="Post", exact=True).click()
@@ -49,8 +47,7 @@ def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, sc
 
 
 def test_a_kept_text_can_be_discarded_without_scripts(window, raw, alice):
-    page = window(alice, java_script_enabled=False)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=False)
     composer(page).fill("Better not")
     end_session(raw, alice)
     page.get_by_role("button", name="Post", exact=True).click()
@@ -63,8 +60,7 @@ def test_a_kept_text_can_be_discarded_without_scripts(window, raw, alice):
 
 
 def test_with_scripts_any_text_can_be_discarded(window, alice):
-    page = window(alice)
-    page.goto("/timeline/")
+    page = window(alice, at="/timeline/")
     expect(discard_button(page)).to_have_count(0)
     composer(page).fill("Better not")
     discard_button(page).click()
@@ -77,8 +73,7 @@ def test_with_scripts_any_text_can_be_discarded(window, alice):
 
 def test_each_form_keeps_its_own_text(window, store, raw, alice, bob):
     pid = publish(raw, store, bob, "To be answered")
-    page = window(alice)
-    page.goto("/")
+    page = window(alice, at="/")
     composer(page).fill("For everyone")
     page.goto(f"/compose/?reply_to={pid}")
     reply = page.get_by_role("textbox", name="Your reply")
@@ -109,8 +104,7 @@ def test_a_form_of_another_tab_asks_before_it_posts(alice, console, raw, bob, si
 
 def test_ctrl_enter_saves_an_edited_post(window, store, raw, alice):
     pid = publish(raw, store, alice, "The frist text")
-    page = window(alice)
-    page.goto(f"/@{alice.user.username}/{pid}/edit/")
+    page = window(alice, at=f"/@{alice.user.username}/{pid}/edit/")
     page.get_by_role("textbox", name="Your post").fill("The first text\nin two lines")
     page.get_by_role("textbox", name="Your post").press("Control+Enter")
     said(page, "Saved.")

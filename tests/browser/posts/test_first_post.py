@@ -18,8 +18,7 @@ WAYS = [
 @pytest.mark.parametrize("way", WAYS)
 def test_from_the_welcome_page_to_the_first_post(window, name, raw, way):
     dora = name("Dora")
-    page = window(**way)
-    page.goto("/")
+    page = window(at="/", **way)
     page.get_by_role("main").get_by_role("link", name="Register", exact=True).click()
     fill_in_registration(page, dora)
     said(page, f"Welcome, {dora}!")

@@ -19,9 +19,7 @@ def home(window, store, raw, alice, bob):
 
     def open_home(**options):
         publish(raw, store, bob, "Hello from bob")
-        page = window(alice, **options)
-        page.goto("/timeline/")
-        return page
+        return window(alice, at="/timeline/", **options)
 
     return open_home
 
@@ -178,8 +176,7 @@ def test_the_picture_leads_to_its_author(home, bob):
 
 
 def test_the_menu_of_a_profile_mutes_for_a_while(window, store, alice, bob, raw):
-    page = window(alice)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(alice, at=f"/@{bob.user.username}/")
     page.get_by_role("link", name=f"More about {bob.user.username}").click()
     page.get_by_text(f"Mute {bob.user.username}").click()
     page.get_by_role("button", name="For a week").click()

@@ -58,8 +58,7 @@ def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, 
 
 
 def test_a_page_keeps_its_title(window, history):
-    page = window()
-    page.goto("/")
+    page = window(at="/")
     title = page.title()
     older(page).click()
     page.wait_for_function("() => document.querySelectorAll('.posts').length === 2")

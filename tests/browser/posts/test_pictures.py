@@ -122,8 +122,7 @@ def test_files_that_are_too_large_leave_the_form(page, console):
 
 
 def test_without_a_script_they_are_added_covered_and_opened(window, alice, raw):
-    page = window(alice, java_script_enabled=False)
-    page.goto("/compose/")
+    page = window(alice, at="/compose/", java_script_enabled=False)
     composer(page).fill("Covered colours")
     page.locator("summary").filter(has_text="Pictures").click()
     page.get_by_label("Up to four pictures").set_input_files([RED, TALL])

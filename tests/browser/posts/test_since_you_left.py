@@ -16,15 +16,12 @@ def back(window, store, raw, alice, bob):
     def come_back(number, scripts=False):
         Follows(store).follow(alice.user.uid, bob.user.uid)
         publish(raw, store, bob, "Read long ago")
-        before = window(alice)
-        before.goto("/")
+        before = window(alice, at="/")
         expect(post(before, "Read long ago")).to_have_count(1)
         before.context.close()
         for count in range(number):
             publish(raw, store, bob, f"New number {count}.")
-        page = window(alice, java_script_enabled=scripts)
-        page.goto("/")
-        return page
+        return window(alice, at="/", java_script_enabled=scripts)
 
     return come_back
 

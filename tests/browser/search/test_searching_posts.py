@@ -26,8 +26,7 @@ def search(page, typed):
 def test_words_phrases_and_exclusions_find_posts(window, console, store, alice, scripts):
     name = alice.user.username
     publish(store, alice, ["Green tea with lemon", "Black teas, green cups", "A lemon"])
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/search/")
+    page = window(alice, at="/search/", java_script_enabled=scripts)
     expect(page.get_by_text("Posts with exactly this phrase")).to_be_visible()
     search(page, f"green tea from:{name}")
     expect(page.get_by_role("article")).to_have_count(2)
@@ -49,8 +48,7 @@ def test_words_phrases_and_exclusions_find_posts(window, console, store, alice, 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_a_search_goes_on_to_older_posts(window, store, alice, scripts):
     publish(store, alice, [f"jasmine {number}" for number in range(25)])
-    page = window(alice, java_script_enabled=scripts, viewport=PHONE)
-    page.goto("/search/?q=jasmine&in=mine")
+    page = window(alice, at="/search/?q=jasmine&in=mine", java_script_enabled=scripts, viewport=PHONE)
     nothing_scrolls_sideways(page)
     expect(page.get_by_role("article")).to_have_count(20)
     page.get_by_role("link", name="Older posts").click()
@@ -59,12 +57,10 @@ def test_a_search_goes_on_to_older_posts(window, store, alice, scripts):
 
 
 def test_the_bar_of_a_phone_and_the_side_of_a_wide_page_lead_to_the_search(window, alice):
-    phone = window(alice, viewport=PHONE)
-    phone.goto("/")
+    phone = window(alice, at="/", viewport=PHONE)
     phone.get_by_role("navigation", name="Main").get_by_role("link", name="Search").click()
     expect(phone).to_have_url("/search/")
-    wide = window(alice, viewport={"width": 1300, "height": 900})
-    wide.goto("/")
+    wide = window(alice, at="/", viewport={"width": 1300, "height": 900})
     field = wide.get_by_role("searchbox", name="Search posts, people and tags")
     field.fill("jasmine")
     field.press("Enter")

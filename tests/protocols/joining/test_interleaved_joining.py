@@ -1,8 +1,8 @@
 """Several people join and several moderators answer at once, in random interleavings, with and without kills."""
 
-import contextlib
 import itertools
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +14,7 @@ from accounts.joining.invitations import Invitations
 from accounts.joining.joining import Joining
 from accounts.users.entities import NameTaken, Refused
 from accounts.users.registration import Registration
-from tests.support.protocols.interleaving import Schedule, attempt, interleave, take_all_over
+from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.joining import (
     MODERATOR,
     OTHER,
@@ -30,11 +30,7 @@ RUNS = 10  # seeds for each scenario
 
 
 def joiner(store, name, code):
-    def join():
-        with contextlib.suppress(Refused):
-            Joining(store).join("invite", name, "argon2$hash", "", code)
-
-    return join
+    return attempt(lambda: Joining(store).join("invite", name, "argon2$hash", "", code), Refused)
 
 
 def applicant(store, name):
@@ -49,9 +45,7 @@ def test_an_invitation_lets_in_as_many_as_it_says(store, layout, raw, names, use
     for seed in range(examples(RUNS)):
         raw.flushall()
         code = Invitations(store).make(uses=uses).code
-        schedule = Schedule(seed, kills)
-        schedule.run({name: joiner(store, name, code) for name in names})
-        assert schedule.errors == [], seed
+        interleave(seed, kills, [joiner(store, name, code) for name in names])
         finish_jobs(store, raw)
         assert_uses_are_accounts(store, raw, code)
         assert_sound(raw)
@@ -61,8 +55,7 @@ def test_a_use_that_was_given_back_is_there_for_the_next_one(store, raw):
     for seed in range(examples(RUNS)):
         raw.flushall()
         code = Invitations(store).make().code
-        schedule = Schedule(seed, 1)
-        schedule.run({name: joiner(store, name, code) for name in ("dora", "erik")})
+        interleave(seed, 1, [joiner(store, name, code) for name in ("dora", "erik")])
         finish_jobs(store, raw)
         joiner(store, "frida", code)()
         assert raw.hlen("users") == 1, seed
@@ -75,10 +68,8 @@ def test_a_form_that_is_sent_twice_at_once_makes_one_invitation(store, layout, r
     for seed in range(examples(RUNS)):
         raw.flushall()
         made = []
-        schedule = Schedule(seed, 0)
         send = attempt(lambda made=made: made.append(Invitations(store).make_within(1, 1, "0" * 16)), Refused)
-        schedule.run({"one": send, "again": send})
-        assert schedule.errors == [], seed
+        interleave(seed, 0, [send, send])
         assert len(made) == 2, seed
         assert raw.hkeys("invites:1") == [min(one.code for one in made)], seed
 
@@ -89,17 +80,10 @@ def test_two_moderators_who_answer_at_once(store, layout, raw, kills):
         raw.flushall()
         at = applied(store)
         answered = []
-        schedule = Schedule(seed, kills)
-        schedule.run(
-            {
-                "one": lambda at=at, answered=answered: answered.append(Answers(store).approve("dora", at, MODERATOR)),
-                "other": lambda at=at, answered=answered: answered.append(
-                    Answers(store).refuse("dora", at, OTHER, "We are full.")
-                ),
-                "worker": lambda: take_all_over(store),
-            }
-        )
-        assert schedule.errors == [], seed
+        approve = partial(Answers(store).approve, "dora", at, MODERATOR)
+        refuse = partial(Answers(store).refuse, "dora", at, OTHER, "We are full.")
+        answers = [lambda one=one, answered=answered: answered.append(one()) for one in (approve, refuse)]
+        interleave(seed, kills, [*answers, lambda: take_all_over(store)])
         finish_jobs(store, raw)
         assert assert_one_answer(store, raw) or True not in answered, seed  # both may have died, or been too slow
         assert answered.count(True) <= 1, seed

@@ -8,9 +8,7 @@ import pytest
 from accounts.community.acts import SiteWords
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State, User
-from retwis_site.jobs.worker import drain
+from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.rendering.dates import A_DAY
 from tests.support.protocols.community import (
     MODERATOR,
@@ -29,7 +27,7 @@ from tests.support.protocols.reports import (
     assert_decisions_are_carried_out,
     assert_reports_agree,
 )
-from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, make_small_site
+from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, leave, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
@@ -42,7 +40,6 @@ from timeline.relations.relations import Likes
 
 
 RUNS = 10  # seeds for each scenario
-NAMES = {ALICE: "alice", BOB: "bob", CAROL: "carol"}
 CAROLS_POST = 2
 
 
@@ -70,11 +67,7 @@ class Site:
         return attempt(work, Refused, AccountDeleted)
 
     def leave(self, uid):
-        def work():
-            AccountDeletion(self.store).delete(User(uid, NAMES[uid]), f"secret{uid}")
-            drain(self.store, "worker")
-
-        return work
+        return leave(self.store, uid)
 
     def worker(self):
         take_all_over(self.store)
@@ -187,7 +180,7 @@ DELETIONS = {
         edits(s),
         lambda: Likes(s).like(ALICE, CAROLS_POST, CAROL),
     ],
-    "staff, and the account is deleted": lambda s: [staff_deletes(s, MODERATOR), Site(s).leave(CAROL)],
+    "staff, and the account is deleted": lambda s: [staff_deletes(s, MODERATOR), leave(s, CAROL)],
 }
 
 
@@ -229,8 +222,7 @@ class Changing:
         return attempt(work, Refused, NoSuchUser)
 
     def leave(self):
-        AccountDeletion(self.store).delete(User(CAROL, "carol"), "secret3")
-        drain(self.store, "worker")
+        leave(self.store, CAROL)()
 
     def worker(self):
         take_all_over(self.store)
@@ -357,8 +349,7 @@ class Acting:
         return self._task(role, lambda: Roles(self.store).give(CAROL, role, reason=role))
 
     def leave(self):
-        AccountDeletion(self.store).delete(User(CAROL, "carol"), "secret3")
-        drain(self.store, "worker")
+        leave(self.store, CAROL)()
 
     def worker(self):
         take_all_over(self.store)

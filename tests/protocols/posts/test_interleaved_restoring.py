@@ -3,10 +3,7 @@ once and agrees with its listings, and nothing is left of a deleted account."""
 
 import pytest
 
-from accounts.users.deletion import AccountDeletion
-from accounts.users.entities import User
 from retwis_site.exceptions import StoreError
-from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.protocols.conversations import answer, assert_conversations_agree
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
@@ -20,6 +17,7 @@ from tests.support.protocols.small_site import (
     existing_posts,
     finish_jobs,
     home,
+    leave,
     make_small_site,
     post,
 )
@@ -55,11 +53,6 @@ def repost(store):
     return lambda: Reposts(store).repost(CAROL, 1, BOB)
 
 
-def leave(store):
-    AccountDeletion(store).delete(User(CAROL, "carol"), "secret3")
-    drain(store, "worker")
-
-
 SCENARIOS = {
     "the owner posts and pins": lambda s: [restore(s), post(s, CAROL), pin(s)],
     "the owner reposts, a worker": lambda s: [restore(s), repost(s), lambda: take_all_over(s)],
@@ -70,10 +63,10 @@ SCENARIOS = {
         lambda: Likes(s).like(ALICE, 3, CAROL),
     ],
     "a restored post is answered": lambda s: [restore(s), answer(s, BOB, 3), lambda: home(s)],
-    "the account is deleted": lambda s: [restore(s), lambda: leave(s)],
+    "the account is deleted": lambda s: [restore(s), leave(s, CAROL)],
     "the account is deleted, a follower goes": lambda s: [
         restore(s),
-        lambda: leave(s),
+        leave(s, CAROL),
         lambda: Follows(s).unfollow(ALICE, CAROL),
     ],
 }

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.backups import Snapshot, read_manifest
-from tests.support.command_output import said
+from tests.support.command_output import refuses, said
 from tests.support.maintenance.backups import back_up, complete, restore
 from tests.support.processes.processes import wait_until
 from tests.support.stored_keys import everything
@@ -89,29 +89,25 @@ def test_errors_in_the_backup_are_printed_and_the_last_line_at_any_verbosity(sit
 
 def test_a_store_without_users_is_refused_and_leaves_nothing(raw, tmp_path):
     """A server that has restarted empty must not push good backups out."""
-    with pytest.raises(CommandError, match=r"^No user is registered in this store\. Set REDIS_URL"):
-        call_command("backup", str(tmp_path))
+    refuses(r"^No user is registered in this store\. Set REDIS_URL", "backup", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_backup_that_no_server_can_load_is_not_kept(site, tmp_path, monkeypatch):
     monkeypatch.setattr(Snapshot, "__iter__", lambda snapshot: iter([b"REDIS9999"]))
-    with pytest.raises(CommandError, match=r"store-1\.rdb, which begins with 'REDIS9999': .*install that one"):
-        call_command("backup", str(tmp_path), "--verify")
+    refuses(r"store-1\.rdb, which begins with 'REDIS9999': .*install that one", "backup", str(tmp_path), "--verify")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_rights_it_fails_names_them_and_leaves_nothing(site, rights, tmp_path):
     rights("-sync")
-    with pytest.raises(CommandError, match=r"Give its user \+sync \+replconf\. .*manage.py export"):
-        call_command("backup", str(tmp_path))
+    refuses(r"Give its user \+sync \+replconf\. .*manage.py export", "backup", str(tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(site, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CommandError, match=r"file: .*Name a folder on a disk with room\."):
-        call_command("backup", str(tmp_path / "file"))
+    refuses(r"file: .*Name a folder on a disk with room\.", "backup", str(tmp_path / "file"))
 
 
 def test_a_backup_needs_no_file_at_the_server(site, settings, tmp_path):
@@ -140,5 +136,4 @@ def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path,
 
 def test_the_verification_of_a_backup_counts_bad_values(site, tmp_path):
     site.zadd("following:1", {b"\xff": 5, "9" * 5000: 6})
-    with pytest.raises(CommandError, match="the store has errors: 2"):
-        call_command("backup", str(tmp_path), "--verify")
+    refuses("the store has errors: 2", "backup", str(tmp_path), "--verify")

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import filling
 from retwis_site.store import schema
+from tests.support.command_output import refuses
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.people import PASSWORD, register
 from tests.support.processes.processes import environment, manage
@@ -127,8 +128,7 @@ def test_a_source_that_is_written_during_the_copy_leaves_it_unfinished(raw, sour
 
 @pytest.mark.parametrize("command", [("copy",), ("db", "copy")])
 def test_code_may_name_the_source_as_an_argument_of_python(raw, command):
-    with pytest.raises(CommandError, match="--from names no server"):
-        call_command(*command, source="")
+    refuses("--from names no server", *command, source="")
 
 
 @pytest.mark.parametrize(

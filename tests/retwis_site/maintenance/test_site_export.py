@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.features import site_lines
 from retwis_site.store import chunks
+from tests.support.command_output import refuses
 from tests.support.maintenance.site_files import export, of_type, parsed
 from tests.support.people import LONG_AGO
 from tests.support.stores.seam import Killed, broken_store, killed_before_round_trip
@@ -170,8 +171,7 @@ def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
 @pytest.mark.parametrize("name", ["", ".", "/", "/usr", ".."])
 def test_a_folder_is_refused_before_anything_is_read(full_site, sent, name):
     sent.round_trips.clear()
-    with pytest.raises(CommandError, match=r"is a folder\. Name a file in it, such as .*site\.jsonl\.zst\.$"):
-        call_command("export", name)
+    refuses(r"is a folder\. Name a file in it, such as .*site\.jsonl\.zst\.$", "export", name)
     assert len(sent.round_trips) <= 3
 
 
@@ -180,8 +180,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(full_site, tmp_path):
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
-        with pytest.raises(CommandError, match=r"is no regular file\. For a pipe or standard output, use `-`\.$"):
-            call_command("export", str(path))
+        refuses(r"is no regular file\. For a pipe or standard output, use `-`\.$", "export", str(path))
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 import redis
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from retwis_site.maintenance import server_advice
 from retwis_site.maintenance.server_advice import advice
 from retwis_site.store import embedded
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
-from tests.support.command_output import said
+from tests.support.command_output import refuses, said
 from tests.support.maintenance.backups import restore
 from tests.support.processes.processes import embedded_client
 from tests.support.stores.acl_users import advice_only
@@ -129,8 +129,7 @@ def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site
     store_folder = embedded_site / "store"
     store_folder.mkdir(parents=True)
     dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(store_folder / "dump.rdb")
-    with pytest.raises(CommandError, match=rf"not read {dump}: move that file .*`manage\.py restore FILE\.rdb`"):
-        call_command("doctor")
+    refuses(rf"not read {dump}: move that file .*`manage\.py restore FILE\.rdb`", "doctor")
     moved_away = dump.rename(tmp_path / "dump.rdb")
     restore(moved_away)
     with embedded.running(), embedded_client() as client:
@@ -141,7 +140,6 @@ def test_the_embedded_server_refuses_a_dump_beside_its_append_only_files(embedde
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
     dump = embedded_site / "store" / "dump.rdb"
     dump.write_bytes(b"REDIS0009")
-    with pytest.raises(CommandError, match=r"not read .*dump\.rdb.* move that file .*`manage\.py restore FILE\.rdb`"):
-        call_command("doctor")
+    refuses(r"not read .*dump\.rdb.* move that file .*`manage\.py restore FILE\.rdb`", "doctor")
     dump.unlink()
     assert "No errors." in said(capsys, "doctor")

@@ -24,8 +24,6 @@ WRITTEN = "Written before"
 TYPED = 'Typed <meanwhile> & "kept", 여러분'
 TYPED_AS_HTML = "Typed &lt;meanwhile&gt; &amp; &quot;kept&quot;, 여러분"
 
-SETTINGS = {"THROTTLE": "0", **OWN_SETTINGS}
-
 numbers = itertools.count(1)
 
 

@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from retwis_site.store import embedded
 from retwis_site.store.embedded import EmbeddedServerError
+from tests.support.command_output import refuses
 from tests.support.processes.processes import (
     alive,
     contents,
@@ -109,34 +109,26 @@ def test_data_of_an_older_server_is_read(var, monkeypatch, wrote, reads):
     embedded.refuse_downgrade(Path("server"))
 
 
+CANNOT_READ = "written by {wrote}, .* {reads}, .* install .* or set REDIS_URL"
+
+
 @pytest.mark.parametrize(
-    ("wrote", "reads"),
+    ("wrote", "reads", "said"),
     [
-        ("valkey 9.1.2", "valkey 9.1.1"),
-        ("valkey 9.1.10", "valkey 9.1.9"),
-        ("valkey 9.0.0", "valkey 8.1.4"),
-        ("redis 8.0.0", "redis 7.4.1"),
-        ("redis 7.4.0", "valkey 9.1.2"),
-        ("redis 8.0.0", "valkey 9.1.2"),
-        ("valkey 7.2.5", "redis 8.0.0"),
+        ("valkey 9.1.2", "valkey 9.1.1", CANNOT_READ),
+        ("valkey 9.1.10", "valkey 9.1.9", CANNOT_READ),
+        ("valkey 9.0.0", "valkey 8.1.4", CANNOT_READ),
+        ("redis 8.0.0", "redis 7.4.1", CANNOT_READ),
+        ("redis 7.4.0", "valkey 9.1.2", CANNOT_READ),
+        ("redis 8.0.0", "valkey 9.1.2", CANNOT_READ),
+        ("valkey 7.2.5", "redis 8.0.0", CANNOT_READ),
+        (None, "redis 6.0.16", r"6\.2 or newer is needed"),
+        *((unreadable, "valkey 9.1.2", "written-by is damaged") for unreadable in ("valkey", "valkey nine", "9.1.2")),
     ],
 )
-def test_data_that_a_server_cannot_read_is_refused(var, monkeypatch, wrote, reads):
+def test_data_that_a_server_cannot_read_is_refused_and_a_server_that_is_too_old(var, monkeypatch, wrote, reads, said):
     given(var, monkeypatch, wrote, reads)
-    with pytest.raises(EmbeddedServerError, match=f"written by {wrote}, .* {reads}, .* install .* or set REDIS_URL"):
-        embedded.refuse_downgrade(Path("server"))
-
-
-def test_a_server_older_than_6_2_is_refused(var, monkeypatch):
-    given(var, monkeypatch, None, "redis 6.0.16")
-    with pytest.raises(EmbeddedServerError, match=r"6\.2 or newer is needed"):
-        embedded.refuse_downgrade(Path("server"))
-
-
-@pytest.mark.parametrize("wrote", ["valkey", "valkey nine", "9.1.2"])
-def test_an_unreadable_version_beside_the_data_is_refused(var, monkeypatch, wrote):
-    given(var, monkeypatch, wrote, "valkey 9.1.2")
-    with pytest.raises(EmbeddedServerError, match="written-by is damaged"):
+    with pytest.raises(EmbeddedServerError, match=said.format(wrote=wrote, reads=reads)):
         embedded.refuse_downgrade(Path("server"))
 
 
@@ -176,8 +168,7 @@ def test_without_a_server_program_the_error_names_the_fix(programs, var):
 
 def test_a_command_without_a_server_program_fails_and_names_the_fix(programs, settings):
     settings.REDIS_URL = ""
-    with pytest.raises(CommandError, match=r"install valkey-server or redis-server .* or set REDIS_URL"):
-        call_command("seed")
+    refuses(r"install valkey-server or redis-server .* or set REDIS_URL", "seed")
 
 
 def test_a_server_on_the_path_is_used_and_valkey_comes_first(programs):

@@ -21,13 +21,12 @@ from tests.support.processes.processes import (
     wait_until,
 )
 
-pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("var")]
+pytestmark = [pytest.mark.real_server, pytest.mark.processes, pytest.mark.usefixtures("var")]
 
 
 # ---- starting and stopping
 
 
-@pytest.mark.real_server
 def test_the_server_runs_for_the_block(var):
     with embedded.running():
         pid = server_pid()
@@ -39,7 +38,6 @@ def test_the_server_runs_for_the_block(var):
     assert not (var / "store" / "server.pid").exists()
 
 
-@pytest.mark.real_server
 def test_a_user_and_a_post_are_stored_compactly():
     """As deploy/redis.conf has it: a user takes 230 bytes less, a post a third less."""
     with embedded.running(), embedded_client() as store:
@@ -50,7 +48,6 @@ def test_a_user_and_a_post_are_stored_compactly():
         )  # the name of Redis 6.2
 
 
-@pytest.mark.real_server
 def test_an_error_in_the_block_stops_the_server_too():
     pids = []
 
@@ -64,7 +61,6 @@ def test_an_error_in_the_block_stops_the_server_too():
     assert not alive(pids[0])
 
 
-@pytest.mark.real_server
 def test_a_block_within_a_block_shares_the_server():
     with embedded.running():
         pid = server_pid()
@@ -75,7 +71,6 @@ def test_a_block_within_a_block_shares_the_server():
     assert not alive(pid)
 
 
-@pytest.mark.real_server
 def test_it_keeps_all_data_and_listens_only_on_its_socket():
     with embedded.running(), embedded_client() as store:
         assert store.config_get("appendonly") == {"appendonly": "yes"}
@@ -86,7 +81,6 @@ def test_it_keeps_all_data_and_listens_only_on_its_socket():
         assert embedded.url() == f"unix://{embedded.socket_path()}"
 
 
-@pytest.mark.real_server
 def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(settings):
     with other_process(settings) as other:
         with embedded.running():
@@ -98,7 +92,6 @@ def test_a_second_process_shares_the_server_and_stops_it_when_it_leaves_last(set
     assert not alive(pid)
 
 
-@pytest.mark.real_server
 def test_the_server_of_the_first_process_runs_until_the_second_leaves(settings):
     with other_process(settings) as other:
         pid = entered(other)
@@ -110,7 +103,6 @@ def test_the_server_of_the_first_process_runs_until_the_second_leaves(settings):
         wait_until(lambda: not alive(pid), "the end of the server")
 
 
-@pytest.mark.real_server
 def test_three_processes_at_the_same_time_start_one_server(settings):
     with other_process(settings) as alice, other_process(settings) as bob, other_process(settings) as carol:
         pids = {entered(process) for process in (alice, bob, carol)}
@@ -126,7 +118,6 @@ def test_three_processes_at_the_same_time_start_one_server(settings):
 # ---- data
 
 
-@pytest.mark.real_server
 def test_data_survives_a_restart():
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
@@ -134,7 +125,6 @@ def test_data_survives_a_restart():
         assert store.hgetall("users") == {"alice": "1"}
 
 
-@pytest.mark.real_server
 def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
     with other_process(settings) as owner:
         pid = entered(owner)
@@ -150,7 +140,6 @@ def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
     assert not embedded.answers()
 
 
-@pytest.mark.real_server
 def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
     with embedded.running(), embedded_client() as store:
         pid = server_pid()
@@ -165,7 +154,6 @@ def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
         assert store.lrange("timeline", 0, -1) == [str(number) for number in range(199, -1, -1)]
 
 
-@pytest.mark.real_server
 def test_data_survives_when_process_and_server_are_killed(settings):
     with other_process(settings) as owner:
         pid = entered(owner)
@@ -180,7 +168,6 @@ def test_data_survives_when_process_and_server_are_killed(settings):
 # ---- failed starts
 
 
-@pytest.mark.real_server
 def test_no_second_server_is_started_while_a_left_behind_one_still_loads(settings, monkeypatch):
     """Two servers would write into the same files."""
     with other_process(settings) as owner:
@@ -204,7 +191,6 @@ def test_no_second_server_is_started_while_a_left_behind_one_still_loads(setting
         end(pid)
 
 
-@pytest.mark.real_server
 def test_no_second_server_is_started_while_a_left_behind_one_hangs(settings, monkeypatch):
     with other_process(settings) as owner:
         pid = entered(owner)
@@ -246,7 +232,6 @@ def started(monkeypatch):
         server.wait()
 
 
-@pytest.mark.real_server
 def test_a_start_that_takes_too_long_fails_and_leaves_no_server_behind(monkeypatch, started):
     monkeypatch.setattr(embedded, "answers", lambda: False)
     monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.3)
@@ -256,7 +241,6 @@ def test_a_start_that_takes_too_long_fails_and_leaves_no_server_behind(monkeypat
     wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
-@pytest.mark.real_server
 @pytest.mark.parametrize("name", ["answers", "wait_for_answer"])
 def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, started, name):
     """By Ctrl-C or SIGTERM, when the server process exists: before and while waiting for its answer."""
@@ -278,7 +262,6 @@ def test_a_start_that_is_interrupted_leaves_no_server_behind(monkeypatch, starte
     wait_until(lambda: not alive(started[0].pid), "the end of the server")
 
 
-@pytest.mark.real_server
 def test_a_server_that_cannot_read_its_data_fails_with_the_name_of_its_log(var):
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")

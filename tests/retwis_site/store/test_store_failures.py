@@ -12,6 +12,7 @@ from django.core.cache import caches
 
 from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
 from retwis_site.store.client import connect
+from tests.support.http.page_text import page_of
 from tests.support.processes.processes import wait_until
 from tests.support.runs.figures import assert_timeout
 from tests.support.stored_posts import write_posts
@@ -95,9 +96,7 @@ def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(client,
     clock.sleep(6)
     break_store()
     caplog.clear()
-    response = client.get(url)
-    page = response.content.decode()
-    assert response.status_code == 200
+    page = page_of(client.get(url))
     assert "Harbour" in page
     assert f'action="{url}"' in page
     [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -107,9 +106,7 @@ def test_forms_for_visitors_are_shown_with_the_words_that_were_read_last(client,
 
 def test_a_process_that_has_never_read_them_shows_the_defaults(browser, break_store):
     break_store()
-    page = browser().get("/login/")
-    assert page.status_code == 200
-    assert "Retwis" in page.content.decode()
+    assert "Retwis" in page_of(browser().get("/login/"))
 
 
 @pytest.mark.parametrize("url", ["/about/", "/rules/", "/privacy/", "/invited/1-9999999999-abc/"])
@@ -244,9 +241,8 @@ def test_pages_are_still_shown_when_the_store_is_out_of_memory(browser, member, 
         raw.config_set("maxmemory", "1")
         for url in ("/", "/timeline/", "/@bob/", "/@bob/1/"):
             assert "readable" in member.get(url).content.decode()
-        response = member.post("/post/", {"body": "too much", "token": "u"})
-        assert response.status_code == 503
-        assert re.search(r">\s*too much</textarea>", response.content.decode())
+        page = page_of(member.post("/post/", {"body": "too much", "token": "u"}), 503)
+        assert re.search(r">\s*too much</textarea>", page)
     finally:
         raw.config_set("maxmemory", limit)
     assert member.post("/post/", {"body": "fits again", "token": "u"}).status_code == 302

@@ -15,6 +15,7 @@ from retwis_site.store.client import connect, without_gate
 from retwis_site.store.connection import topology
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import Gate, NewerSchema, NotFilled, State
+from tests.support.http.page_text import page_of
 from tests.support.maintenance.official_database import make_official_database
 from tests.support.people import PASSWORD, register
 from tests.support.stored_keys import everything
@@ -176,9 +177,7 @@ def test_while_the_store_loads_its_data_pages_have_the_name_of_the_site(named_si
     restart()
     monkeypatch.setattr(connect().gate._store.transport, "exchange", lambda queued: [loading for _ in queued])
     for _ in range(2):
-        failed = named_site.get("/timeline/?of=all")
-        assert failed.status_code == 503
-        assert "Frogtown" in failed.content.decode()
+        assert "Frogtown" in page_of(named_site.get("/timeline/?of=all"), 503)
 
 
 def test_the_name_of_a_site_does_not_outlive_its_store(named_site, replace):

@@ -13,6 +13,12 @@ MARK = re.compile(r"<mark>(.*?)</mark>")
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 
+def page_of(response, status=200):
+    """The HTML of a page, which has this status."""
+    assert response.status_code == status, response.status_code
+    return response.content.decode()
+
+
 def text_of(response):
     """The text without tags, with single spaces."""
     return " ".join(TAG.sub("", BLOCK.sub(" ", response.content.decode())).split())

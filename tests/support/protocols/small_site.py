@@ -63,6 +63,16 @@ def delete_account(store, uid):
     return lambda: AccountDeletion(store).delete(User(uid, NAMES[uid]), f"secret{uid}")
 
 
+def leave(store, uid):
+    """The deletion of an account, and a worker for it."""
+
+    def work():
+        delete_account(store, uid)()
+        drain(store, "worker")
+
+    return work
+
+
 def post(store, uid, token="t"):  # noqa: S107
     return lambda: Posts(store).publish(uid, NewPost(f"by {uid}"), token)
 

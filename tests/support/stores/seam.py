@@ -77,6 +77,27 @@ def undisturbed() -> Iterator[None]:
         Store.round_trip = previous  # type: ignore[method-assign]
 
 
+class Moment(int):
+    """The number of a round trip, or of a part of one. `has_come`: what a test does has got so far."""
+
+    has_come = False
+
+
+def each_moment(first: int = 0, stride: int = 1) -> Iterator[Moment]:
+    """Moments for the functions below, one after the other. The last one is the first that does not come: with it, the
+    test has done everything without a disturbance."""
+    moment = Moment(first)
+    yield moment
+    while moment.has_come:
+        moment = Moment(moment + stride)
+        yield moment
+
+
+def _come(number: int) -> None:
+    if isinstance(number, Moment):
+        number.has_come = True
+
+
 @contextmanager
 def before_round_trip(number: int, happens: Callable[[], object]) -> Iterator[list[object]]:
     """In this block `happens` runs, undisturbed, right before the round trip `number`; the first is 0. The list
@@ -102,6 +123,7 @@ def _once(number: int, happens: Callable[[], object], happened: list[object]) ->
         nonlocal made
         made += 1
         if made == number + 1:
+            _come(number)
             with undisturbed():
                 happened.append(happens())
 
@@ -139,6 +161,7 @@ def _killed_before(number: int, work: Callable[[], object], counts: Callable[[li
     @contextmanager
     def around(real: RoundTripMaker, commands: list[Command]) -> Iterator[None]:
         if counts(commands) and next(left, None) is None:
+            _come(number)
             raise Killed
         with real(commands):
             yield

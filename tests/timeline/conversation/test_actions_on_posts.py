@@ -6,6 +6,7 @@ import pytest
 
 from accounts.signing_in.middleware import MOST_CHANGED, POSTS_CHANGED
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import page_of
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople
@@ -242,9 +243,7 @@ def test_a_post_that_is_not_there_is_refused(browser, store, alice, raw, pid, ac
 @pytest.mark.parametrize(("who", "whom"), [(ALICE, BOB), (BOB, ALICE)])
 def test_a_post_of_a_blocked_person_is_refused(browser, store, alice, raw, pid, action, who, whom):
     BlockedPeople(store).block(who, whom)
-    response = act(browser(alice), pid, action)
-    assert response.status_code == 403
-    assert "You cannot see this." in response.content.decode()
+    assert "You cannot see this." in page_of(act(browser(alice), pid, action), 403)
     assert not raw.exists(KEYS[action])
 
 

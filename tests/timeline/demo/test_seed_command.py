@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.store import kinds
 from retwis_site.store.connection import topology
+from tests.support.command_output import refuses
 from tests.support.demo_community import DEMO_LOGIN, members, seed
 from tests.support.stored_keys import everything, follower_counts, publish, ranking
 from timeline.demo import seeding
@@ -38,8 +39,7 @@ def test_a_bad_argument_is_refused_and_nothing_is_written(raw, arguments):
 
 
 def test_zero_users_are_refused(raw):
-    with pytest.raises(CommandError, match="--users: '0' is not a whole number from 1"):
-        call_command("seed", "--users=0")
+    refuses("--users: '0' is not a whole number from 1", "seed", "--users=0")
 
 
 # ---- a store that is not empty

@@ -26,8 +26,6 @@ from timeline.posts.repository import Posts
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.profile import Profiles
 
-ATOM = [url for url in FEEDS if "atom" in url]
-RSS = [url for url in FEEDS if "rss" in url]
 WHEN = 1_700_000_000
 HOSTILE = [
     MARKER,

@@ -7,16 +7,15 @@ import pytest
 
 from retwis_site.store.local_cache import Memory
 from tests.support.http.hostile_values import MARKER
-from tests.support.http.page_text import CANONICAL, meta_tags
+from tests.support.http.page_text import CANONICAL, meta_tags, page_of
 from tests.support.stored_posts import write_posts
 
 ALTERNATE = re.compile(r'<link rel="alternate" type="([^"]+)" title="([^"]*)" href="([^"]*)">')
 
 
 def head(client, url, **headers):
-    answer = client.get(url, **headers)
-    assert answer.status_code == 200
-    return answer.content.decode().partition("</head>")[0]
+    page = page_of(client.get(url, **headers))
+    return page.partition("</head>")[0]
 
 
 def cards(page):
@@ -144,9 +143,7 @@ def test_a_username_of_any_characters_is_escaped_in_addresses(browser, raw):
 
 def test_the_page_of_a_deleted_account_has_no_tags(browser, raw, alice):
     raw.hset("user:1", "deleted", 1_700_000_000)
-    answer = browser().get("/@Alice/")
-    assert answer.status_code == 410
-    page = answer.content.decode()
+    page = page_of(browser().get("/@Alice/"), 410)
     assert "og:" not in page
     assert "canonical" not in page
     assert "alternate" not in page

@@ -4,7 +4,7 @@ import re
 
 import redis
 
-from tests.support.http.page_text import text_of
+from tests.support.http.page_text import page_of, text_of
 from tests.support.people import PASSWORD
 from tests.support.stored_posts import write_recent
 from tests.support.stores.seam import broken_store
@@ -53,9 +53,7 @@ def test_an_empty_form_changes_nothing(browser, raw, alice):
 
 def test_a_form_with_errors_comes_back_with_what_was_typed_and_nothing_is_done(browser, raw, alice, bob):
     given = {"name": "A" * 51, "bio": "b" * 161, "body": "c" * 281, "follow": ["@bob"], "token": "t"}
-    page = browser(alice).post(URL, given)
-    assert page.status_code == 422
-    html = page.content.decode()
+    html = page_of(browser(alice).post(URL, given), 422)
     for text in ("A" * 51, "b" * 161, "c" * 281, 'value="@bob" checked'):
         assert text in html
     assert html.count("1 character too many.") == 3

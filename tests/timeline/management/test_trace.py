@@ -5,14 +5,12 @@ import time
 from itertools import count
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from retwis_site.inspector.key_browser import ChangedKey
 from retwis_site.store import kinds
 from retwis_site.store.client import connect
 from retwis_site.store.connection.recorder import watching
-from tests.support.command_output import said
+from tests.support.command_output import refuses, said
 from tests.support.stored_posts import write_posts
 from timeline.management.commands.trace import lines_of_changes
 from timeline.relations.relations import BlockedPeople, Follows
@@ -123,27 +121,23 @@ def test_the_store_is_as_before_it_was_watched(trace):
     ],
 )
 def test_an_error_says_what_to_do(trace, words, message):
-    with pytest.raises(CommandError, match=message):
-        call_command("trace", *words)
+    refuses(message, "trace", *words)
 
 
 def test_a_block_is_an_error(trace, store):
     BlockedPeople(store).block(2, 1)
-    with pytest.raises(CommandError, match="blocks the other"):
-        call_command("trace", "follow", "alice", "bob")
+    refuses("blocks the other", "trace", "follow", "alice", "bob")
 
 
 def test_a_deleted_account_is_an_error(trace, raw):
     raw.hset("user:1", mapping={"deleted": NOW, "auth": ""})
-    with pytest.raises(CommandError, match="deleted"):
-        call_command("trace", "home", "alice")
+    refuses("deleted", "trace", "home", "alice")
 
 
 def test_too_many_posts_are_an_error_that_says_how_to_go_on(trace, settings):
     settings.THROTTLES = {"post": 1}
     trace("post", "alice", "one")
-    with pytest.raises(CommandError, match="unthrottle NAME"):
-        call_command("trace", "post", "alice", "two")
+    refuses("unthrottle NAME", "trace", "post", "alice", "two")
 
 
 EXPECTED_POST = """\

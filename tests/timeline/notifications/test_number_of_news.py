@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retwis_site.exceptions import BadCursor
+from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from timeline.notices import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
@@ -82,9 +83,7 @@ def test_a_visitor_has_none(browser, site):
 
 
 def test_an_error_page_has_none(browser, site, alice):
-    response = browser(alice).get("/@nobody_at_all/")
-    assert response.status_code == 404
-    assert 'id="news"' not in response.content.decode()
+    assert 'id="news"' not in page_of(browser(alice).get("/@nobody_at_all/"), 404)
 
 
 def test_the_poll_answers_only_what_is_not_known(browser, site, member, round_trips):

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance.filling import Filling
 from retwis_site.store.client import connect
-from tests.support.command_output import said
+from tests.support.command_output import refuses, said
 from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.other_retwises.imported import contents, follows, posts
 from tests.support.other_retwises.php import PhpRetwis
@@ -93,20 +93,17 @@ def test_the_source_can_be_read_from_standard_input(raw, site, source, typed, ca
 
 @pytest.mark.parametrize("address", ["", " , "])
 def test_no_address_is_an_error_that_shows_one(address):
-    with pytest.raises(CommandError, match="--from names no server"):
-        call_command("import_retwis", f"--from={address}")
+    refuses("--from names no server", "import_retwis", f"--from={address}")
 
 
 def test_several_servers_that_are_no_cluster_are_refused(source):
-    with pytest.raises(CommandError, match="several servers that are no cluster"):
-        call_command("import_retwis", f"--from={source.url},{source.url}")
+    refuses("several servers that are no cluster", "import_retwis", f"--from={source.url},{source.url}")
 
 
 @pytest.mark.real_server
 @pytest.mark.usefixtures("raw")
 def test_a_source_that_does_not_answer_is_named():
-    with pytest.raises(CommandError, match="--from does not answer"):
-        call_command("import_retwis", "--from=redis://127.0.0.1:1")
+    refuses("--from does not answer", "import_retwis", "--from=redis://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("command", WRITES)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from accounts.users.deletion import AccountDeletion
+from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts, write_tag
@@ -215,9 +216,7 @@ def fields_of(page):
 
 
 def test_a_form_of_alice_sent_by_bob_asks(browser, alice, bob, raw):
-    answer = browser(bob).post("/post/", {"body": "Of <alice>\nor bob?", "token": "t1", "as": "1"})
-    page = answer.content.decode()
-    assert answer.status_code == 409
+    page = page_of(browser(bob).post("/post/", {"body": "Of <alice>\nor bob?", "token": "t1", "as": "1"}), 409)
     assert "This form was written as <bdi>@Alice</bdi>. You are logged in as <bdi>@bob</bdi>." in page
     assert "Of &lt;alice&gt;\nor bob?</textarea>" in page
     assert not raw.exists("next_post_id")
@@ -262,11 +261,10 @@ def test_a_login_in_another_tab_makes_the_form_stale_and_its_text_is_kept(browse
     token = fields_of(client.get("/login/").content.decode())["csrfmiddlewaretoken"]
     client.post("/login/", {"username": "bob", "password": PASSWORD, "csrfmiddlewaretoken": token})
 
-    answer = client.post("/post/", {**form, "body": "Of alice"}, headers={"origin": "http://testserver"})
-    assert answer.status_code == 403
-    again = fields_of(answer.content.decode())
+    page = page_of(client.post("/post/", {**form, "body": "Of alice"}, headers={"origin": "http://testserver"}), 403)
+    again = fields_of(page)
     assert (again["as"], again["token"]) == ("1", form["token"])
-    assert "Of alice</textarea>" in html.unescape(answer.content.decode())
+    assert "Of alice</textarea>" in html.unescape(page)
     assert client.post("/post/", {**again, "body": "Of alice"}).status_code == 409
     assert not raw.exists("next_post_id")
 
@@ -326,9 +324,7 @@ def test_a_reply_leads_to_the_thread(browser, alice, bobs, page, after):
 
 
 def test_errors_come_back_below_the_named_post(browser, alice, bobs):
-    answer = browser(alice).post("/post/", {"body": "", "token": "t", "reply_to": bobs})
-    page = answer.content.decode()
-    assert answer.status_code == 422
+    page = page_of(browser(alice).post("/post/", {"body": "", "token": "t", "reply_to": bobs}), 422)
     assert page.index("To be answered") < page.index("<textarea")
     assert named(page) == {"reply_to": str(bobs)}
 

@@ -6,6 +6,7 @@ import pytest
 
 from accounts.media.repository import Pictures
 from tests.support.apps import App
+from tests.support.http.page_text import page_of
 from tests.support.pictures import decoded_picture, uploaded
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
@@ -65,9 +66,7 @@ def test_the_setting_is_kept_and_a_form_without_it_changes_nothing(member, raw):
 def test_a_post_without_a_required_description_is_refused_and_keeps_its_pictures(browser, demanding, raw):
     client = browser(demanding)
     form = {"body": "Look", "token": "t1", "picture": [uploaded(), uploaded("blue")], "alt": ["Red", ""]}
-    answer = client.post("/post/", form)
-    page = answer.content.decode()
-    assert answer.status_code == 422
+    page = page_of(client.post("/post/", form), 422)
     assert REQUIRED in page
     assert page.count('name="media"') == 2
     assert "Red</textarea>" in page
@@ -100,10 +99,9 @@ def test_an_edit_changes_descriptions_and_a_form_without_them_changes_none(brows
 def test_an_edit_without_a_required_description_is_refused(browser, alice, pid, raw):
     raw.hset("user:1", "needs_alt", "1700000000")
     client, address = browser(alice), f"/@Alice/{pid}/edit/"
-    answer = client.post(address, {"body": "Other", "media": RED, "alt": ""})
-    assert answer.status_code == 422
-    assert REQUIRED in answer.content.decode()
-    assert "Other</textarea>" in answer.content.decode()
+    page = page_of(client.post(address, {"body": "Other", "media": RED, "alt": ""}), 422)
+    assert REQUIRED in page
+    assert "Other</textarea>" in page
     assert raw.hget("post:1", "body") == "Look"
     assert client.post(address, {"body": "Other", "media": RED, "alt": "Red"}).status_code == 302
     assert (raw.hget("post:1", "body"), alts(raw)) == ("Other", ["Red"])

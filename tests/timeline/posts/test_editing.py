@@ -5,6 +5,7 @@ import re
 import pytest
 
 from retwis_site.store.chunks import answer
+from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO
 from tests.support.stored_keys import publish
 from timeline.posts import repository
@@ -119,9 +120,7 @@ def alices_post(raw, store, alice, bob):
 
 
 def test_the_author_gets_a_form_with_the_text(browser, alice, alices_post):
-    page = browser(alice).get("/@alice/1/edit/")
-    assert page.status_code == 200
-    assert "The frist text</textarea>" in page.content.decode()
+    assert "The frist text</textarea>" in page_of(browser(alice).get("/@alice/1/edit/"))
 
 
 def test_the_new_text_stands_and_the_page_of_the_post_follows(member, alices_post, raw):
@@ -142,9 +141,7 @@ def test_the_same_text_changes_nothing(browser, alice, alices_post, raw):
 
 @pytest.mark.parametrize(("body", "error"), [("", "Write something first."), ("x" * 281, "1 character too many.")])
 def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw, body, error):
-    answer = browser(alice).post("/@alice/1/edit/", {"body": body})
-    page = answer.content.decode()
-    assert answer.status_code == 422
+    page = page_of(browser(alice).post("/@alice/1/edit/", {"body": body}), 422)
     assert f"{body}</textarea>" in page
     assert error in page
     assert raw.hget("post:1", "body") == "The frist text"
@@ -153,20 +150,18 @@ def test_a_wrong_text_comes_back_with_its_error(browser, alice, alices_post, raw
 def test_a_post_with_too_many_texts_keeps_the_one_it_has(member, alices_post, raw, monkeypatch):
     monkeypatch.setattr(repository, "MOST_TEXTS", 2)
     member.post("/@alice/1/edit/", {"body": "second"})
-    answer = member.post("/@alice/1/edit/", {"body": "third"})
-    assert answer.status_code == 422
-    assert "This post was edited too often." in answer.content.decode()
-    assert "third</textarea>" in answer.content.decode()
+    page = page_of(member.post("/@alice/1/edit/", {"body": "third"}), 422)
+    assert "This post was edited too often." in page
+    assert "third</textarea>" in page
     assert raw.hget("post:1", "body") == "second"
 
 
 def test_nobody_else_may_edit_and_their_text_is_kept(browser, bob, alices_post, raw):
     client = browser(bob)
     assert client.get("/@alice/1/edit/").status_code == 403
-    answer = client.post("/@alice/1/edit/", {"body": "Not mine"})
-    assert answer.status_code == 403
-    assert "You are logged in as @bob." in answer.content.decode()
-    assert "Not mine</textarea>" in answer.content.decode()
+    page = page_of(client.post("/@alice/1/edit/", {"body": "Not mine"}), 403)
+    assert "You are logged in as @bob." in page
+    assert "Not mine</textarea>" in page
     assert raw.hget("post:1", "body") == "The frist text"
 
 
@@ -186,9 +181,7 @@ def test_a_deleted_post_has_neither_page(browser, alice, alices_post, store, raw
     Posts(store).edit(1, 1, "second")
     Posts(store).delete(1, 1)
     assert raw.keys("edits:*") == []
-    answer = browser(alice).get(f"/@alice/1/{page}/")
-    assert answer.status_code == 410
-    assert "frist" not in answer.content.decode()
+    assert "frist" not in page_of(browser(alice).get(f"/@alice/1/{page}/"), 410)
 
 
 def test_everyone_reads_all_texts_the_newest_first(browser, alices_post, store):

@@ -5,6 +5,7 @@ import pytest
 from accounts.community.sanctions import Sanctions
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import State
+from tests.support.http.page_text import page_of
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NewPost, TargetBlocked, TargetDeleted, TargetMissing
 from timeline.posts.repository import Posts
@@ -140,9 +141,7 @@ def test_the_round_trips(store, alice, bob, raw, round_trips):
 def test_a_refused_answer_keeps_the_text_and_says_why(browser, alice, bob, store, raw, field, pid, why):
     publish(store, 1)
     Posts(store).delete(1, 1)
-    answer = browser(bob).post("/post/", {"body": "My long thought", field: pid, "token": "t"})
-    assert answer.status_code == 422
-    page = answer.content.decode()
+    page = page_of(browser(bob).post("/post/", {"body": "My long thought", field: pid, "token": "t"}), 422)
     assert "My long thought" in page
     assert why in page
     assert f'name="{field}" value="{pid}"' in page

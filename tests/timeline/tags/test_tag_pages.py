@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.http.page_text import post_ids, text_of
+from tests.support.http.page_text import page_of, post_ids, text_of
 from tests.support.stored_posts import write_posts, write_tag
 from timeline.relations.relations import TagFollows
 from timeline.tags.tags import MOST_FOLLOWED, Newest, merged
@@ -43,16 +43,12 @@ def test_tags_of_other_scripts_have_addresses(browser, raw, alice):
 @pytest.mark.parametrize("name", ["never", "1", "a b", "a+b", "%23a", "a" * 101, "%00", "..", "_"])
 def test_a_tag_that_was_never_used_is_not_found(browser, raw, alice, name):
     write_tag(raw, "used", [])
-    answer = browser().get(f"/tags/{name}/")
-    assert answer.status_code == 404
-    assert "<h1>" in answer.content.decode()
+    assert "<h1>" in page_of(browser().get(f"/tags/{name}/"), 404)
 
 
 def test_a_tag_whose_posts_are_gone_has_an_empty_page(browser, raw, alice):
     write_tag(raw, "Used", [])
-    answer = browser().get("/tags/used/")
-    assert answer.status_code == 200
-    assert "No posts have this tag now." in answer.content.decode()
+    assert "No posts have this tag now." in page_of(browser().get("/tags/used/"))
 
 
 def test_older_posts_stand_on_the_next_page(browser, raw, alice):
@@ -167,9 +163,7 @@ def test_a_user_who_follows_no_tags_is_told_how(browser, alice):
 
 
 def test_visitors_are_asked_to_log_in(browser, tags, alice):
-    answer = browser().get("/tags/")
-    assert answer.status_code == 200
-    assert 'href="/login/?next=/tags/"' in answer.content.decode()
+    assert 'href="/login/?next=/tags/"' in page_of(browser().get("/tags/"))
     assert 'href="/login/?next=/tags/redis/"' in browser().get("/tags/redis/").content.decode()
     assert follow(browser(), "redis")["Location"].startswith("/login/?next=")
 

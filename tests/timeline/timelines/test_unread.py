@@ -45,10 +45,20 @@ def page(client, url="/"):
     return client.get(url).content.decode()
 
 
-def test_redis_has_the_highest_post_that_was_shown(browser, raw, store, followed, alice, bob):
+@pytest.fixture
+def visit(browser, raw, store, followed, alice, bob):
+    """`visit(3)`: bob writes so many posts, and alice looks at her home page, which is returned."""
+
+    def look(times):
+        write(raw, store, bob, times)
+        return page(browser(alice))
+
+    return look
+
+
+def test_redis_has_the_highest_post_that_was_shown(visit, browser, raw, store, alice, bob):
     assert raw.hget("user:1", "seen") is None
-    write(raw, store, bob, 3)
-    page(browser(alice))
+    visit(3)
     assert raw.hget("user:1", "seen") == "3"
     Posts(store).delete(bob.user.uid, 3)
     page(browser(alice))
@@ -67,37 +77,32 @@ def test_it_is_written_only_when_something_new_is_shown(raw, store, followed, me
     assert [command for command in recorded.commands if command[0] == "HSET"] == [("HSET", "user:1", "seen", "4")]
 
 
-def test_the_first_visit_has_no_line(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 3)
-    text = page(browser(alice))
+def test_the_first_visit_has_no_line(visit):
+    text = visit(3)
     assert line_above(text) == []
     assert shown(text) == ["3", "2", "1"]
     assert END in text
 
 
-def test_without_unread_posts_the_user_is_caught_up(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 3)
-    page(browser(alice))
+def test_without_unread_posts_the_user_is_caught_up(visit, browser, alice):
+    visit(3)
     text = page(browser(alice))
     assert line_above(text) == ["You're all caught up. No new posts since your last visit."]
     assert shown(text) == ["3", "2", "1"]
     assert END not in text  # one line says where the user is
 
 
-def test_unread_posts_are_counted_and_a_line_is_below_them(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 3)
-    page(browser(alice))
-    write(raw, store, bob, 2)
-    text = page(browser(alice))
+def test_unread_posts_are_counted_and_a_line_is_below_them(visit):
+    visit(3)
+    text = visit(2)
     assert line_above(text) == ["2 new posts since your last visit · Go to where you stopped reading"]
     assert shown(text) == ["5", "4", "stopped", "3", "2", "1"]
     assert 'href="#stopped"' in text
     assert END not in text
 
 
-def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store, followed, alice, member, bob):
-    write(raw, store, bob, 30)
-    page(browser(alice))
+def test_a_reload_and_the_next_page_keep_the_last_read_post(visit, raw, store, member, bob):
+    visit(30)
     write(raw, store, bob, 22)
     for _ in range(2):
         text = page(member)
@@ -107,9 +112,8 @@ def test_a_reload_and_the_next_page_keep_the_last_read_post(browser, raw, store,
     assert shown(page(member, older))[:4] == ["32", "31", "stopped", "30"]
 
 
-def test_the_link_leads_to_the_last_read_post(browser, raw, store, followed, alice, member, bob):
-    write(raw, store, bob, 30)
-    page(browser(alice))
+def test_the_link_leads_to_the_last_read_post(visit, raw, store, member, bob):
+    visit(30)
     write(raw, store, bob, 37)
     text = page(member)
     assert line_above(text) == ["37 new posts since your last visit · Go back to where you stopped reading"]
@@ -119,9 +123,8 @@ def test_the_link_leads_to_the_last_read_post(browser, raw, store, followed, ali
     assert shown(text)[0] == "30"
 
 
-def test_a_page_that_begins_with_read_posts_says_so(browser, raw, store, followed, alice, member, bob, carol):
-    write(raw, store, bob, 30)
-    page(browser(alice))
+def test_a_page_that_begins_with_read_posts_says_so(visit, raw, store, member, bob, carol):
+    visit(30)
     Posts(store).delete(bob.user.uid, 30)
     write(raw, store, carol, 1)
     write(raw, store, bob, 20)
@@ -131,19 +134,16 @@ def test_a_page_that_begins_with_read_posts_says_so(browser, raw, store, followe
     assert line_above(page(member, "/?before=29")) == line_above(page(member, "/?before=40")) == []
 
 
-def test_without_a_read_post_there_is_no_link(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 1)
-    page(browser(alice))
+def test_without_a_read_post_there_is_no_link(visit, store, bob):
+    visit(1)
     Posts(store).delete(bob.user.uid, 1)
-    write(raw, store, bob, 2)
-    text = page(browser(alice))
+    text = visit(2)
     assert line_above(text) == ["2 new posts since your last visit"]
     assert shown(text) == ["3", "2"]
 
 
-def test_own_posts_are_not_unread(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 3)
-    page(browser(alice))
+def test_own_posts_are_not_unread(visit, browser, raw, store, alice, bob):
+    visit(3)
     write(raw, store, alice, 2)
     text = page(browser(alice))
     assert line_above(text) == ["You're all caught up. No new posts since your last visit."]
@@ -154,11 +154,9 @@ def test_own_posts_are_not_unread(browser, raw, store, followed, alice, bob):
     assert line_above(text) == ["1 new post since your last visit · Go to where you stopped reading"]
 
 
-def test_more_unread_posts_than_the_list_shows_have_a_plus(browser, raw, store, followed, alice, bob):
-    write(raw, store, bob, 1)
-    page(browser(alice))
-    write(raw, store, bob, 230)
-    [line] = line_above(page(browser(alice)))
+def test_more_unread_posts_than_the_list_shows_have_a_plus(visit):
+    visit(1)
+    [line] = line_above(visit(230))
     assert line == "60+ new posts since your last visit · Go back to where you stopped reading"
 
 
@@ -176,12 +174,9 @@ def test_the_cookie_lasts_some_minutes_and_is_set_once(raw, store, followed, mem
     ]
 
 
-def test_another_user_of_the_browser_has_their_own_unread_posts(
-    browser, raw, store, followed, alice, member, bob, carol
-):
+def test_another_user_of_the_browser_has_their_own_unread_posts(visit, browser, raw, store, member, bob, carol):
     Follows(store).follow(carol.user.uid, bob.user.uid)
-    write(raw, store, bob, 3)
-    page(browser(alice))
+    visit(3)
     write(raw, store, bob, 2)
     page(browser(carol))
     assert line_above(page(member)) == ["2 new posts since your last visit · Go to where you stopped reading"]
@@ -196,9 +191,8 @@ def test_another_user_of_the_browser_has_their_own_unread_posts(
 @pytest.mark.parametrize(
     "value", ["", "x", "-1", "0", "3", "1-", "1-x", "1-0", "2-1", "1-" + "9" * 40, "1-1e3", "1-0x1"]
 )
-def test_an_invalid_cookie_is_ignored(browser, raw, store, followed, alice, member, bob, value):
-    write(raw, store, bob, 3)
-    page(browser(alice))
+def test_an_invalid_cookie_is_ignored(visit, member, value):
+    visit(3)
     member.cookies[unread.COOKIE] = value
     assert line_above(page(member)) == ["You're all caught up. No new posts since your last visit."]
 
@@ -211,9 +205,8 @@ def test_an_invalid_stored_number_counts_as_a_first_visit(browser, raw, store, f
     assert raw.hget("user:1", "seen") == "3"
 
 
-def test_a_read_only_store_still_shows_the_page(browser, raw, store, followed, alice, bob, monkeypatch):
-    write(raw, store, bob, 3)
-    page(browser(alice))
+def test_a_read_only_store_still_shows_the_page(visit, browser, raw, store, alice, monkeypatch):
+    visit(3)
     raw.hset("user:1", "seen", "1")
 
     def refuses(*arguments):
@@ -270,7 +263,7 @@ def test_without_new_posts_the_answer_is_204_in_one_round_trip(open_home, round_
 
 
 @pytest.mark.parametrize(("times", "words"), [(1, "1 new post"), (4, "4 new posts"), (230, "60+ new posts")])
-def test_new_posts_are_counted_in_a_link_to_the_home_page(open_home, raw, store, bob, round_trips, times, words):
+def test_new_posts_are_counted_in_a_link_to_the_home_page(clock, open_home, raw, store, bob, round_trips, times, words):
     open_home.get("/")
     for number in range(times):
         publish(raw, store, bob, f"post {number}")
