@@ -177,7 +177,7 @@ def test_an_announcement_that_is_set_anew_is_shown_again_with_the_same_words(mem
         SiteWords(store).change({"announcement": "We move on Sunday", "name": "Ravens"})
         assert "We move on Sunday" not in member.get("/timeline/").content.decode()
         SiteWords(store).change({"announcement": "", "name": ""})
-    assert "announced" not in "".join(raw.zrange("log:2026", 0, -1))
+    assert "announced" not in "".join(raw.zrange(raw.keys("log:*")[0], 0, -1))
 
 
 @pytest.mark.parametrize("address", ["/about/", "/rules/", "/privacy/"])

@@ -46,7 +46,7 @@ def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(member, bro
     assert not raw.exists(f"media:{red}")
     assert raw.exists(f"media:{blue}")
     assert raw.hkeys("blocked_media") == [red]
-    assert '"picture:deleted"' in raw.zrange("log:2026", 0, -1)[0]
+    assert '"picture:deleted"' in raw.zrange(raw.keys("log:*")[0], 0, -1)[0]
     assert raw.zcard("outbox") == 0
     told = browser(bob).get("/notifications/").content.decode()
     assert re.search(r"The moderators have deleted a picture of yours\..*Look.*Not allowed", told, re.S)
