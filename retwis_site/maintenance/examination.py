@@ -1,7 +1,8 @@
 """What `doctor` does: it counts, runs all checks, and reports. `cleanup` and `adopt` run checks in the same way."""
 
+import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -172,12 +173,13 @@ def examine_all(store: Store) -> State:
 # ---- All checks, and how they are run
 
 
-def inconsistencies(store: Store) -> list[Check]:
-    """The checks of truth and mirrors, in the order of `Check.after`."""
+def inconsistencies(store: Store, now: Callable[[], float] = time.time) -> list[Check]:
+    """The checks of truth and mirrors, in the order of `Check.after`. `now`: by which jobs are overdue. No worker is at
+    work in the copy of a store, so there the time stands still."""
     of_features = [check for one in searchers(store) for check in one.inconsistencies()]
     of_keys = KeyChecks(store)
     first = [of_keys.types(), of_keys.values(), *of_keys.counters_first()]
-    return [*first, *OutboxChecks(store).inconsistencies(), *of_features, *of_keys.counters_last()]
+    return [*first, *OutboxChecks(store, now).inconsistencies(), *of_features, *of_keys.counters_last()]
 
 
 def adoption(store: Store) -> list[Check]:
