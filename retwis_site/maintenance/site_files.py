@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from heapq import merge
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
@@ -30,7 +29,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import batches, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
 from retwis_site.store.schema import State, examine
@@ -207,9 +206,6 @@ def refuse_what_is_no_site(store: Store) -> None:
 # ---- Finds a value that stands twice among millions, in 8 bytes for each.
 
 
-SORTED_AT_ONCE = 100_000  # values
-
-
 class Distinct:
     """Values that should all be different. Upper and lower case count as the same."""
 
@@ -222,11 +218,7 @@ class Distinct:
 
     def repeated(self) -> int | None:
         """How many values were added before one that stood there already; None when all are different."""
-        ordered = [
-            array("q", sorted(self._hashes[start : start + SORTED_AT_ONCE]))
-            for start in range(0, len(self._hashes), SORTED_AT_ONCE)
-        ]
-        for one, other in pairwise(merge(*ordered)):
+        for one, other in pairwise(in_order(self._hashes)):
             if one == other:
                 return self._hashes.index(one, self._hashes.index(one) + 1)
         return None
