@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 from functools import cache, partial
@@ -229,11 +229,12 @@ def worker_advice(store: Store) -> list[Advice]:
 
 
 class OutboxChecks(Searcher):
-    """Searches the outbox and the dead letters."""
+    """Searches the outbox and the dead letters. `now`: what is overdue, is so at this moment, in unix seconds."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, now: Callable[[], float] = time.time) -> None:
         super().__init__(store)
         self._outbox = Outbox(store)
+        self._now = now
 
     def inconsistencies(self) -> list[Check]:
         return [
@@ -262,7 +263,7 @@ class OutboxChecks(Searcher):
         """Jobs that have been due for more than LEASE seconds, and that no worker has claimed."""
         for key in keys.outbox.all():
             for scored in self._store.zset_scored(key, AT_ONCE):
-                late = [job for job, score in scored if score < time.time() - LEASE]
+                late = [job for job, score in scored if score < self._now() - LEASE]
                 yield [self._finding(key, job) for job in self._unclaimed(key, late)]
 
     def _unclaimed(self, key: str, jobs: Sequence[str]) -> list[str]:

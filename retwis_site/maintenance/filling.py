@@ -1,7 +1,7 @@
 """Fills a store that has no people: with the lines of a whole site, as a file or another system gives them, or with the
 keys of another store.
 
-While it is unfinished, its counters hold UNFINISHED instead of a number. So no site can register users or post in it,
+While it is unfinished, its counters begin with UNFINISHED. So no site can register users or post in it,
 and the next run recognises what a killed run has left. The commit point is the SET of `next_user_id`.
 """
 
@@ -18,6 +18,7 @@ from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import Writes, answers, batches
 from retwis_site.store.client import Pipe, Store, connect_exactly
+from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
 from retwis_site.store.replies import Handle, Result
 from retwis_site.store.schema import UNFINISHED
@@ -41,17 +42,20 @@ class Filling:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._run = ""
         self._largest: dict[str, int] = dict.fromkeys(counters(), 0)  # ids, by the key that counts them
         self.dropped: Counter[str] = Counter()
 
     def begin(self) -> None:
         """Mark the store as unfinished, and remove what an earlier unfinished run has left. Raises CannotFill for a
         store with people."""
-        begin(self._store)
+        self._run = begin(self._store)
 
     def write(self, lines: Sequence[Line]) -> None:
         """Write at most 500 lines of any types. All lines of a type come before those of the types after it: user,
-        follow, post, like. At most three round trips for each type."""
+        follow, post, like. At most three round trips for each type, and one. Raises CannotFill after another `begin`.
+        """
+        require(self._store, self._run)
         for kind in site_lines().values():
             own = [line for line in lines if line["type"] == kind.type]
             if own:
@@ -86,13 +90,15 @@ class Filling:
         ]
 
     def finish(self, largest: Mapping[str, int]) -> None:
-        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`.
+        """Write what follows from the lines, the schema and the counters. Commit: the SET of `next_user_id`. Raises
+        CannotFill as `write` does.
 
         `largest`: by type, the largest id that the other site has ever given out. A deleted post keeps its id."""
         for kind in site_lines().values():
             kind.finish(self._store)
             if kind.counter:
                 self._largest[kind.counter()] = max(self._largest[kind.counter()], largest.get(kind.type, 0))
+        require(self._store, self._run)
         schema.mark(self._store)
         for counter in counters():
             self._store.set(counter, str(self._largest[counter]))
@@ -103,17 +109,25 @@ def _exists(name: str | None, deleted: str | None) -> bool:
 
 
 def counters() -> tuple[str, str]:
-    """The keys that hold UNFINISHED until all else is written. Setting the last one commits."""
+    """The keys that begin with UNFINISHED until all else is written. Setting the last one commits."""
     return keys.next_post_id(), keys.next_user_id()
 
 
-def begin(store: Store) -> None:
-    """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Raises CannotFill for a store with
-    people."""
+def begin(store: Store) -> str:
+    """Mark a store as unfinished, and remove the keys of an earlier unfinished run. Returns the name of this run, for
+    `require`. Raises CannotFill for a store with people."""
     refuse_people(store)
-    for name in reversed(counters()):  # the first one marks the store, as the last one commits
-        store.set(name, UNFINISHED)
+    store.set(keys.next_user_id(), UNFINISHED)
+    run = f"{UNFINISHED}-{nonce()}"
+    store.set(keys.next_post_id(), run)
     _clear(store)
+    return run
+
+
+def require(store: Store, run: str) -> None:
+    """Raises CannotFill when another run has begun, which has removed what this one has written. One round trip."""
+    if store.get(keys.next_post_id()) != run:
+        raise CannotFill("Another import, copy or restore into this store has begun. Leave the store to that one.")
 
 
 def refuse_people(store: Store) -> None:
@@ -179,6 +193,7 @@ class Copy:
     def __init__(self, source: Store, target: Store) -> None:
         self._source = source
         self._target = target
+        self._run = ""
         self._counters: dict[str, str | None] = {}
 
     def begin(self) -> None:
@@ -193,14 +208,16 @@ class Copy:
                 )
         if UNFINISHED in self._counters.values():
             raise CannotFill("--from names an unfinished copy. Name the store that it was made from.")
-        begin(self._target)
+        self._run = begin(self._target)
 
     def __len__(self) -> int:
         with source_errors():
             return self._source.dbsize() // AT_ONCE + 1
 
     def __iter__(self) -> Iterator[None]:
+        """Raises CannotFill after another `begin`."""
         for server, chunk in _chunks(self._source):
+            require(self._target, self._run)
             for some in _by_weight([key for key in chunk if key.name not in counters()]):
                 for parts in _read(server, some):
                     pipe = self._target.pipeline()
@@ -213,10 +230,12 @@ class Copy:
         return Comparison(self._source, self._target)
 
     def finish(self) -> None:
-        """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`."""
+        """Commit the copy. Raises CannotFill when the site has changed the counters since `begin`, and after another
+        `begin`."""
         with source_errors():
             if _counters(self._source) != self._counters:
                 raise CannotFill("A user posted or registered during the copy. Stop the site, and run this again.")
+        require(self._target, self._run)
         for counter in counters():
             value = self._counters[counter]
             if value is None:

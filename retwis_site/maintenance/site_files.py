@@ -1,5 +1,7 @@
 """The file of a whole site: written while the site is in use; verified, before it is read into an empty store."""
 
+import fcntl
+import glob
 import gzip
 import hashlib
 import io
@@ -13,10 +15,9 @@ from array import array
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from heapq import merge
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, cast
@@ -28,7 +29,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import batches, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
 from retwis_site.store.schema import State, examine
@@ -105,16 +106,27 @@ def create(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A new file, which gets its name at the end of the block, when it is on the disk: the name never stands for a
-    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. Raises OSError,
-    and NotDone for a path that cannot become a file."""
+    part of it. Only its owner can read it. A symbolic link stays; the file that it names is replaced. What killed
+    processes have left of such a file is removed. Raises OSError, and NotDone for a path that cannot become a file."""
     path = _real(path)
+    _remove_remains(path)
     unfinished = path.with_name(f".{path.name}.{nonce()}")
-    try:
+    with ExitStack() as at_end:
+        at_end.callback(unfinished.unlink, missing_ok=True)
         with create(unfinished) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            at_end.callback(os.close, os.dup(file.fileno()))  # keeps the lock until the file has its name
             yield file
         unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+
+
+def _remove_remains(path: Path) -> None:
+    """Remove the unfinished files without a lock: the system releases it when a process ends in any way."""
+    remains = path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * len(nonce())}")
+    for unfinished in filter(Path.is_file, remains):
+        with suppress(BlockingIOError, FileNotFoundError, PermissionError), unfinished.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unfinished.unlink()
 
 
 def _real(path: Path) -> Path:
@@ -194,9 +206,6 @@ def refuse_what_is_no_site(store: Store) -> None:
 # ---- Finds a value that stands twice among millions, in 8 bytes for each.
 
 
-SORTED_AT_ONCE = 100_000  # values
-
-
 class Distinct:
     """Values that should all be different. Upper and lower case count as the same."""
 
@@ -209,11 +218,7 @@ class Distinct:
 
     def repeated(self) -> int | None:
         """How many values were added before one that stood there already; None when all are different."""
-        ordered = [
-            array("q", sorted(self._hashes[start : start + SORTED_AT_ONCE]))
-            for start in range(0, len(self._hashes), SORTED_AT_ONCE)
-        ]
-        for one, other in pairwise(merge(*ordered)):
+        for one, other in pairwise(in_order(self._hashes)):
             if one == other:
                 return self._hashes.index(one, self._hashes.index(one) + 1)
         return None

@@ -1,7 +1,9 @@
 """Much at once: questions of one round trip, large sorted sets, a chunk at a time, and writes that are collected."""
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -39,6 +41,15 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
+
+
+SORTED_AT_ONCE = 100_000  # numbers
+
+
+def in_order(numbers: "array[int]") -> Iterator[int]:
+    """The numbers in ascending order. 8 bytes of memory more for each; a sorted list takes 50."""
+    parts = range(0, len(numbers), SORTED_AT_ONCE)
+    return merge(*(array(numbers.typecode, sorted(numbers[one : one + SORTED_AT_ONCE])) for one in parts))
 
 
 def newest_first(store: Store, key: str, last: tuple[float, str] | None = None) -> Iterator[list[tuple[str, float]]]:

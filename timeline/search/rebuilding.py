@@ -11,13 +11,14 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 
 from retwis_site.exceptions import NotDone
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
@@ -96,12 +97,12 @@ class Rebuilding:
                 self._store.unlink(keys.lease(LEASE_OF))
 
     def _all_posts(self) -> Sequence[int]:
-        """The ids of all posts, reposts and deleted ones included, in their order. Eight bytes each."""
+        """The ids of all posts, reposts and deleted ones included, in their order. 24 bytes each meanwhile, then 8."""
         found = array("Q")
         for pids in ids_of(self._store, "post:*"):
             found.extend(pids)
             self._renew()
-        return array("Q", sorted(set(found)))
+        return array("Q", (pid for pid, _ in groupby(in_order(found))))
 
     def _divide(self) -> None:
         """Say where the ranges of ids from the time begin. The posts are looked for again: a worker may have written

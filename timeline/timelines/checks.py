@@ -27,8 +27,8 @@ from timeline.timelines.home import source_keys
 class TimelineChecks(Searcher):
     """Finds inconsistencies of timelines.
 
-    A check reads the sources, then the outbox, then the list. A post is lost when the list lacks it and no job in the
-    outbox delivers it.
+    A check reads the list, then its sources. For a post that the list lacks, it reads the outbox, and then the list
+    again: the post is lost when the list still lacks it and no job in the outbox delivers it.
     """
 
     def __init__(self, store: Store) -> None:
@@ -58,7 +58,8 @@ class TimelineChecks(Searcher):
         sources = source_keys(uid, followed.value, tags.value)
         asked = [(key, pipe.zrevrangebyscore(key, "+inf", lowest, KEPT)) for key in sources]
         pipe.execute()
-        return self._is_missing({pid for key, members in asked for pid in stored_ids(key, members.value)}, home)
+        expected = {pid for key, members in asked for pid in stored_ids(key, members.value)}
+        return self._is_missing(expected.difference(content.ids), home)
 
     def _recent(self) -> list[Check]:
         """Compare `recent` with the newest ids of all `updates:` that were made from the time."""
@@ -97,16 +98,19 @@ class TimelineChecks(Searcher):
             if not content.complete:  # the next read rebuilds it
                 continue
             newest = self._everyone.newest(number)
-            if self._is_missing({pid for pid in newest.ids if pid >= content.complete_down_to}, timeline):
+            lacking = {pid for pid in newest.ids if pid >= content.complete_down_to}.difference(content.ids)
+            if self._is_missing(lacking, timeline):
                 yield [Finding(keys.timeline(number), partial(self._store.unlink, keys.timeline(number)))]
 
-    def _is_missing(self, expected: set[int], timeline: TimelineList) -> bool:
+    def _is_missing(self, lacking: set[int], timeline: TimelineList) -> bool:
         """Whether the list is complete now and lacks one of these posts, which no job delivers."""
+        if not lacking:
+            return False
         under_way = Outbox(self._store).under_way()
         content = timeline.read()
         missing = [
             pid
-            for pid in expected.difference(content.ids)
+            for pid in lacking.difference(content.ids)
             if pid >= content.complete_down_to and under_way.isdisjoint(at_work_on(pid))
         ]
         return content.complete and bool(self._existing(missing))

@@ -18,6 +18,7 @@ from retwis_site.maintenance import backups
 from retwis_site.maintenance.examination import FOREIGN, Census, Examination, examine_all, inconsistencies, orphans
 from retwis_site.maintenance.filling import Copy, connect_source, is_used
 from retwis_site.management.base import NounCommand, StoreCommand, add_source, number, urls_of
+from retwis_site.rendering.dates import unix
 from retwis_site.store import embedded, keys, schema
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.local_cache import Memory
@@ -89,7 +90,9 @@ class Backup(StoreCommand):
             if census.certain(examine(copy)) is State.FOREIGN:  # it has not what the checks expect
                 self.say(f"{counted}. The official Retwis has written them: `doctor` can check them after `adopt`.")
                 return 0
-            errors = sum(map(self._told, self.examine(copy, inconsistencies(copy), repairs=False)))
+            made_at = unix(manifest.made_at) or 0
+            checks = inconsistencies(copy, lambda: made_at)
+            errors = sum(map(self._told, self.examine(copy, checks, repairs=False)))
         self.say(f"{counted}. `doctor` finds {errors} errors in it.")
         return errors
 

@@ -1,8 +1,10 @@
 """`manage.py backup` writes a folder with the snapshot and a manifest, while the site runs."""
 
+import contextlib
 import hashlib
 import json
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,18 @@ def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, c
     assert expected in said(capsys, "backup", str(tmp_path), "--verify")
     (made,) = complete(tmp_path)
     assert read_manifest(made).errors == 0
+
+
+@pytest.mark.parametrize(("due_ago", "errors"), [(5, 0), (90, 1)])
+def test_a_job_is_overdue_in_a_backup_by_the_time_at_which_it_was_made(site, tmp_path, monkeypatch, due_ago, errors):
+    """The checks of a large site take minutes, and no worker is at work in its copy."""
+    site.zadd("outbox", {"index:1:abc": int(time.time()) - due_ago})
+    later = time.time() + 300
+    monkeypatch.setattr("retwis_site.jobs.worker.time.time", lambda: later)
+    with contextlib.suppress(CommandError):
+        back_up(tmp_path, "--verify")
+    (made,) = complete(tmp_path)
+    assert read_manifest(made).errors == errors
 
 
 @pytest.mark.parametrize("verbosity", [0, 1])

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from retwis_site.maintenance import filling
 from retwis_site.store import schema
+from retwis_site.store.client import connect_exactly
 from tests.support.command_output import refuses
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.people import PASSWORD, register
@@ -113,6 +114,21 @@ def test_missing_keys_leave_the_copy_unfinished(raw, source, meanwhile):
         copy(source)
     assert raw.get("next_user_id") == schema.UNFINISHED
     copy(source)
+    assert everything(raw) == keys_to_copy(source.raw)
+
+
+def test_a_copy_ends_when_another_has_begun(raw, source):
+    target = connect_exactly()
+    first, second = (filling.Copy(filling.connect_source([source.url]), target) for _ in range(2))
+    first.begin()
+    second.begin()
+    for step in (lambda: [*first], first.finish):
+        with pytest.raises(filling.CannotFill, match="Leave the store to that one"):
+            step()
+    assert raw.get("next_user_id") == schema.UNFINISHED
+    assert not raw.exists("users")
+    assert [*second]
+    second.finish()
     assert everything(raw) == keys_to_copy(source.raw)
 
 

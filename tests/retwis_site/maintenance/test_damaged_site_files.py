@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retwis_site.maintenance import site_files
+from retwis_site.store import chunks
 from tests.support.maintenance.site_files import empty, export, import_, person, site_file
 from tests.support.protocols.thoroughness import examples
 
@@ -122,7 +123,7 @@ def test_ids_and_names_are_unique_and_types_in_order(raw, tmp_path, lines, messa
     ("values", "position"), [([5, 7, 6, 7, 8], 3), (["a", "B", "b"], 2), ([1, 2, 3, 4], None), ([], None)]
 )
 def test_a_value_that_stands_twice_is_found_among_any_number(monkeypatch, at_once, values, position):
-    monkeypatch.setattr(site_files, "SORTED_AT_ONCE", at_once)
+    monkeypatch.setattr(chunks, "SORTED_AT_ONCE", at_once)
     found = site_files.Distinct()
     for value in values:
         found.add(value)

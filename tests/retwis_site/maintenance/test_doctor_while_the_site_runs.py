@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from retwis_site.maintenance.checks import confirmed
+from retwis_site.store import keys
 from retwis_site.store.client import without_gate
 from tests.support.maintenance.doctor_report import MISCOUNTED, doctor
 from tests.support.maintenance.findings import findings_of
@@ -21,6 +22,7 @@ from timeline.posts.repository import Posts
 from timeline.relations import upkeep as edge_checks
 from timeline.relations.relations import Follows
 from timeline.relations.upkeep import RankingChecks
+from timeline.timelines.checks import TimelineChecks
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
@@ -58,6 +60,14 @@ def test_the_outbox_is_read_again_only_for_what_its_last_jobs_do_not_explain(raw
     assert round_trips(lambda: confirm(2, 3)).round_trips == []
     raw.zadd("outbox", {"like:1:4:abc": 1})
     assert confirm(2, 3, 4, 5) == [5]
+
+
+def test_the_outbox_is_not_read_for_each_home_that_lacks_nothing(site, store, round_trips):
+    checks = TimelineChecks(store).inconsistencies()
+    recorded = round_trips(lambda: findings_of(store, checks, "home timelines that lack a post"))
+    sent = [command[:2] for command in recorded.commands]
+    assert ("LRANGE", keys.home(BOB)) in sent
+    assert ("ZSCAN", keys.outbox.all()[0]) not in sent
 
 
 def test_the_jobs_of_one_store_explain_nothing_in_another(raw, store):

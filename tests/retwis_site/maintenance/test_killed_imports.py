@@ -1,8 +1,9 @@
 """An import that is killed anywhere completes when it is run again."""
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
+from retwis_site.maintenance.filling import Filling
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.protocols.thoroughness import stride
@@ -59,3 +60,25 @@ def test_nothing_of_another_file_stays_after_a_killed_run(full_site, tmp_path):
         number += 1
     import_(other)
     assert without_secrets(full_site) == whole
+
+
+@pytest.mark.parametrize("step", ["write", "finish"])
+def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tmp_path, monkeypatch, step):
+    """It would give the ids once more that people have got since the other one has ended."""
+    path, real = tmp_path / "site.jsonl", getattr(Filling, step)
+    export(path)
+    empty(full_site)
+
+    def after_another_run(self, given):
+        monkeypatch.setattr(Filling, step, real)
+        import_(path)
+        full_site.incr("next_user_id")
+        real(self, given)
+
+    monkeypatch.setattr(Filling, step, after_another_run)
+    before = full_site.get("next_user_id")
+    with pytest.raises(CommandError, match="Another import, copy or restore into this store has begun"):
+        import_(path)
+    assert before is None
+    assert full_site.get("next_user_id") == str(full_site.hlen("users") + 1)
+    assert full_site.hlen("auths") == 3

@@ -1,9 +1,12 @@
 """The lines of which the key table tells: each has a place in the file, and a bad value makes no line."""
 
+import tracemalloc
+from types import SimpleNamespace
+
 import pytest
 
 from retwis_site.features import site_lines
-from retwis_site.maintenance.lines import lines_of
+from retwis_site.maintenance.lines import lines_of, uids_in_order
 from retwis_site.store import keys
 from retwis_site.store.kinds import KINDS, OfId
 from tests.support.maintenance.site_files import empty, export, import_, of_type
@@ -63,3 +66,21 @@ def test_the_fields_of_a_deleted_account_make_no_lines(raw, store, alice):
     raw.hset("user:1", mapping={"pinned": 1, "invited_by": 2, f"recovery:{'0a' * 16}": LONG_AGO, "deleted": LONG_AGO})
     for field in ("pinned", "invited_by", "recovery:<hash>"):
         assert list(lines_of(keys.user.fields[field]).read(store)) == []
+
+
+def test_the_ids_of_many_users_take_little_memory():
+    """In a dict, those of a million users take 100 MB."""
+    number = 300_000
+    some = ([("", str(uid)) for uid in (number, *range(first, first + 500))] for first in range(1, number, 500))
+    store = SimpleNamespace(hash_fields=lambda key, count: some)
+    tracemalloc.start()
+    try:
+        found = 0
+        for uids in uids_in_order(store):
+            assert uids == [*range(found + 1, found + len(uids) + 1)]
+            found += len(uids)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == number
+    assert most < 40 * number

@@ -11,6 +11,7 @@ import zstandard
 from django.core.management import CommandError, call_command
 
 from retwis_site.features import site_lines
+from retwis_site.maintenance.site_files import replacing
 from retwis_site.store import chunks
 from tests.support.command_output import refuses
 from tests.support.maintenance.site_files import export, of_type, parsed
@@ -161,6 +162,18 @@ def test_an_export_that_fails_leaves_the_file_before_it_and_no_other(full_site, 
     with broken_store(Killed()), pytest.raises(Killed):
         export(path)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("site.jsonl", "the last export")]
+
+
+def test_the_next_export_removes_what_a_killed_one_has_left_and_nothing_else(full_site, tmp_path):
+    """It has the password hashes of all people."""
+    path, left = tmp_path / "site.jsonl", tmp_path / ".site.jsonl.0123456789ab"
+    with replacing(path):  # another export, which is under way
+        others = {tmp_path / ".site.jsonl.swp", tmp_path / ".site2.jsonl.0123456789ab"} | {*tmp_path.iterdir()}
+        for file in (left, *others):
+            file.touch()
+        export(path)
+        assert {*tmp_path.iterdir()} == {path, *others}
+    assert path.read_bytes() == b""
 
 
 def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
