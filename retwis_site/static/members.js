@@ -124,7 +124,7 @@ async function poll() {
     // What is the same stays: it may have the focus, and screen readers stay silent.
     if (!newer || newer.isEqualNode(older)) continue;
     if (older) replace(older, newer);
-    else document.getElementById("arrivals")?.replaceChildren(newer);
+    else fill("arrivals", newer);
   }
   countInTitle();
 }
