@@ -383,7 +383,9 @@ async function openPictures(form) {
 async function choosePictures(link) {
   const form = link.closest("form");
   await openPictures(form);
-  if (document.activeElement === document.body) form.querySelector(".attach [type=file]")?.focus(); // it was on the link
+  if (document.activeElement !== document.body) return; // it was on the link
+  form.elements.body.focus(); // in Safari it was nowhere, so an empty form has closed; this opens it
+  form.querySelector(".attach [type=file]")?.focus();
 }
 
 const unshown = new WeakMap(); // by form: its files that are not shown in it yet; who posts meanwhile sends them too
