@@ -124,7 +124,7 @@ async function poll() {
     // What is the same stays: it may have the focus, and screen readers stay silent.
     if (!newer || newer.isEqualNode(older)) continue;
     if (older) replace(older, newer);
-    else document.getElementById("arrivals")?.replaceChildren(newer);
+    else fill("arrivals", newer);
   }
   countInTitle();
 }
@@ -383,7 +383,9 @@ async function openPictures(form) {
 async function choosePictures(link) {
   const form = link.closest("form");
   await openPictures(form);
-  if (document.activeElement === document.body) form.querySelector(".attach [type=file]")?.focus(); // it was on the link
+  if (document.activeElement !== document.body) return; // it was on the link
+  form.elements.body.focus(); // in Safari it was nowhere, so an empty form has closed; this opens it
+  form.querySelector(".attach [type=file]")?.focus();
 }
 
 const unshown = new WeakMap(); // by form: its files that are not shown in it yet; who posts meanwhile sends them too

@@ -67,14 +67,22 @@ function errorMessage(text) {
   return message;
 }
 
+/** Fill a place above the posts. What is read does not move, also in Safari, which has no scroll anchoring. */
+function fill(id, ...content) {
+  const main = document.getElementById("main");
+  const { bottom } = main.getBoundingClientRect();
+  document.getElementById(id)?.replaceChildren(...content);
+  if (scrollY > 0 && !CSS.supports("overflow-anchor", "auto")) scrollBy(0, main.getBoundingClientRect().bottom - bottom);
+}
+
 /** Show an error where "Posted." is shown. Screen readers read that place too. */
 function showError(text) {
-  if (!isLeft) document.getElementById("messages").replaceChildren(errorMessage(text));
+  if (!isLeft) fill("messages", errorMessage(text));
 }
 
 /** Show what another page tells. */
 function showMessages(page) {
-  document.getElementById("messages").replaceChildren(...page.getElementById("messages").childNodes);
+  fill("messages", ...page.getElementById("messages").childNodes);
 }
 
 // With its session, what a member has typed leaves the browser.

@@ -1,6 +1,10 @@
 """The whole site works with the keyboard, and every focused element is visible, also under fixed bars."""
 
+import re
+from io import BytesIO
+
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import every_stop, focus_is_seen, press_tab_until
@@ -87,6 +91,25 @@ def test_the_focus_is_seen_at_every_stop_of_the_home_page(window, store, raw, al
     posts = page.get_by_role("article").count()
     assert posts == 20
     assert every_stop(page) > 2 * posts
+
+
+def test_the_outline_of_a_link_is_whole_where_it_reaches_over_the_edge_of_its_text(window, store, raw, alice, bob):
+    """Also in browsers without `overflow-clip-margin`, such as Safari."""
+    publish(raw, store, bob, f"@{alice.user.username} begins the text")
+    page = window(alice)
+
+    def without_it(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=re.sub(r"overflow-clip-margin: [^;]+;", "", answer.text()))
+
+    page.route("**/*.css", without_it)
+    page.goto(f"/@{bob.user.username}/")
+    link = post(page, "begins the text").get_by_role("link", name=f"@{alice.user.username}", exact=True)
+    link.focus()
+    box = link.bounding_box()
+    edge = page.screenshot(clip={"x": box["x"] - 4, "y": box["y"] + box["height"] / 2, "width": 1, "height": 1})
+    colour = Image.open(BytesIO(edge)).convert("RGB").getpixel((0, 0))
+    assert link.evaluate("it => getComputedStyle(it).outlineColor") == f"rgb{colour}"
 
 
 def test_whoever_presses_enter_in_the_text_does_not_post_half_of_it(alice, raw, page):

@@ -119,3 +119,34 @@ def test_an_outage_leaves_the_open_page_as_it_is(home, site, real_server, consol
     wait_a_while(home)
     expect(told(home, 1)).to_be_visible()
     stayed(home)
+
+
+# As in Safari: what comes into a page above its view moves what is in view.
+WITHOUT_ANCHORING = """
+() => {
+  document.documentElement.style.overflowAnchor = "none";
+  CSS.supports = () => false;
+}
+"""
+
+
+def test_what_is_read_does_not_move_when_posts_arrive_or_a_message_comes(window, store, raw, alice, bob, console):
+    Follows(store).follow(alice.user.uid, bob.user.uid)
+    for number in range(20):
+        publish(raw, store, bob, f"Number {number} of twenty")
+    page = window(alice)
+    page.clock.install()
+    page.goto("/")
+    page.evaluate(WITHOUT_ANCHORING)
+    read = post(page, "Number 5 of twenty")
+    read.evaluate("card => card.scrollIntoView({ block: 'center' })")
+    place = pytest.approx(read.bounding_box()["y"], abs=1)
+    publish(raw, store, bob, "Just now")
+    wait_a_while(page)
+    expect(told(page, 1)).to_be_visible()
+    assert read.bounding_box()["y"] == place
+    console.expects_no_connection()
+    page.context.set_offline(True)
+    read.get_by_role("button", name="Like").click()
+    expect(page.get_by_text("The site could not be reached.")).to_be_visible()
+    assert read.bounding_box()["y"] == place

@@ -39,6 +39,25 @@ def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, ra
     expect(page).to_have_url(f"/@{bob.user.username}/")
 
 
+# As in Safari: a press on a link takes the focus away. In older ones `display` has no transition.
+AS_SAFARI = """
+() => {
+  addEventListener("mousedown", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+  });
+  document.styleSheets[0].insertRule(".composer * { transition: none !important; }");
+}
+"""
+
+
+def test_in_safari_pictures_can_be_added_to_an_empty_composer(page):
+    page.evaluate(AS_SAFARI)
+    composer(page).focus()
+    page.get_by_role("link", name="Pictures").click(delay=50)
+    expect(page.get_by_label("Up to four pictures")).to_be_focused()
+
+
 @pytest.mark.parametrize("stops", [3, 5, 7])
 def test_who_tabs_on_from_an_empty_composer_at_400_percent_sees_the_focus(window, store, raw, alice, stops):
     """The posts move up by more than half of the window, perhaps at a later stop than the first."""
