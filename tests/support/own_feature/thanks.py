@@ -1,4 +1,4 @@
-"""Highlights: a relation that a site of its own adds, from a user to a post, with a page and a button's address."""
+"""Thanks: a relation that a site of its own adds, from a user to a post, with a page and a button's address."""
 
 import time
 
@@ -15,29 +15,29 @@ from timeline.relations import relation
 from timeline.relations.edges import Edges
 from timeline.relations.relation import Edge, Relation
 
-highlights = OfId(
-    "highlights:<uid>",
+thanks = OfId(
+    "thanks:<uid>",
     ZSet(POST, SECONDS),
-    "the posts that this user has highlighted, score = since when (unix s)",
-    "longer with each highlight",
+    "the posts that this user thanks for, score = since when (unix s)",
+    "longer with each thanks",
     truth=True,
     shown=COMMANDS,
-    jobs="highlight:{owner}:{member}",
+    jobs="thank:{owner}:{member}",
 )
-highlighted_by = OfId("highlighted_by:<pid>", ZSet(USER, SECONDS), "", "longer with each highlight", mirrors=highlights)
-HIGHLIGHT = Relation("highlight", highlights, relation.POST)
+thanked_by = OfId("thanked_by:<pid>", ZSet(USER, SECONDS), "", "longer with each thanks", mirrors=thanks)
+THANK = Relation("thank", thanks, relation.POST)
 
-highlight = act_on_posts(
-    lambda store, me, post: Edges(store, HIGHLIGHT).set(Edge(me, str(post.pid), post.author.uid), int(time.time()))
+thank = act_on_posts(
+    lambda store, me, post: Edges(store, THANK).set(Edge(me, str(post.pid), post.author.uid), int(time.time()))
 )
 
 
 @login_required
-def highlighted(request: RetwisRequest, me: User) -> HttpResponse:
-    return HttpResponse(" ".join(connect().zrevrange(highlights(me.uid), 0, 99)))
+def thanked(request: RetwisRequest, me: User) -> HttpResponse:
+    return HttpResponse(" ".join(connect().zrevrange(thanks(me.uid), 0, 99)))
 
 
 urlpatterns = [
-    path("@<username:username>/<id:pid>/highlight/", highlight, name="highlight"),
-    path("highlights/", highlighted, name="highlights"),
+    path("@<username:username>/<id:pid>/thank/", thank, name="thank"),
+    path("thanks/", thanked, name="thanks"),
 ]
