@@ -338,11 +338,15 @@ def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[I
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.
 
 
+def _values_of(key: str) -> str:
+    return f"{keys.damaged(key)}:values"
+
+
 def move_away(store: Store, key: str) -> None:
     """Move a key to the first name under `damaged:` that is free. Four round trips, one more for each name in use."""
     dumped = store.dump(key)
     if dumped is not None:
-        names = chain([keys.damaged(key)], (keys.damaged_again(key, number) for number in count(2)))
+        names = chain([keys.damaged(key)], (f"{keys.damaged(key)}:again:{number}" for number in count(2)))
         # The same content is there already when a repair was killed.
         free = next(name for name in names if store.dump(name) in {None, dumped})
         store.restore(free, keys.damaged.lives, dumped)
@@ -352,7 +356,7 @@ def move_away(store: Store, key: str) -> None:
 def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
     """Keep a member of `key` with its score, or a field with its value. What is kept of this name already stays. One
     round trip."""
-    kept = keys.damaged_values(key)
+    kept = _values_of(key)
     pipe = store.pipeline()
     pipe.send("HSETNX", kept, name, value)
     pipe.expire(kept, keys.damaged.lives)
@@ -361,5 +365,5 @@ def keep(store: Store, key: str, name: bytes, value: bytes | float) -> None:
 
 def ask_damaged(pipe: Pipe, key: str) -> Result[bool]:
     """Whether a repair has moved the key away or has removed values of it. Two commands."""
-    types = [pipe.type(name) for name in (keys.damaged(key), keys.damaged_values(key))]
+    types = [pipe.type(name) for name in (keys.damaged(key), _values_of(key))]
     return Result(lambda: any(each.value != "none" for each in types))

@@ -222,8 +222,7 @@ edits = OfId(
     "newest", _("longer with each edit"), truth=True, shown=EVERYONE, jobs=JOBS_ON_POST,
 )
 idem = OfTwo(
-    "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED,
-    lives=DAY,
+    "idem:<uid>:<token>", String(POST), "the pid that a form's one-time token became, EX one day", FIXED, lives=DAY,
 )
 
 # ---- pictures: `<digest>` is the SHA-256 of its files, the first 40 hex digits
@@ -292,8 +291,7 @@ recent = SplitByPost(
 following = OfId(
     "following:<uid>", ZSet(USER, SECONDS), "uids this user follows, score = since when (unix s)", BY_FOLLOWS,
     truth=True, official=True, shown=EVERYONE, jobs="follow:{owner}:{member} recount:{owner} recount:{member}",
-    of_unknown="follows of unknown users",
-    line="follow follower followed since",
+    of_unknown="follows of unknown users", line="follow follower followed since",
 )
 followers = OfId(
     "followers:<uid>", ZSet(USER, SECONDS), "", BY_FOLLOWS, official=True, shown=EVERYONE, mirrors=following,
@@ -386,8 +384,7 @@ notices = OfId(
     "what others did that concerns this user: `<kind>:<what>:<who>`, score = when (unix s), the newest 1000 "
     "(`report:<rid>:<uid>`: what was decided about a report); the member `up_to_here` has `noticed` as its score, so "
     "that one round trip counts the new ones", A_THOUSAND, truth=True, shown=COMMANDS,
-    of_unknown="notices of unknown users",
-    goes=True,
+    of_unknown="notices of unknown users", goes=True,
 )
 
 # ---- search
@@ -434,13 +431,8 @@ search_index = One(
 site = One(
     "site",
     Hash((
-        Field("name", shown=EVERYONE),
-        Field("tagline", shown=EVERYONE),
-        Field("colour", shown=EVERYONE),
-        Field("about", shown=EVERYONE),
+        *(Field(name, shown=EVERYONE) for name in ("name", "tagline", "colour", "about", "privacy", "contact")),
         Field("rules", says="a line each", shown=EVERYONE),
-        Field("privacy", shown=EVERYONE),
-        Field("contact", shown=EVERYONE),
         Field("announcement", shown=EVERYONE), Field("announced", says="which change has set it", shown=EVERYONE),
         Field("registration", says="`open`, `approval`, `invite` or `closed`", shown=EVERYONE),
         Field("invites", says="open invitations that a member may have", shown=COMMANDS),
@@ -514,8 +506,7 @@ invites = OfId(
     "invites:<uid>", Map(TEXT, NUMBER),
     "the invitations by this user, by the operator with 0: code `<uid>-<end>-<random>` (the end in unix s) -> how many "
     "people it lets in", _("longer with each open invitation"), truth=True, also="0",
-    of_unknown="invitations by users who are gone",
-    goes=True,
+    of_unknown="invitations by users who are gone", goes=True,
 )
 uses = OfText(
     "uses:<digest>", ZSet(USER, SECONDS),
@@ -572,8 +563,7 @@ worker_seen = One("worker_seen", String(TIME), "when a worker last ran, unix s",
 inspected = OfText(
     "inspected:<what>", String(),
     "with INSPECT=1: what a form (a random token) or a job (the hash of its name) has sent, as JSON without secrets, "
-    "EX one minute",
-    FIXED, lives=MINUTE, about=PROCESSES,
+    "EX one minute", FIXED, lives=MINUTE, about=PROCESSES,
 )
 schema = One(
     "schema", String(VERSION),
@@ -590,11 +580,3 @@ declare(settings.KEY_KINDS)
 def counted_in(key: str) -> str:
     """The key of which a key of `unseen` has members."""
     return key.replace(unseen(""), PREFIX, 1)
-
-
-def damaged_again(key: str, number: int) -> str:
-    return f"{damaged(key)}:again:{number}"
-
-
-def damaged_values(key: str) -> str:
-    return f"{damaged(key)}:values"

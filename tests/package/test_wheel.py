@@ -64,6 +64,17 @@ def environment(wheel, tmp_path_factory):
     return folder / "bin"
 
 
+@pytest.fixture(scope="module")
+def lowest(wheel, tmp_path_factory):
+    """As `environment`, with the lowest version of each library that pyproject.toml allows."""
+    folder = tmp_path_factory.mktemp("lowest")
+    venv.create(folder)
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--compile-bytecode", "--python", folder / "bin/python"]
+    for what in (["--resolution", "lowest-direct", "--requirement", ROOT / "pyproject.toml"], ["--no-deps", wheel]):
+        subprocess.run([*uv, *what], check=True, capture_output=True)
+    return folder / "bin"
+
+
 def pip_install(programs, *arguments):
     pip = [programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check", "install", *arguments]
     subprocess.run(pip, check=True, capture_output=True)
@@ -113,9 +124,10 @@ def test_the_license_is_an_spdx_expression(wheel):
     assert f"Version: {version.of_source()}" in lines
 
 
-def test_retwis_serve_starts_in_an_empty_folder(environment, tmp_path):
+@pytest.mark.parametrize("libraries", ["environment", "lowest"])
+def test_retwis_serve_starts_in_an_empty_folder(libraries, request, tmp_path):
     port = free_port()
-    command = [environment / "retwis", "serve", "--port", str(port)]
+    command = [request.getfixturevalue(libraries) / "retwis", "serve", "--port", str(port)]
     with (
         (tmp_path / "log").open("w") as log,
         subprocess.Popen(command, cwd=tmp_path, env=clean_env(), stdout=log) as site,

@@ -20,19 +20,19 @@ STYLE = b"body { color: black }" * 200
 @pytest.mark.parametrize(
     ("accepted", "language"),
     [
-        ("es, de;q=0", "en"),
+        ("xx, de;q=0", "en"),
         ("ar;q=0, de", "de"),
         ("de;q=0.000, ar;q=0.001", "ar"),
-        ("DE ; Q = 0 , it", "en"),
+        ("DE ; Q = 0 , xx", "en"),
         ("de-AT, de;q=0", "en"),
         ("de-AT;q=0, de", "de"),
-        ("de-AT;q=0, es", "en"),
-        ("en;q=0, fr", "de"),
+        ("de-AT;q=0, xx", "en"),
+        ("en;q=0, xx", "de"),
         ("en;q=0, de;q=0", "ar"),
         ("*, en;q=0", "de"),
         ("*;q=0, ar", "ar"),
         ("*;q=0", "en"),
-        ("en;q=0, de;q=0, ar;q=0", "en"),
+        (", ".join(f"{code};q=0" for code, _ in settings.LANGUAGES), "en"),
     ],
 )
 def test_a_page_is_in_no_language_that_is_refused(accepted, language):

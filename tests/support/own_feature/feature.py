@@ -1,4 +1,4 @@
-from tests.support.own_feature.highlights import HIGHLIGHT
+from tests.support.own_feature.thanks import THANK
 from timeline.relations.feature import feature_of
 
-FEATURE = feature_of(HIGHLIGHT, urls="tests.support.own_feature.highlights")
+FEATURE = feature_of(THANK, urls="tests.support.own_feature.thanks")

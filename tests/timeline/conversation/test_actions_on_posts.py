@@ -122,7 +122,7 @@ def test_the_script_gets_the_page_of_the_post_which_has_the_same_row(browser, po
 def test_a_page_has_one_form_for_all_actions(browser, posts, alice):
     page = browser(alice).get("/@bob/").content.decode()
     assert page.count('<form id="act" method="post">') == 1
-    assert page.count('form="act" formaction="/@bob/') == 6
+    assert page.count('form="act" formaction="/@bob/') >= 6
     assert 'href="/@bob/3/more/"' in page
     assert page.count("csrfmiddlewaretoken") < 6
 
