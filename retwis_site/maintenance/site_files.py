@@ -114,17 +114,19 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     with ExitStack() as at_end:
         at_end.callback(unfinished.unlink, missing_ok=True)
         with create(unfinished) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(OSError):  # some network file systems have no locks: nothing removes remains there
+                fcntl.flock(file, fcntl.LOCK_EX)
             at_end.callback(os.close, os.dup(file.fileno()))  # keeps the lock until the file has its name
             yield file
         unfinished.replace(path)
 
 
 def _remove_remains(path: Path) -> None:
-    """Remove the unfinished files without a lock: the system releases it when a process ends in any way."""
+    """Remove the unfinished files without a lock: the system releases it when a process ends in any way. Those that
+    cannot be locked or removed stay."""
     remains = path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * len(nonce())}")
     for unfinished in filter(Path.is_file, remains):
-        with suppress(BlockingIOError, FileNotFoundError, PermissionError), unfinished.open("rb") as file:
+        with suppress(OSError), unfinished.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             unfinished.unlink()
 
