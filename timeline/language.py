@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol
 import regex
 import Stemmer
 
+from accounts.users.names import without_accents
+
 LONGEST_SEARCHED = 2000  # characters; only a foreign database has longer texts, of which the beginning is searched
 
 
@@ -75,19 +77,8 @@ def _words_in(planes: tuple[range, ...]) -> Callable[[str], Iterator[re.Match[st
     return re.compile(pattern, re.VERBOSE).finditer
 
 
-# Letters of Latin and Greek are found without their accents. Of Cyrillic letters, those with a breve are others.
-_accented = regex.compile(
-    r"(?P<base>[\p{Latin}\p{Greek}])\p{Mn}+ | (?P<base>\p{Cyrillic})[\p{Mn}--\u0306]+", regex.VERSION1 | regex.VERBOSE
-)
 # Vowel points of Arabic and Hebrew, the line that makes an Arabic word longer, and what nobody sees.
 _unwritten = regex.compile(r"[\u0591-\u05c7&&\p{Mn}]|[\u064b-\u065f\u0670\u0640]|\p{DI}|\p{Cf}", regex.VERSION1)
-# Letters that Unicode does not take for accented ones, but keyboards of other languages lack them; and the apostrophes.
-_PLAIN = str.maketrans(
-    {
-        **dict(zip("øłđðħıæœþ", ("o", "l", "d", "d", "h", "i", "ae", "oe", "th"), strict=True)),
-        **dict.fromkeys("\u2018\u2019\u02bc\uff07", "'"),
-    }
-)
 # Punctuation -> what it was before a phone or a word processor set it; one character each.
 _TYPED = str.maketrans(
     {**dict.fromkeys("\u2018\u2019\uff07", "'"), **dict.fromkeys("\u201c\u201d\u2013\u2014\u2026\xa0", " ")}
@@ -123,7 +114,7 @@ def folded(word: str) -> str:
         return word.lower()
     caseless = unicodedata.normalize("NFKC", word).casefold()
     apart = unicodedata.normalize("NFKD", _unwritten.sub("", caseless))
-    return unicodedata.normalize("NFC", _accented.sub(r"\g<base>", apart).translate(_PLAIN)).casefold()
+    return unicodedata.normalize("NFC", without_accents(apart)).casefold()
 
 
 # ---- Words next to each other, found by one search for a text in a text.

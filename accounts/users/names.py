@@ -51,6 +51,17 @@ _INVISIBLE = regex.compile(
     regex.V1,
 )
 _MARKS = regex.compile(r"\p{M}+")
+# Letters of Latin and Greek are found without their accents. Of Cyrillic letters, those with a breve are others.
+_ACCENTED = regex.compile(
+    r"(?P<base>[\p{Latin}\p{Greek}])\p{Mn}+ | (?P<base>\p{Cyrillic})[\p{Mn}--\u0306]+", regex.V1 | regex.VERBOSE
+)
+# Letters that Unicode does not take for accented ones; and the apostrophes.
+_PLAIN = str.maketrans(
+    {
+        **dict(zip("øłđðħıæœþ", ("o", "l", "d", "d", "h", "i", "ae", "oe", "th"), strict=True)),
+        **dict.fromkeys("\u2018\u2019\u02bc\uff07", "'"),
+    }
+)
 
 # Characters of a name or a bio with its marks apart from their letters. A longer line is too long for each field, and
 # stays as it is: marks in the wrong order take as many steps as their number squared.
@@ -85,15 +96,20 @@ def isolated(person: User) -> str:
 def folded(name: str) -> str:
     """The form in which names are compared. Two names with one folded form are found by the same letters.
 
-    It is Unicode's canonical caseless match (D145). A Turkish capital I also loses its dot, which is not typed in small
-    letters.
+    It is Unicode's canonical caseless match (D145) `without_accents`: García is found by
+    `garcia`, and Garcia by `garcía`.
 
     The start of a name folds to the start of the folded name. `lower()` would break that for a start that ends with a
     sigma, since a sigma at the end of a word is another letter. Composed characters would break it for Hangul, where
     each typed letter changes the syllable.
     """
-    caseless = unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold())
-    return caseless.replace("i\N{COMBINING DOT ABOVE}", "i")
+    return without_accents(unicodedata.normalize("NFD", unicodedata.normalize("NFD", name).casefold()))
+
+
+def without_accents(text: str) -> str:
+    """A text in small letters, in the form NFD or NFKD, without what keyboards of other languages lack."""
+    letters: str = _ACCENTED.sub(r"\g<base>", text)
+    return letters.translate(_PLAIN)
 
 
 def endings(name: str) -> list[str]:

@@ -89,9 +89,16 @@ def test_a_text_that_is_no_entry_is_not_parsed(text):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Ann", "ANN"), ("Zo\u00eb", "ZOE\u0308"), ("Ünal", "ünal"), ("ΣΟΦΟΣ", "σοφος"), ("Groß", "GROSS")],
+    [
+        ("Ann", "ANN"),
+        ("Zo\u00eb", "ZOE\u0308"),
+        ("Ünal", "ünal"),
+        ("ΣΟΦΟΣ", "σοφος"),
+        ("Groß", "GROSS"),
+        ("Zoë", "zoe"),
+    ],
 )
-def test_names_that_differ_in_letter_case_or_composition_have_one_folded_form(one, other):
+def test_names_that_differ_in_letter_case_composition_or_accents_have_one_folded_form(one, other):
     assert folded(one) == folded(other)
 
 
@@ -124,7 +131,7 @@ def test_a_change_removes_the_old_name_and_keeps_the_username(store, alice, raw)
         ("Ann", {"alice:1", "ann:1"}),
         ("Bea: the 1st:2", {"alice:1", "bea: the 1st:2:1", "the 1st:2:1", "1st:2:1", "st:2:1", "2:1"}),
         ("ALICE", {"alice:1"}),
-        ("Zoe\u0308", {"alice:1", "zoe\u0308:1"}),
+        ("Zoe\u0308", {"alice:1", "zoe:1"}),
         ("", {"alice:1"}),
     ]:
         NameIndex(store).edit(Users(store).people([1])[1], name, "")
