@@ -2,6 +2,7 @@
 
 import contextlib
 
+from tests.support.protocols.relations import counted
 from tests.support.protocols.small_site import ALICE, CAROL, delete
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
 from timeline.posts.links import tags_in
@@ -85,5 +86,5 @@ def assert_conversations_agree(raw, where):
     assert {(key[4:], int(pid)) for key in raw.keys("tag:*") for pid in raw.zrange(key, 0, -1)} == in_tags, where
     for pid, post in posts.items():
         for field, prefix in (("replies", "replies_to"), ("quotes", "quotes_of")):
-            number = 0 if "deleted" in post else raw.zcard(f"{prefix}:{pid}")
+            number = 0 if "deleted" in post else counted(raw, f"{prefix}:{pid}")
             assert post.get(field) == (str(number) if number else None), (where, pid, field)
