@@ -14,6 +14,7 @@ from django.utils.translation import trans_real
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
 from accounts.media.repository import Pictures
+from accounts.signing_in import html as frames
 from accounts.signing_in.passwords import HASHING
 from accounts.users.entities import State
 from retwis_site.exceptions import StoreError
@@ -30,6 +31,7 @@ from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
 from timeline.moderation.queue import ACTS
 from timeline.moderation.reports import Action, Deciding, Decision
+from timeline.people import html as people_html
 from timeline.posts.entities import NewPost
 from timeline.posts.html import post_cards
 from timeline.posts.repository import Posts
@@ -119,12 +121,19 @@ def forget_words():
     Memory.clear_all()
     for fragment in Fragment.every:
         fragment._rendered.clear()
-    dates._day.cache_clear()
-    post_cards._young.cache_clear()
-    post_cards._old.cache_clear()
-    post_cards.phrases.cache_clear()
-    inspector._summary.cache_clear()
-    inspector._step_in_words.cache_clear()
+    for cached in (
+        dates._day,
+        frames._of_site,
+        frames.news_link,
+        post_cards._young,
+        post_cards._old,
+        post_cards._reposted,
+        post_cards.phrases,
+        people_html._newest_user,
+        inspector._summary,
+        inspector._step_in_words,
+    ):
+        cached.cache_clear()
 
 
 @pytest.fixture(scope="module")  # each fragment is rendered in brackets once

@@ -6,6 +6,7 @@ import runpy
 import time
 from dataclasses import dataclass
 
+from accounts.community.log import Act, Log
 from accounts.signing_in.tokens import digest_of
 from retwis_site.store.local_cache import Memory
 from tests.support.http import hostile_requests
@@ -57,6 +58,8 @@ class FuzzedSite:
         raw.rename(f"report:{report(store, 2, 4).rid}", "report:1")  # an id that the strategies try
         raw.hset("tags", "alice", "Alice")  # the feed of a tag that nobody has used is a 404
         raw.set(f"media:{PICTURE}", "RIFF")  # a picture that is not stored is a 404
+        # The block of a picture, at an address that the strategies try.
+        Log(store).write(Act(what="picture:removed", by=1, whom=2, at=1, also="Alice"))
         for pid in range(1, 8):  # each post shows it, so that the page of a picture is reached
             if raw.exists(f"post:{pid}") and pid != 4:
                 raw.hset(f"post:{pid}", "media", json.dumps({"pictures": [[PICTURE, 8, 6, ""]]}))
@@ -71,6 +74,7 @@ class FuzzedSite:
     def add_user(self, uid, name):
         """Add a user; the name may be one that the site's form refuses."""
         self.raw.hset(f"user:{uid}", mapping={"username": name, "password": "!", "auth": f"secret{uid}"})
+        self.raw.set("next_user_id", uid)  # or a registration is refused: its id is in use
         self.raw.hset("users", name, uid)
         self.raw.zadd("users_by_time", {name: 2_000_000_000})
         Memory.clear_all()
