@@ -75,9 +75,10 @@ class Call:
     def part(self, default: int = 20, most: int = MOST_A_PAGE) -> Part:
         """Which part of a list an app asks for. With `min_id`, which counts before `since_id`, the page just above it.
         Raises Invalid."""
-        sent, least = self.sent, self.sent.id("min_id")
-        above = sent.id("since_id") if least is None else least
-        return Part(sent.id("max_id"), above or 0, least is not None, sent.number("limit", default, most))
+        sent = self.sent
+        below, since, least = (sent.id(name) for name in ("max_id", "since_id", "min_id"))
+        above = since if least is None else least
+        return Part(below, above or 0, least is not None, sent.number("limit", default, most))
 
 
 def valid(form: Any) -> Any:

@@ -130,12 +130,13 @@ class Page:
     def __init__(self, call: Call, in_groups: Collection[str], default: int = 40, most: int = 80) -> None:
         """Raises Invalid."""
         self._wanted, self._part, self._in_groups = _wanted(call), call.part(default, most), in_groups
+        self._is_above = any(call.sent.id(name) is not None for name in ("since_id", "min_id"))  # an id, which may be 0
         self._told: list[Together] = []
         self._has_more = False
 
     def choose(self, rows: Sequence[Row]) -> list[Together]:
         part = self._part
-        until = time.time() - SETTLES if part.above or part.upwards else inf
+        until = time.time() - SETTLES if self._is_above else inf
         wanted = [row for row in rows if row.when <= until and self._wanted.has(row)]
         found = _together(wanted, self._in_groups)
         older = [one for one in found if part.below is None or one.id < part.below]

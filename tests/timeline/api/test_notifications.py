@@ -81,6 +81,7 @@ def test_an_app_that_asks_for_new_notices_misses_none_of_the_same_second(told, r
     kind, what = {"favourite": ("like", told), "follow": ("follow", alice.user.uid)}[told_later["type"]]
     assert raw.zrem(key, f"{kind}:{what}:3") == 1
     clock.now, got = NOON + 1.9, [known["id"]]
+    assert app.json("GET", ALL, {above: 0}) == []
     got += [one["id"] for one in app.json("GET", ALL, {above: got[-1]})]
     raw.zadd(key, {f"{kind}:{what}:3": NOON + 1})
     clock.now = NOON + 3
