@@ -1,4 +1,5 @@
-"""Posts as they are stored, for the worker, checks and the download. Pages read posts through `PostReader`."""
+"""Posts as they are stored, for the worker, checks and the download; and one post, as its own pages read it. Lists read
+posts through `PostReader`."""
 
 import json
 from collections.abc import Mapping, Sequence
