@@ -151,9 +151,10 @@ def _took_passkey(request: RetwisRequest, question: Question, answer: str) -> bo
 
 def _ask(request: RetwisRequest, template: str, question: Question, **context: Any) -> HttpResponse:
     """A page that asks for a factor."""
-    options = passkeys.options_to_show(site_of(request), question.factors, question.asked)
-    context["options"] = json.dumps(options) if question.factors.passkeys else ""
-    return form_page(request, template, context)
+    options = ""
+    if question.factors.passkeys:
+        options = json.dumps(passkeys.options_to_show(site_of(request), question.factors, question.asked))
+    return form_page(request, template, {**context, "options": options})
 
 
 # ---- Logging in

@@ -1,9 +1,9 @@
 """The viewer of a request: checked in the same round trip that reads the page's own keys.
 
-A request shows the secret of a session or the token of an app. The page's commands need the uid before
-the check is made. So a process caches which uid a secret leads to, and which uid a name has. A cached uid is a guess:
-each request checks it in the pipeline that also has the page's commands. When the guess was wrong, the replies are
-dropped, and the page asks anew.
+A request shows the secret of a session or the token of an app. The page's commands need the uid before the check is
+made. So a process caches which uid a secret leads to, and which uid a name has. A cached uid is a guess: each request
+checks it in the pipeline that also has the page's commands. When the guess was wrong, the replies are dropped, and the
+page asks anew.
 """
 
 import time
@@ -78,11 +78,11 @@ class SessionSecret:
         return guess
 
     def ask_uid(self, pipe: Pipe) -> Reply[str | None]:
-        """Whose it is, where a key of its own says that."""
+        """Whose it is, as `auths` says."""
         return pipe.hget(keys.auths(), self.secret)
 
     def leads_to(self, uid: int | None) -> None:
-        """Such a key says that it is another user's than it seemed, or nobody's."""
+        """`auths` says that it is another user's than it seemed, or nobody's."""
         if uid is not None:
             _uids_by_secret.put(self.secret, uid)
 

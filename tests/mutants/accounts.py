@@ -96,11 +96,7 @@ MUTANTS = [
         "deletion of an account: what leads to the posts goes before they are marked",
         "timeline/posts/repository.py",
         "        mark_deleted(leased, own)\n",
-        """        for member in members:
-            pipe.zrem(key, member)
-        pipe.execute()
-        mark_deleted(leased, own)
-""",
+        "        remove_members(store, key, members)\n        mark_deleted(leased, own)\n",
         (REMOVAL,),
     ),
     Mutant(

@@ -109,8 +109,10 @@ MUTANTS = [
         "role: the mark is removed before the work",
         "accounts/community/roles.py",
         "        self.follow(uid)\n        Log(",
-        '        self._store.hdel(keys.staff(), f"{MARK}{act_id}")\n        Outbox(self._store).done(job)\n'
-        "        self.follow(uid)\n        Log(",
+        """        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
+        Outbox(self._store).done(f"role:{uid}:{act_id}")
+        self.follow(uid)
+        Log(""",
         ROLES,
     ),
     Mutant(

@@ -135,7 +135,7 @@ MUTANTS = [
         "timeline/posts/repository.py",
         "        leased = Outbox(store).add_all(jobs)\n        mark_deleted(",
         "        leased = Outbox(store).add_all([])\n        mark_deleted(",
-        ("tests/accounts/users/test_removal.py", AGREE),
+        (AGREE,),
     ),
     Mutant(
         f"notices of a post: {LEFT_OUT}",

@@ -77,7 +77,7 @@ def small_lists(layout, monkeypatch):
         for module in modules:
             monkeypatch.setattr(module, name, size)
     monkeypatch.setattr(cached_list.merge, "__defaults__", (cached_list.KEPT,))
-    monkeypatch.setattr(entities.SESSIONS, "most", 3)
+    monkeypatch.setitem(vars(entities.SESSIONS), "most", 3)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in ("accounts", "retwis_site", "timeline") and vars(module).get("time") is time:
             monkeypatch.setattr(module, "time", CLOCK)

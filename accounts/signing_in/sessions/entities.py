@@ -150,7 +150,7 @@ class Used(Protocol):
 T = TypeVar("T", bound=Used)
 
 
-@dataclass
+@dataclass(frozen=True)
 class FieldPairs(Generic[T]):
     """The first field of a pair says what it is: `<since>:<generation>:` and two texts. The second one is the hour of
     its last use. Behind the beginning of their names, both have the name of the pair: a secret or a digest."""
@@ -178,7 +178,7 @@ class FieldPairs(Generic[T]):
         return self.read(name, began, last, one, other)
 
     def standing_in(self, fields: Mapping[str, str]) -> dict[str, T]:
-        """Those that stand by name, from all fields of a user: the most recently used first. None of a deleted
+        """Those that stand, by name, from all fields of a user: the most recently used first. None of a deleted
         account."""
         if "deleted" in fields:
             return {}

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.acts import SiteWords
 from accounts.community.log import Log
+from accounts.community.views import SiteForm
 from retwis_site import identity
 from retwis_site.store.local_cache import Memory
 from tests.support.command_output import refuses
@@ -81,6 +82,10 @@ def test_a_change_says_when_every_page_shows_it(raw, capsys):
 )
 def test_a_word_that_is_no_choice_is_refused_with_the_choices(raw, word, choices):
     refuses(f"Choose one of: {choices}[.]$", "site", word, verbosity=0)
+
+
+def test_the_form_offers_each_colour_that_a_site_may_have():
+    assert tuple(dict(SiteForm.base_fields["colour"].choices)) == identity.COLOURS
 
 
 @pytest.mark.parametrize(
