@@ -229,9 +229,12 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def newest(folder: Path) -> Path:
-    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone."""
+    """The folder itself if it is a backup, else the newest complete backup in it. Raises NotDone, and PermissionError
+    where one cannot be read."""
     if (folder / MANIFEST).exists():
         return folder
+    for path in folder.glob("2*/"):
+        os.scandir(path).close()  # `glob` passes over an unreadable folder, which may be the newest
     names = [path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith(".")]
     if not names:
         raise NotDone(f"{folder} has no complete backup. Name a folder that `manage.py backup` has written to.")

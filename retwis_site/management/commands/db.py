@@ -124,10 +124,15 @@ class Restore(CopyingCommand):
     def run(self, store: Store, **options: Any) -> None:
         _refuse_used()
         backup: Path = options["backup"]
-        if backup.is_file():
-            self._restore([backup], options["database"])
+        try:
+            folder = None if backup.is_file() else backups.newest(backup)
+        except PermissionError as error:
+            fix = "Let the user of this command read all of it (`chown -R`), or name another backup."
+            raise NotDone(f"{error.filename} cannot be read: {error.strerror}. {fix}") from error
+        if folder:
+            self._restore_backup(folder)
         else:
-            self._restore_backup(backups.newest(backup))
+            self._restore([backup], options["database"])
 
     def _restore_backup(self, folder: Path) -> None:
         manifest = backups.read_manifest(folder)

@@ -30,7 +30,7 @@ COPIES = "install"
 # Programs that need a whole machine -> the Debian package that has them; empty: each Debian has it.
 OF_A_MACHINE = {
     **dict.fromkeys(("adduser", "apt-get", "systemctl", "journalctl", "vmstat", "uptime", "df", "du"), ""),
-    **dict.fromkeys(("alias", "cd", "cp", "ln", "mv", "rm"), ""),
+    **dict.fromkeys(("alias", "cd", "chown", "cp", "ln", "mv", "rm"), ""),
     "python3": "python3-venv",
     f"{VENV}/pip": "python3-venv",
     **{name: name for name in ("certbot", "curl", "git", "logrotate", "nano", "nginx")},
@@ -72,7 +72,7 @@ def test_links_and_commands_inside_the_text_exist(guide):
 def test_packages_have_the_programs():
     [(_, _, *packages)] = [words for words in commands("apt-get") if words[1] == "install"]
     needed = {package for program, package in OF_A_MACHINE.items() if commands(program)} - {""}
-    assert needed | {"redis-server"} == set(packages)
+    assert needed | {"redis-server", "cron"} == set(packages)
 
 
 def test_units_are_ours_or_debians():

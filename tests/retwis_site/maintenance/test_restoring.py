@@ -1,6 +1,8 @@
 """`manage.py restore` fills an empty store with a backup."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,22 @@ def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monk
     site.flushall()
     restore(tmp_path)
     assert site.hget("user:1", "bio") == "newer"
+
+
+def test_a_newest_backup_that_cannot_be_read_is_named_and_no_older_one_is_taken(backup, raw, monkeypatch):
+    newest = backup.with_name("2999-01-01T00-00-00Z")
+    newest.mkdir()
+    scandir = os.scandir
+
+    def of_another_user(path):
+        if path == newest:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", of_another_user)
+    with pytest.raises(CommandError, match=rf"{newest} cannot be read: Permission denied\. .*chown -R"):
+        restore(backup.parent)
+    assert everything(raw) == {}
 
 
 def test_a_store_with_users_is_refused_and_stays_as_it_is(backup, alice, raw):
