@@ -60,4 +60,7 @@
     });
     if (!form.dataset.options) offer(form);
   }
+
+  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more.
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 })();

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import fits
 from tests.browser.support.console import Console
-from tests.browser.support.steps import fill_in_login, log_out, said, sign_up
+from tests.browser.support.steps import fill_in_login, log_out, said, sign_up, stays
 from tests.support.people import PASSWORD
 
 pytestmark = pytest.mark.gate
@@ -103,6 +103,15 @@ def test_a_double_click_asks_for_a_passkey_once(window, origin, name):
     page.wait_for_function("() => window.asked > 0")
     expect(page.get_by_role("alert").filter(has_text="The passkey was not used")).to_be_hidden()
     assert page.evaluate("() => window.asked") == 1
+
+
+def test_the_login_page_that_the_browser_kept_asks_for_a_passkey_again(window, origin):
+    """Browsers keep whole pages for Back; the one of these tests does not, so its event is sent by hand."""
+    page = window(base_url=origin, at="/login/")
+    stays(page)
+    page.evaluate("() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    page.wait_for_function("() => window.stayed === undefined")
+    expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
 
 
 def test_without_scripts_an_app_does_the_same_and_the_page_says_what_does_not(window, origin, name):

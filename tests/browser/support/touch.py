@@ -44,9 +44,11 @@ CUT = """
   const found = [], edge = document.scrollingElement.clientWidth;
   for (const it of document.body.querySelectorAll("*:not(.unseen, .unseen *, .skip, svg *, .rest, .bio, .me-name)")) {
     const { left, right, width } = it.getBoundingClientRect(), style = getComputedStyle(it);
-    if (!width || style.clipPath !== "none" || !it.checkVisibility({ visibilityProperty: true })) continue;
+    if (!width || style.clipPath === "inset(50%)" || !it.checkVisibility({ visibilityProperty: true })) continue;
     const hasText = [...it.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-    const isCut = hasText && style.display !== "inline" && it.scrollWidth > it.clientWidth + 1;
+    // A clip path of an inline box shows its first line alone.
+    const isFirstLine = style.clipPath !== "none" && it.getClientRects().length > 1;
+    const isCut = style.display === "inline" ? isFirstLine : hasText && it.scrollWidth > it.clientWidth + 1;
     const isBroken = hasText && it.matches(".button, .tabs a, .pills a, .menu *, label") && hasBrokenWord(it);
     if (left < -0.5 || right > edge + 0.5 || isCut || isBroken)
       found.push(`${Math.round(left)} to ${Math.round(right)}: ${it.outerHTML.slice(0, 120)}`);
