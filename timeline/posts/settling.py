@@ -25,7 +25,7 @@ from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, Welcome, ask_welcome, queue_notice, queue_remove
@@ -433,11 +433,8 @@ def cause_of(pid: int, uid: int, links: Links, when: int) -> Cause:
 Concerned = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
 
 
-class PostNotices:
+class PostNotices(Repository):
     """The notices of posts. It runs under the job of the post: a process that dies leaves the rest to a worker."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def write(self, posts: Iterable[Cause]) -> None:
         """Tell everyone whom new or edited posts concern. None without such people, else three round trips for all
