@@ -257,12 +257,8 @@ def _ask_parent(pipe: Pipe, pid: int, reply: Links) -> Result[Parent]:
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
 
 
-class Settling:
+class Settling(Repository):
     """Makes all that follows from posts match them. Their jobs must be in the outbox."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._outbox = Outbox(store)
 
     def settle(self, pids: Collection[int], written: Mapping[int, PostState] | None = None) -> None:
         """Make all match for these posts. `written`: what was written of them before.
@@ -385,8 +381,8 @@ class Settling:
 
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
         """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
-        self._outbox.add_all(new)
-        self._outbox.all_done(jobs)
+        Outbox(self._store).add_all(new)
+        Outbox(self._store).all_done(jobs)
         return new
 
 
