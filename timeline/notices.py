@@ -19,7 +19,7 @@ from retwis_site.maintenance.lines import ID, TIME, TIME_OR_NULL, fields_of_user
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, answer, newest_first
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, note_bad, parse_id, stored_score, stored_time
 from retwis_site.store.replies import Question, Reply, Result
@@ -71,11 +71,8 @@ def parse_notice(member: str) -> Notice | None:
 # ---- The kinds of notices that a user has turned off: the field `quiet` of the user's hash.
 
 
-class QuietKinds:
+class QuietKinds(Repository):
     """Which kinds a user gets. What was written before stays."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def wanted(self, uid: int) -> list[Kind]:
         """The kinds that are not turned off. One round trip."""

@@ -27,7 +27,7 @@ from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import nonce, stored_time
 from retwis_site.store.replies import trip
 
@@ -64,11 +64,8 @@ class Code:
     challenge: str = ""
 
 
-class Apps:
+class Apps(Repository):
     """All apps."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def register(
         self, name: str, website: str, redirect_uris: Sequence[str], scopes: Collection[str]
@@ -158,11 +155,8 @@ def read_own_token(token: str) -> tuple[str, tuple[str, ...], str]:
 # ---- Codes and tokens of users
 
 
-class Tokens:
+class Tokens(Repository):
     """The tokens of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def new_code(self, code: Code) -> str:
         """The text of a code, 43 characters. One round trip."""

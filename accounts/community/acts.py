@@ -17,7 +17,7 @@ from accounts.users.repository import Users, forget
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 
 # ---- Answers to applications.
 #
@@ -30,11 +30,8 @@ from retwis_site.store.client import Store
 APPROVED, REFUSED = "joining:approved", "joining:refused"  # what answers are called in the log
 
 
-class Answers:
+class Answers(Repository):
     """Answers applications."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def approve(self, username: str, at: int, by: int) -> bool:
         """Make the account. `at`: when the application was made. False when it has its answer already, or somebody else
@@ -115,11 +112,8 @@ def finish_application(store: Store, claim: Claim) -> None:
 # ---- The site's own words
 
 
-class SiteWords:
+class SiteWords(Repository):
     """The site's own words, for those who may change them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
         """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not

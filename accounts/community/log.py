@@ -15,7 +15,7 @@ from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, newest_below
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository
 from retwis_site.store.ids import LARGEST_ID, integer, nonce, note_bad
 
 EVIDENCE = "act:"  # what the name of such a field begins with
@@ -95,11 +95,8 @@ class LogPage:
     older: int | None
 
 
-class Log:
+class Log(Repository):
     """All acts of staff."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def write(self, act: Act) -> None:
         """Write the line of an act that was done; can run twice. Two round trips; one for an act about no person, three

@@ -11,7 +11,7 @@ from accounts.users.deletion import is_deleted
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import Users, role_of
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository
 from retwis_site.store.ids import integer, parse_number, stored_digest, stored_time
 
 
@@ -34,11 +34,8 @@ class Record:
     language: str
 
 
-class Records:
+class Records(Repository):
     """Reads people also when they are suspended or deleted."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def find(self, name: str) -> Record:
         """The person with this name. Three round trips. Raises NoSuchUser."""
@@ -92,11 +89,8 @@ LONGEST_STAFF_NOTE = 1000  # characters
 NOTES_SHOWN = 50
 
 
-class StaffNotes:
+class StaffNotes(Repository):
     """The notes of staff about people."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def add(self, uid: int, by: int, text: str) -> None:
         """Note something about a person. Two round trips; three where the account is deleted: nothing stays then, as in

@@ -17,7 +17,7 @@ from accounts.users.entities import OPERATOR, NoSuchUser, Refused, Role
 from accounts.users.repository import NO_SANCTION, Users, role_of
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, reconcile
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import parse_id
 
 MARK = "changing:"
@@ -35,11 +35,8 @@ class RoleChanging(Refused):
     message = _("Someone else is changing this role right now. Try again in a minute.")
 
 
-class Roles:
+class Roles(Repository):
     """Gives and takes roles."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def staff(self) -> dict[int, Role]:
         """All moderators and admins, by uid. One round trip."""

@@ -24,7 +24,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import iso
 from retwis_site.rendering.linking import digits_move_before, is_host
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import nonce, note_bad
 from retwis_site.store.local_cache import Memory
 
@@ -98,11 +98,8 @@ def _parsed(uid: int, text: str | None) -> object:
 # ---- Saving
 
 
-class Facts:
+class Facts(Repository):
     """The facts of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def save(self, me: User, name: str, bio: str, facts: Sequence[Fact] | None, profile: str) -> None:
         """Change a user's display name, bio and facts (None: they stay); `me` as just read, `profile`: its address. A

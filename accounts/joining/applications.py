@@ -18,7 +18,7 @@ from accounts.users.entities import NameTaken, Refused
 from accounts.users.repository import Users
 from retwis_site.jobs.outbox import Claim, Outbox
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import note_bad
 
 MOST_WAITING = 500
@@ -64,11 +64,8 @@ class Application:
         return 0 < self.refused < time.time() - KEPT
 
 
-class Applications:
+class Applications(Repository):
     """All applications."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def apply(self, username: str, password: str, why: str) -> None:
         """Ask to join; `password` is a Django hash. Commit: HSETNX. Seven round trips. Old refusals go, and

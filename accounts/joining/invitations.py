@@ -22,7 +22,7 @@ from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import parse_number
 
 DAYS = 14
@@ -84,11 +84,8 @@ def uses_of(code: str) -> str:
     return keys.uses(hashlib.sha256(code.encode()).hexdigest()[:32])
 
 
-class Invitations:
+class Invitations(Repository):
     """The invitations of all users and of the operator."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def make(self, by: int = OPERATOR, uses: int = 1, days: int = DAYS) -> Invitation:
         """A new invitation. One round trip."""

@@ -19,7 +19,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity import Mode
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import parse_number, stored_names
 
 # ---- The newest users, and who has invited them.
@@ -82,11 +82,8 @@ class NameRefused(Refused):
     message = _("This name cannot be used here. Choose another one.")
 
 
-class BlockedNames:
+class BlockedNames(Repository):
     """Names that staff has blocked: a word stands for itself and what looks like it, and `*` for any letters."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def add(self, word: str) -> None:
         """Block a word; existing accounts stay. One round trip."""
@@ -125,11 +122,8 @@ class NeedsInvitation(Refused):
     message = _("You need an invitation to join this site.")
 
 
-class Joining:
+class Joining(Repository):
     """Makes accounts of strangers, by the rules of the site."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def check_open(self, mode: Mode, code: str) -> Invitation | None:
         """The invitation with this code, if there is one. One round trip with a code, else none. Raises Refused."""

@@ -24,7 +24,7 @@ from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import is_digest, nonce
 from retwis_site.store.replies import Result
 
@@ -46,11 +46,8 @@ class Kind(StrEnum):
         return info.width <= width and info.height <= height and sizes <= {*info.sizes}
 
 
-class ProfilePictures:
+class ProfilePictures(Repository):
     """The pictures and the headers of all profiles."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def choose(self, uid: int, kind: Kind, digest: str) -> None:
         """Show a picture that this user has uploaded, instead of the one before. Commit: the HSET. Seven round trips at

@@ -13,7 +13,7 @@ import time
 from accounts.users.entities import State, SuspendedLogin, User
 from accounts.users.repository import PERSON, RECOVERY, SPENT, Users, person, state_now
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_id
 
 NUMBER = 10  # codes that are made at once
@@ -23,11 +23,8 @@ ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no letters that lo
 _AS_READ = str.maketrans({"o": "0", "i": "1", "l": "1", "-": "", " ": "", "\u2010": "", "\u2011": "", "\u2013": ""})
 
 
-class RecoveryCodes:
+class RecoveryCodes(Repository):
     """The codes of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def make(self, uid: int) -> list[str]:
         """New codes, as they are shown; those before them open nothing any more. Three round trips, two without any
@@ -90,11 +87,8 @@ LONGEST_TOKEN = 100  # characters
 MADE_FOR = ("generation", "role")  # fields of a user; a link ends when one of them changes
 
 
-class ResetLinks:
+class ResetLinks(Repository):
     """All links."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def make(self, uid: int) -> str:
         """The token of a new link for this user, 43 characters for an address. It ends those before it. Two round

@@ -19,7 +19,7 @@ from accounts.signing_in.sessions.repository import StoredPassword, ask_stored, 
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import Refused, User
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_number
 from retwis_site.store.replies import Reply, Result, trip
 
@@ -145,11 +145,8 @@ def own_factors(viewer: Viewer) -> Own:
 # ---- Using and changing
 
 
-class SecondFactors:
+class SecondFactors(Repository):
     """The factors of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def account(self, uid: int) -> tuple[StoredPassword | None, Factors]:
         """What an account has for a login, as `Sessions.stored_password`, and its factors. One round trip."""

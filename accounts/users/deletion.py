@@ -12,7 +12,7 @@ from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, parse_number
 from retwis_site.store.kinds import KINDS, OfId
 from retwis_site.store.local_cache import Memory
@@ -71,11 +71,8 @@ def is_deleted(field: str | None) -> bool:
     return parse_number(field or "") is not None
 
 
-class AccountDeletion:
+class AccountDeletion(Repository):
     """Deletes accounts, and removes the entries that lead to them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def delete(self, user: User, secret: str) -> None:
         """Delete an account for good; `secret` is the one that ends. Three round trips for an account of any size: a

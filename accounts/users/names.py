@@ -18,7 +18,7 @@ from retwis_site.http.form_fields import SEEN_FORMATS, is_visible
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, parse_id
 
 LONGEST_DISPLAY_NAME = 50  # characters
@@ -176,11 +176,8 @@ class Stored(NamedTuple):
     deleted: str | None
 
 
-class NameIndex:
+class NameIndex(Repository):
     """Changes display names and bios, and keeps the entries that lead to users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def edit(self, me: User, name: str, bio: str, facts: str | None = None) -> None:
         """Change a user's display name and bio, and the facts (None: they stay); `me` as just read. Commit: the HSET.

@@ -13,7 +13,7 @@ from accounts.users.repository import Users, new_secret
 from retwis_site.exceptions import IdInUse
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, schema, snowflake
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce
 
 
@@ -25,11 +25,8 @@ class Begun(NamedTuple):
     job: Job
 
 
-class Registration:
+class Registration(Repository):
     """Makes users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def register(self, username: str, password: str) -> Login:
         """Make a user; `password` is a Django hash. Eight round trips. Raises NameTaken, IdInUse."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_id, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
 from retwis_site.store.local_cache import Memory
@@ -30,11 +30,8 @@ _people: Memory[int, User] = Memory(size=5000, seconds=5)
 made_of_users: list[Callable[[], None]] = []  # each empties a cache of what is made of users
 
 
-class Users:
+class Users(Repository):
     """All users. It takes its store and knows nothing of requests."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def find(self, name: str) -> int | None:
         """The uid of a username, as typed or in lower case; None when no user has it. One round trip."""

@@ -18,7 +18,7 @@ from django.core.signing import BadSignature, Signer
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys, kinds
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, Recording, Watch, watching
 from retwis_site.telemetry.redaction import shown_command
@@ -114,11 +114,8 @@ def sent(what: str, watch: Watch, jobs: int = 0) -> Sent:
     )
 
 
-class Changes:
+class Changes(Repository):
     """The records of forms and jobs."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def note_form(self, what: str, watch: Watch) -> str:
         """Keep what a form has sent; returns the cookie for the browser's next pages. One round trip."""

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from retwis_site.exceptions import BadCursor, StoreRefused
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import keys_of
 from retwis_site.store.connection.transport import Preceded, Queued
@@ -434,11 +434,8 @@ class Sample:
         return round(self.number(pattern) * tally.bytes / tally.measured) if tally.measured else None
 
 
-class Families:
+class Families(Repository):
     """All keys of the store, by their families."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def look(self, place: Place, before: Mapping[str, Tally]) -> Sample:
         """Looks at about KEYS_A_PAGE keys from a place on, and adds them to what was found before.

@@ -18,7 +18,7 @@ from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, parse_id, parse_number
 
 # ---- When a worker last ran, so that people notice when none does.
@@ -135,11 +135,8 @@ def owned(store: Store) -> Store:
     return LeasedStore(store, Lease(OWNER_GIVES_UP))
 
 
-class Outbox:
+class Outbox(Repository):
     """The unfinished jobs."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def add(self, name: str) -> Job:
         """Add a job that this process carries out at once. One round trip."""

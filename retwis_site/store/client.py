@@ -265,6 +265,13 @@ class Store(Commands):
         self._hangs_until = time.monotonic() + settings.REDIS_TIMEOUT
 
 
+class Repository:
+    """Reads and writes one thing in a store. Each of its methods is a verb, and says how many round trips it makes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+
 class _Failures:
     """A block in which redis-py's errors become a StoreError. It is a class, since a generator costs four times as much
     and a page uses several."""

@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import integer, nonce
 from retwis_site.store.replies import Result
 
@@ -54,11 +54,8 @@ def is_trusted(who: str) -> bool:
     return any(network.version == one.version and network.subnet_of(one) for one in settings.TRUSTED_NETWORKS)
 
 
-class RateLimits:
+class RateLimits(Repository):
     """Counts actions. With THROTTLE=0 it counts nothing."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def count(self, limit: Limit, who: str) -> None:
         """Count an action of `who`. One round trip; two when the limit is exceeded. Raises TooOften; then the

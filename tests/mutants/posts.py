@@ -119,15 +119,15 @@ MUTANTS = [
     Mutant(
         "tombstones above: they have no jobs",
         "timeline/posts/settling.py",
-        "        self._outbox.add_all(new)\n",
-        "        self._outbox.add_all([])\n",
+        "        Outbox(self._store).add_all(new)\n",
+        "        Outbox(self._store).add_all([])\n",
         (CONVERSATIONS,),
     ),
     Mutant(
         "new post: what was written of a post that is deleted meanwhile is forgotten",
         "timeline/posts/delivery.py",
-        "            self._settling.settle([pid], written)\n",
-        "            self._settling.settle([pid])\n",
+        "            Settling(self._store).settle([pid], written)\n",
+        "            Settling(self._store).settle([pid])\n",
         (MIDDLE,),
     ),
     Mutant(

@@ -9,7 +9,7 @@ from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import User
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_ids, stored_rows
 from retwis_site.store.replies import Handle, Reading, Reply, Result, begun, rest, trip
@@ -190,11 +190,8 @@ class Around(NamedTuple):
     below: list[Post]  # each after the one that it replies to
 
 
-class Threads:
+class Threads(Repository):
     """All threads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer, username: str, pid: int, after: int | None) -> ThreadPage:
         """A post of `username` with what it replies to, and the replies to it above the cursor: first the author's own,
@@ -430,11 +427,8 @@ class QuotesPage:
     hides_all: bool  # there are quotes, of which the viewer sees none
 
 
-class Quotes:
+class Quotes(Repository):
     """All quotes."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer, username: str, pid: int, before: int | None) -> QuotesPage:
         """The posts below the cursor that quote a post of `username`, newest first.

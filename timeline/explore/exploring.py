@@ -11,7 +11,7 @@ from typing import NamedTuple
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import trip
@@ -251,11 +251,8 @@ MOST_SHOWN = 20  # posts
 _explored: Memory[str, Explored] = Memory(size=2, seconds=300)  # one entry, of some 10 KB
 
 
-class Explore:
+class Explore(Repository):
     """The page of explore. Only reads, and keeps nothing in the store: each process looks for itself."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer) -> ExplorePage:
         """What rises, as this viewer may see it: without deleted posts and people whom the viewer hides.

@@ -28,7 +28,7 @@ from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, queue_add, queue_remove
@@ -143,11 +143,8 @@ def pids_of(act: Act) -> list[int]:
 FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision")
 
 
-class Reports:
+class Reports(Repository):
     """All reports."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def make(self, who: int, new: NewReport) -> int | None:
         """Report a person or a post. Returns the id of the report; None when `who` has an open report about it: that
@@ -389,11 +386,8 @@ class Decision(NamedTuple):
         )
 
 
-class Deciding:
+class Deciding(Repository):
     """Decides reports."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def decide(self, report: Report, decision: Decision, by: int) -> None:
         """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single

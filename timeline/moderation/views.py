@@ -1,7 +1,8 @@
 """Reporting a person or a post, and the pages of staff, which do not exist for others."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -269,6 +270,15 @@ def _require_shown(request: RetwisRequest, present: Imposed | None) -> None:
         raise SanctionChanged
 
 
+@contextmanager
+def _refusals_on(form: forms.Form) -> Iterator[None]:
+    """Says on the form why what staff asks for was not done."""
+    try:
+        yield
+    except Refused as refused:
+        form.add_error(None, str(refused))
+
+
 class NothingChosen(Refused):
     message = gettext_lazy("Choose at least one post.")
 
@@ -333,14 +343,11 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     chosen = [one for one in posts["posts"] if str(one.pid) in request.POST.getlist("post")]
     imposed, link = record.standing.imposed if record.standing is not None else None, ""
     if form.is_valid():
-        try:
+        with _refusals_on(form):
             _require_shown(request, imposed)
             is_deletion = isinstance(form, DeletionForm | PictureRemovalForm)
             require_may_act(store, me.uid, them.uid, Action.DELETE if is_deletion else None)
             link = _do(store, act, form, them, me) if act != "delete" else _delete(store, them.uid, chosen, form, me)
-        except Refused as refused:
-            form.add_error(None, str(refused))
-        else:
             if not link:
                 response = done(request, _("Done."), "moderation_person", username)
                 note_changed(request, response, *(one.pid for one in chosen))
@@ -422,7 +429,7 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
         raise Http404 if Records(store).find(username).deleted is None else AccountDeleted(username)
     form = ReasonForm(typed(request))
     if form.is_valid() and found:
-        try:
+        with _refusals_on(form):
             require_may_act(store, me.uid, author, Action.DELETE)
             if "picture" in request.POST:
                 about = NewReport(author, pid, Reason.OTHER, body=found[0].body)
@@ -434,8 +441,6 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
                 response = done(request, _("The post was deleted."), page_of_form(request))
             note_changed(request, response, pid)
             return response
-        except Refused as refused:
-            form.add_error(None, str(refused))
     context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
@@ -478,13 +483,10 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     chosen = request.POST.getlist("also") if request.method == "POST" else None
     form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
-        try:
+        with _refusals_on(form):
             _require_shown(request, present)
             also = [one.pid for one in others if str(one.pid) in (chosen or ())]
             Deciding(store).decide(found, form.decision(also), me.uid)
-        except Refused as refused:
-            form.add_error(None, str(refused))
-        else:
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response
@@ -519,12 +521,9 @@ def blocked_picture(request: RetwisRequest, me: User, at: int, digest: str) -> H
         raise Http404
     form = ReasonForm(typed(request))
     if form.is_valid():
-        try:
+        with _refusals_on(form):
             require_may_act(store, me.uid, found.whom, Action.DELETE)
             allow_picture(store, found, me.uid, form.cleaned_data["reason"])
-        except Refused as refused:
-            form.add_error(None, str(refused))
-        else:
             return done(request, _("The picture can be uploaded again."), "moderation_log")
     return staff_page(request, "blocked_picture.html", {"form": form, "acts": named(store, [found])})
 

@@ -11,7 +11,7 @@ from accounts.users.entities import User
 from accounts.users.repository import Users
 from retwis_site.exceptions import BadCursor, StoreReadOnly
 from retwis_site.rendering.dates import A_DAY
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
@@ -105,11 +105,8 @@ class NotificationsPage:
     older: Cursor | None  # the cursor of the next page; None on the last page
 
 
-class Notifications:
+class Notifications(Repository):
     """The notices of a signed-in user."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def some(
         self,

@@ -14,7 +14,7 @@ from accounts.users.names import LONGEST_DISPLAY_NAME, endings, folded, in_one_l
 from accounts.users.repository import ask_owner, ask_owners, ask_people
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
@@ -164,11 +164,8 @@ USERS_LOOKED_UP = 30  # users that a search loads, a few more than a page: some 
 _uids: Memory[str, int] = Memory(size=5000, seconds=3600)
 
 
-class People:
+class People(Repository):
     """Lists of users. Only reads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     # ---- pages
 

@@ -13,7 +13,7 @@ from accounts.users.entities import NoSuchUser, State, User
 from accounts.users.repository import PERSON, ask_owner, ask_user, person
 from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, parse_number, stored_ids, stored_score
 from retwis_site.store.local_cache import Memory
@@ -299,11 +299,8 @@ _candidates: Memory[tuple[int | None, int], Candidates] = Memory(size=5000, seco
 _shown: Memory[tuple[int | None, int], tuple[Suggested, ...]] = Memory(size=1000, seconds=5)
 
 
-class Suggestions:
+class Suggestions(Repository):
     """People to follow. Only reads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def for_user(self, me: int, count: int = 5, first: Collection[int] = ()) -> list[Suggested]:
         """At most `count` people that `me` does not follow. Each person that `me` follows votes for the people that

@@ -16,7 +16,7 @@ from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
 from timeline.posts.links import tags_in
@@ -51,13 +51,8 @@ ByTags = Mapping[str, Sequence[int]]  # by a folded tag, the uids of those who h
 REMOVED_BY_CLEANUP = "cleanup removed this post before the form was sent again; send it once more"
 
 
-class Delivery:
+class Delivery(Repository):
     """Brings posts to where they are read."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._ids = post_ids(store)
-        self._settling = Settling(store)
 
     def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
         """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
@@ -154,10 +149,10 @@ class Delivery:
         """
         pipe = self._store.pipeline()
         pipe.zadd(keys.updates(uid), {str(pid): pid})
-        self._ids.queue_as_recent(pipe, pid)
+        post_ids(self._store).queue_as_recent(pipe, pid)
         leave_to_the_index(pipe, pid)
         for now in written.values():
-            self._settling.queue(pipe, pid, now)
+            Settling(self._store).queue(pipe, pid, now)
         pipe.execute()
         asked = ask_look(pipe, written or written_by(uid, [pid]))
         account_deleted = pipe.hget(keys.user(uid), "deleted")
@@ -181,9 +176,9 @@ class Delivery:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
         if look is None:
-            self._settling.settle([pid], written)
+            Settling(self._store).settle([pid], written)
         else:
-            self._settling.agree(written, look)
+            Settling(self._store).agree(written, look)
 
     def _push_own(self, uid: int, pid: int) -> None:
         """Push a new post into its author's home and the global timeline. One round trip, two where a list is cut."""
@@ -258,12 +253,8 @@ class Delivery:
 # ---- Reposts: a post of their own, which names another one. The edge is in `timeline/relations/relations.py`.
 
 
-class Reposts:
+class Reposts(Repository):
     """All reposts: from a user to a post."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._ids = post_ids(store)
 
     def repost(self, me: int, pid: int, author: int) -> None:
         """Let `me` repost a post of `author`; a second repost changes nothing. A repost of a deleted post is taken
@@ -274,8 +265,9 @@ class Reposts:
         Its hash is written first. When this process dies before the job, `cleanup` removes the hash: so the lease
         begins with the hash."""
         leased = owned(self._store)
-        own = self._ids.take(me)
-        if not answer(leased, self._ids.ask_unused, own):  # before the write: `repost_of` would hide what has the id
+        ids = post_ids(self._store)
+        own = ids.take(me)
+        if not answer(leased, ids.ask_unused, own):  # before the write: `repost_of` would hide what has the id
             raise IdInUse(keys.next_post_id(), own)
         fields = {"user_id": str(me), "time": str(int(time.time())), "repost_of": str(pid)}
         leased.hset(keys.post(own), fields)

@@ -9,7 +9,7 @@ import time
 from django.conf import settings
 
 from retwis_site.store import keys, snowflake
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import Result
 
@@ -23,11 +23,8 @@ def ask_given_out(pipe: Pipe) -> Result[int]:
     return Result(lambda: parse_number(counter.value or "") or 0)
 
 
-class CounterIds:
+class CounterIds(Repository):
     """`POST_IDS=incr`: counting down from the counter finds the newest posts."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def take(self, uid: int) -> int:
         """A new id for a post of `uid`. One round trip."""
@@ -55,11 +52,8 @@ class CounterIds:
         return []
 
 
-class SnowflakeIds:
+class SnowflakeIds(Repository):
     """`POST_IDS=snowflake`: new ids are kept in `recent`, because the newest ones cannot be guessed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def take(self, uid: int) -> int:
         """A new id for a post of `uid`, claimed in its hash. One round trip; one more when another process had the id.

@@ -19,7 +19,7 @@ from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, answer, answers, emptied, remove_members
-from retwis_site.store.client import Store
+from retwis_site.store.client import Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.kinds import OfId
@@ -154,11 +154,8 @@ def _check(store: Store, uid: int, targets: Iterable[Target]) -> None:
 MOST_TEXTS = 100  # of a post, the first one included
 
 
-class Posts:
+class Posts(Repository):
     """All posts."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
         """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""

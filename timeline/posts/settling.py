@@ -25,7 +25,7 @@ from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, Welcome, ask_welcome, queue_notice, queue_remove
@@ -257,12 +257,8 @@ def _ask_parent(pipe: Pipe, pid: int, reply: Links) -> Result[Parent]:
 DELETED_STAYS = 30 * 24 * 3600  # seconds that the page of a deleted post without replies answers 410
 
 
-class Settling:
+class Settling(Repository):
     """Makes all that follows from posts match them. Their jobs must be in the outbox."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._outbox = Outbox(store)
 
     def settle(self, pids: Collection[int], written: Mapping[int, PostState] | None = None) -> None:
         """Make all match for these posts. `written`: what was written of them before.
@@ -385,8 +381,8 @@ class Settling:
 
     def _replace(self, jobs: list[str], new: list[str]) -> list[str]:
         """Add the jobs of the posts above, and only then remove those of the posts below. Two round trips at most."""
-        self._outbox.add_all(new)
-        self._outbox.all_done(jobs)
+        Outbox(self._store).add_all(new)
+        Outbox(self._store).all_done(jobs)
         return new
 
 
@@ -433,11 +429,8 @@ def cause_of(pid: int, uid: int, links: Links, when: int) -> Cause:
 Concerned = tuple[bool, dict[int, Welcome]]  # whether a post stands, and who wants to know of it
 
 
-class PostNotices:
+class PostNotices(Repository):
     """The notices of posts. It runs under the job of the post: a process that dies leaves the rest to a worker."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def write(self, posts: Iterable[Cause]) -> None:
         """Tell everyone whom new or edited posts concern. None without such people, else three round trips for all

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.replies import Question, Reply, Result
 from timeline.relations.edges import Edges
 from timeline.relations.relation import DROPS_HOME, TAG, Edge, Relation
@@ -29,20 +29,17 @@ def _ask_follows(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[b
 HOME_TAG = Relation("home_tag", keys.home_tags, TAG, conditions=(_ask_follows,), effects=(DROPS_HOME,))
 
 
-class HomeTags:
+class HomeTags(Repository):
     """All choices of tags for home: from a user to a folded tag."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, HOME_TAG)
 
     def add(self, me: int, tag: str) -> None:
         """Let the home of `me` have the posts with a tag. It is taken back when `me` does not follow the tag. Round
         trips as for `Edges.set`, without a count."""
-        self._edges.set(Edge(me, tag), int(time.time()))
+        Edges(self._store, HOME_TAG).set(Edge(me, tag), int(time.time()))
 
     def remove(self, me: int, tag: str) -> None:
         """Let the home of `me` no longer have the posts with a tag. Round trips as for `add`."""
-        self._edges.unset(Edge(me, tag))
+        Edges(self._store, HOME_TAG).unset(Edge(me, tag))
 
 
 # The folded tags whose posts the home of a user has: of those chosen last, at most MOST_AT_HOME. One command.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from retwis_site.maintenance.checks import Check, Searcher, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import note_bad
 from retwis_site.store.replies import Question, Reply, scored
@@ -57,12 +57,8 @@ class MutedWord(NamedTuple):
         return joined(words(self.words))
 
 
-class MutedWords:
+class MutedWords(Repository):
     """The muted words of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._edges = Edges(store, MUTE_WORDS)
 
     def of(self, me: int) -> tuple[MutedWord, ...]:
         """What `me` mutes now, as `ask_muted_words`. One round trip."""
@@ -71,14 +67,14 @@ class MutedWords:
     def mute(self, me: int, new: MutedWord, present: Iterable[MutedWord]) -> None:
         """Let `me` mute words. Of those that are muted at present, it replaces the same words. Round trips as for
         `Edges.set`, and as many for what it replaces."""
-        self._edges.set(Edge(me, new.member), new.until)
+        Edges(self._store, MUTE_WORDS).set(Edge(me, new.member), new.until)
         for old in present:
             if old.member != new.member and old.compared == new.compared:
                 self.unmute(me, old)
 
     def unmute(self, me: int, old: MutedWord) -> None:
         """Let `me` no longer mute words. Round trips as for `Edges.unset`."""
-        self._edges.unset(Edge(me, old.member))
+        Edges(self._store, MUTE_WORDS).unset(Edge(me, old.member))
 
 
 def _muted_words(me: int, replies: Sequence[list[str]]) -> tuple[MutedWord, ...]:

@@ -15,7 +15,7 @@ from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
 from retwis_site.store.chunks import answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.replies import Question, Reading, Reply, Result, trip
 from timeline.notices import THREADS_READ, Inbox, Kind, Notice, Welcome, ask_seen, ask_welcome, queue_notice
@@ -184,19 +184,16 @@ FOLLOW = Relation(
 )
 
 
-class Follows:
+class Follows(Repository):
     """All follows: from a follower to a followed user."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, FOLLOW)
 
     def follow(self, me: int, them: int) -> None:
         """Let `me` follow `them`; a second follow keeps the first date. Round trips as for `Edges.set`."""
-        self._edges.set(to_person(me, them), int(time.time()))
+        Edges(self._store, FOLLOW).set(to_person(me, them), int(time.time()))
 
     def unfollow(self, me: int, them: int) -> None:
         """Let `me` no longer follow `them`. Round trips as for `Edges.unset`, and one to four more."""
-        self._edges.unset(to_person(me, them))
+        Edges(self._store, FOLLOW).unset(to_person(me, them))
 
 
 def follow_counts(uid: int, sizes: Sequence[int]) -> FollowCounts:
@@ -298,20 +295,17 @@ def _part(store: Store, stand: Mapping[Edge, bool]) -> None:
 BLOCK = Relation(kind="block", truth=keys.blocked, target=PERSON, afterwards=_part)
 
 
-class BlockedPeople:
+class BlockedPeople(Repository):
     """All blocks: from a user to another."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, BLOCK)
 
     def block(self, me: int, them: int) -> None:
         """Let `me` block `them`; a second block keeps the first date. Neither follows the other any more. Twelve
         round trips; up to two more with notices, and one with a follow."""
-        self._edges.set(to_person(me, them), int(time.time()))
+        Edges(self._store, BLOCK).set(to_person(me, them), int(time.time()))
 
     def unblock(self, me: int, them: int) -> None:
         """Let `me` no longer block `them`. The follows do not come back. Ten round trips."""
-        self._edges.unset(to_person(me, them))
+        Edges(self._store, BLOCK).unset(to_person(me, them))
 
 
 # ---- Mutes: of people (`muted:`), of their reposts (`muted_reposts:`), and of threads (`muted_threads:`).
@@ -341,44 +335,37 @@ def in_days(days: float) -> float:
     return time.time() // 1 + days * A_DAY
 
 
-class Mutes:
+class Mutes(Repository):
     """Mutes of people: of all that they post, or of their reposts alone."""
-
-    def __init__(self, store: Store) -> None:
-        self._all = Edges(store, MUTE)
-        self._reposts = Edges(store, MUTE_REPOSTS)
 
     def mute(self, me: int, them: int, until: float = FOREVER) -> None:
         """Hide `them` from `me`, until a unix second. Muting again replaces the end. Round trips as for `Edges.set`,
         and two more at most."""
-        self._all.set(to_person(me, them), until)
+        Edges(self._store, MUTE).set(to_person(me, them), until)
 
     def unmute(self, me: int, them: int) -> None:
         """Show `them` to `me` again. Round trips as for `Edges.unset`."""
-        self._all.unset(to_person(me, them))
+        Edges(self._store, MUTE).unset(to_person(me, them))
 
     def mute_reposts(self, me: int, them: int, until: float = FOREVER) -> None:
         """Hide the reposts of `them` from `me`, as `mute`."""
-        self._reposts.set(to_person(me, them), until)
+        Edges(self._store, MUTE_REPOSTS).set(to_person(me, them), until)
 
     def unmute_reposts(self, me: int, them: int) -> None:
         """Show the reposts of `them` to `me` again, as `unmute`."""
-        self._reposts.unset(to_person(me, them))
+        Edges(self._store, MUTE_REPOSTS).unset(to_person(me, them))
 
 
-class MutedThreads:
+class MutedThreads(Repository):
     """Threads of which a user gets no notices. A thread is named by its first post."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, MUTE_THREAD)
 
     def mute(self, me: int, root: int) -> None:
         """Let `me` get no notices of a thread. Round trips as for `Edges.set`."""
-        self._edges.set(Edge(me, str(root)), int(time.time()))
+        Edges(self._store, MUTE_THREAD).set(Edge(me, str(root)), int(time.time()))
 
     def unmute(self, me: int, root: int) -> None:
         """Let `me` get notices of a thread again. Round trips as for `Edges.unset`."""
-        self._edges.unset(Edge(me, str(root)))
+        Edges(self._store, MUTE_THREAD).unset(Edge(me, str(root)))
 
 
 # The first posts (ids as text) of the threads that a user has muted last, THREADS_READ of them. One command.
@@ -443,20 +430,17 @@ LIKE = Relation(
 )
 
 
-class Likes:
+class Likes(Repository):
     """All likes: from a user to a post."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, LIKE)
 
     def like(self, me: int, pid: int, author: int) -> None:
         """Let `me` like a post of `author`; a second like keeps the first date. A like of a deleted post is taken back.
         Round trips as for `Edges.set`."""
-        self._edges.set(Edge(me, str(pid), author), int(time.time()))
+        Edges(self._store, LIKE).set(Edge(me, str(pid), author), int(time.time()))
 
     def unlike(self, me: int, pid: int, author: int) -> None:
         """Let `me` no longer like a post of `author`. Round trips as for `Edges.unset`."""
-        self._edges.unset(Edge(me, str(pid), author))
+        Edges(self._store, LIKE).unset(Edge(me, str(pid), author))
 
 
 # ---- Reposts: `reposts:` is the truth, `reposted_by:` its mirror. Both hold the id of the repost, a post of its own.
@@ -508,20 +492,17 @@ REPOST = Relation(
 BOOKMARK = Relation(kind="bookmark", truth=keys.bookmarks, target=POST)
 
 
-class Bookmarks:
+class Bookmarks(Repository):
     """All bookmarks: from a user to a post."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, BOOKMARK)
 
     def add(self, me: int, pid: int, author: int) -> None:
         """Let `me` bookmark a post of `author`; a second time keeps the first date. A bookmark of a deleted post is
         taken back. Round trips as for `Edges.set`."""
-        self._edges.set(Edge(me, str(pid), author), int(time.time()))
+        Edges(self._store, BOOKMARK).set(Edge(me, str(pid), author), int(time.time()))
 
     def remove(self, me: int, pid: int, author: int) -> None:
         """Remove a bookmark. Round trips as for `Edges.unset`."""
-        self._edges.unset(Edge(me, str(pid), author))
+        Edges(self._store, BOOKMARK).unset(Edge(me, str(pid), author))
 
 
 # What a card says of its viewer, in the order of `Acted`.
@@ -534,19 +515,16 @@ ACTED_ON = (LIKE, REPOST, BOOKMARK)
 TAG_FOLLOW = Relation("follow_tag", keys.tags_of, TAG, afterwards=leave_homes)
 
 
-class TagFollows:
+class TagFollows(Repository):
     """All follows of tags: from a user to a folded tag."""
-
-    def __init__(self, store: Store) -> None:
-        self._edges = Edges(store, TAG_FOLLOW)
 
     def follow(self, me: int, tag: str) -> None:
         """Let `me` follow a tag; a second follow keeps the first date. Round trips as for `Edges.set`."""
-        self._edges.set(Edge(me, tag), int(time.time()))
+        Edges(self._store, TAG_FOLLOW).set(Edge(me, tag), int(time.time()))
 
     def unfollow(self, me: int, tag: str) -> None:
         """Let `me` no longer follow a tag. Round trips as for `Edges.unset` and `leave_homes`."""
-        self._edges.unset(Edge(me, tag))
+        Edges(self._store, TAG_FOLLOW).unset(Edge(me, tag))
 
 
 def ask_follows_tag(pipe: Pipe, me: int, tag: str) -> Result[bool]:

@@ -26,7 +26,7 @@ from zlib import crc32
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result
@@ -324,14 +324,11 @@ def finish_jobs(store: Store, jobs: Sequence[str]) -> None:
     Indexing(store).index({job_id(job, 1) for job in jobs})
 
 
-class Indexing:
+class Indexing(Repository):
     """Writes posts into the index.
 
     An unfinished `reindex` may not have found a post, and may remove its records. So the post is noted before it is
     written, and the `reindex` writes it at its end. `tests/protocols/test_interleaved_indexing.py` tries it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def index(self, pids: Iterable[int]) -> int:
         """Write posts into the index. Returns how many have terms: a repost, a deleted or missing post has none. Two

@@ -11,7 +11,7 @@ from retwis_site.exceptions import NotFound
 from retwis_site.maintenance.checks import Check, Searcher, looking, names_alone, names_in, places, rows
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import parse_id, stored_ids
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Reply, Result, trip
@@ -140,11 +140,8 @@ READ_OF_EACH = 3 * POSTS_A_PAGE  # ids of each followed tag
 NOT_CHOSEN = Result(bool)
 
 
-class TagPages:
+class TagPages(Repository):
     """Pages of posts with tags. Only reads."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer, tag: str, before: int | None) -> TagPage:
         """The posts with a folded tag below the cursor, newest first. Raises NoSuchTag.

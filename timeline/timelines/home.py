@@ -20,7 +20,7 @@ from retwis_site.store.cached_list import (
     head_of,
     merge,
 )
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip
@@ -56,11 +56,8 @@ FIRST_PAGE = Part()
 SPARE = 5  # ids that a page reads besides its own: replies to people who are not followed are hidden
 
 
-class Homes:
+class Homes(Repository):
     """All home timelines."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer, before: int | None) -> HomePage:
         """The posts below the cursor, newest first, and the viewer's counts.

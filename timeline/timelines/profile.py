@@ -14,7 +14,7 @@ from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.store import keys
 from retwis_site.store.cached_list import KEPT
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import stored_digest, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, begun, rest, scored, trip
@@ -63,11 +63,8 @@ from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, Filled, Part,
 # ---- The pinned post of a user: it stands first on the profile. `pinned` in `user:<uid>` has its id.
 
 
-class Pins:
+class Pins(Repository):
     """The pinned posts of all users, one of each."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def pin(self, uid: int, pid: int) -> None:
         """Pin a post of user `uid`, instead of the one before. Two round trips. Raises NoSuchPost (also for another
@@ -207,11 +204,8 @@ class OwnPosts(NamedTuple):
     without_pictures: bool = True
 
 
-class Profiles:
+class Profiles(Repository):
     """All profiles."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def page(self, viewer: Viewer, username: str, before: int | None, tab: Tab = Tab.POSTS) -> ProfilePage:
         """What a user wrote to everyone below the cursor, newest first, and their pinned post on the first page; or

@@ -30,7 +30,7 @@ from retwis_site.maintenance.checks import Check, Searcher, looking
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers
-from retwis_site.store.client import Pipe, Store
+from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, parse_id
 from retwis_site.store.replies import Reply, Result, trip
 
@@ -51,11 +51,8 @@ class StoredPassword:
     needs_factor: bool  # the password alone opens nothing
 
 
-class Sessions:
+class Sessions(Repository):
     """The sessions of all users."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def stored_password(self, uid: int) -> StoredPassword | None:
         """None for a deleted account, or for one without a password. `password` wins over `old_password`: a login or a

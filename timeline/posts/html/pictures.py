@@ -34,13 +34,15 @@ def pictures_of(username: str, pid: int, media: Media, language: str) -> Html:
             pid=pid,
             number=number,
             file=one.small,
-            width=one.width,
-            height=one.height,
-            alt=one.alt,
+            **_size_and_words(one),
         )
         for number, one in enumerate(media.pictures, 1)
     ]
     return PICTURES.fill(language, sensitive=media.sensitive, number=len(shown), pictures=joined(shown))
+
+
+def _size_and_words(one: Picture) -> dict[str, Any]:
+    return {"width": one.width, "height": one.height, "alt": one.alt}
 
 
 def chosen(pictures: Sequence[Picture], language: str) -> Html:
@@ -60,10 +62,8 @@ def _with_fields(pictures: Sequence[Picture], language: str, *, is_new: bool) ->
             is_new=is_new,
             digest=one.digest,
             file=one.small,
-            width=one.width,
-            height=one.height,
-            alt=one.alt,
             number=number,
+            **_size_and_words(one),
         )
         for number, one in enumerate(pictures, 1)
     )
@@ -92,13 +92,7 @@ def pictures_in_feed(media: Media, language: str, origin: str) -> Html:
     if media.sensitive:
         return COVERED_IN_FEED.fill(language)
     return joined(
-        IN_FEED.fill(
-            language,
-            address=origin + reverse("media", args=[one.digest]),
-            width=one.width,
-            height=one.height,
-            alt=one.alt,
-        )
+        IN_FEED.fill(language, address=origin + reverse("media", args=[one.digest]), **_size_and_words(one))
         for one in media.pictures
     )
 
@@ -120,7 +114,5 @@ def picture_page(request: HttpRequest, by: Rendering, post: Post, number: int) -
         before=number - 1,
         next=number + 1,
         file=one.digest,
-        width=one.width,
-        height=one.height,
-        alt=one.alt,
+        **_size_and_words(one),
     )
