@@ -2,9 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import NEW_PASSWORD, PASSWORD, FormField
+from retwis_site.http.form_fields import FormField, fields_of
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
@@ -39,9 +40,9 @@ FEATURE = Feature(
         "recover": (
             FormField("username", "text", _("Username")),
             FormField("code", "password", _("Recovery code")),
-            *NEW_PASSWORD,
+            *fields_of(NewPasswordForm),
         ),
-        "reset": NEW_PASSWORD,
-        "recovery": (PASSWORD,),
+        "reset": fields_of(NewPasswordForm),
+        "recovery": fields_of(PresentPasswordForm),
     },
 )

@@ -3,9 +3,10 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.second_factor.upkeep import PASSKEYS, TOTPS, FactorChecks, account_lines
+from accounts.signing_in.forms import PresentPasswordForm
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import PASSWORD, FormField, hidden
+from retwis_site.http.form_fields import FormField, fields_of, hidden
 from retwis_site.store.rate_limits import Limit
 
 # ---- Rate limits. The first one counts by account alone: only a person with the password, or with an open session,
@@ -38,7 +39,6 @@ FEATURE = Feature(
     form_fields={
         **{name: (FormField("code", "password", _("Code")), *hidden("next")) for name in ("second_step", "confirm")},
         "passkey_login": hidden("next"),
-        "add_totp": (PASSWORD,),
-        "add_passkey": (PASSWORD,),
+        **dict.fromkeys(("add_totp", "add_passkey"), fields_of(PresentPasswordForm)),
     },
 )

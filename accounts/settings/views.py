@@ -20,7 +20,6 @@ from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACT
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
-from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
     begin_session,
@@ -51,7 +50,24 @@ from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
-from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.rate_limits import Limit, RateLimits
+
+# ---- Rate limits
+
+
+EDITS = Limit(
+    *("edit", 60, 3600, "changes to a profile"),
+    gettext_lazy("Too many changes to your profile in a short time. The limit is %(times)d."),
+)
+SESSIONS = Limit(
+    *("session", 60, 3600, "devices that were logged out"),
+    gettext_lazy("Too many devices logged out in a short time. The limit is %(times)d."),
+)
+PASSWORD_FORMS = Limit(  # forms that ask for the current password, right or wrong, from any address
+    *("password", 20, 3600, "password changes and deletions"),
+    gettext_lazy("Too many attempts in a short time. The limit is %(times)d."),
+)
+
 
 # ---- The part of a form with one's picture and header: files are uploaded, kept while the form has errors, and chosen.
 

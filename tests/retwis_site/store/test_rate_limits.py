@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.settings.feature import PASSWORD_FORMS
+from accounts.settings.views import PASSWORD_FORMS
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.passwords import ATTEMPTS, LOGINS, login_subject
 from retwis_site.exceptions import TooOften
