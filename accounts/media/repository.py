@@ -148,10 +148,7 @@ UPLOAD_STAYS = 24 * 3600  # seconds
 
 
 # How often a user may upload a picture: each takes a process for some tenths of a second.
-UPLOADS = Limit(
-    *("upload", 200, 3600, "uploads"),
-    _("Too many pictures in a short time. The limit is %(times)d."),
-)
+UPLOADS = Limit("upload", 200, 3600, "uploads", _("Too many pictures in a short time."))
 
 
 def job_of(digest: str, uid: int) -> str:

@@ -13,18 +13,14 @@ from retwis_site.store.rate_limits import Limit
 # gets that far, so no stranger locks out the owner.
 
 
-FACTORS = Limit(
-    *("factor", 10, 3600, "wrong second factors"),
-    _("Too many wrong codes in a short time. The limit is %(times)d."),
-)
-FROM_ADDRESS = Limit(  # for each address, over all accounts; logins with a passkey alone count too
+FACTORS = Limit("factor", 10, 3600, "wrong second factors", _("Too many wrong codes in a short time."))
+# For each address, over all accounts; logins with a passkey alone count too
+FROM_ADDRESS = Limit(
     *("factors", 200, 15 * 60, "second factors from your network"),
-    _("Too many attempts from your network in a short time. The limit is %(times)d."),
+    _("Too many attempts from your network in a short time."),
 )
-CHANGES = Limit(  # forms that ask for the current password, right or wrong
-    *("security", 30, 3600, "changes of second factors"),
-    _("Too many attempts in a short time. The limit is %(times)d."),
-)
+# Forms that ask for the current password, right or wrong
+CHANGES = Limit("security", 30, 3600, "changes of second factors", _("Too many attempts in a short time."))
 
 # ---- What it declares
 

@@ -56,16 +56,14 @@ from retwis_site.store.rate_limits import Limit, RateLimits
 
 
 EDITS = Limit(
-    *("edit", 60, 3600, "changes to a profile"),
-    gettext_lazy("Too many changes to your profile in a short time. The limit is %(times)d."),
+    "edit", 60, 3600, "changes to a profile", gettext_lazy("Too many changes to your profile in a short time.")
 )
 SESSIONS = Limit(
-    *("session", 60, 3600, "devices that were logged out"),
-    gettext_lazy("Too many devices logged out in a short time. The limit is %(times)d."),
+    "session", 60, 3600, "devices that were logged out", gettext_lazy("Too many devices logged out in a short time.")
 )
-PASSWORD_FORMS = Limit(  # forms that ask for the current password, right or wrong, from any address
-    *("password", 20, 3600, "password changes and deletions"),
-    gettext_lazy("Too many attempts in a short time. The limit is %(times)d."),
+# Forms that ask for the current password, right or wrong, from any address
+PASSWORD_FORMS = Limit(
+    "password", 20, 3600, "password changes and deletions", gettext_lazy("Too many attempts in a short time.")
 )
 
 

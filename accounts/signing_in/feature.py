@@ -16,7 +16,7 @@ from retwis_site.store.rate_limits import Limit
 
 REGISTRATIONS = Limit(
     *("register", 30, 3600, "new accounts from your network"),
-    _("Too many new accounts from your network in a short time. The limit is %(times)d."),
+    _("Too many new accounts from your network in a short time."),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
@@ -30,7 +31,7 @@ class Limit:
     times: int
     seconds: int
     what: str  # the actions, for the log: "wrong passwords"
-    text: Promise  # shown to a refused user; has a place for `times`
+    text: Promise  # shown to a refused user, and then how many are allowed, unless it has a place for `times`
 
     @property
     def allowed(self) -> int:
@@ -39,7 +40,8 @@ class Limit:
 
     def refusal(self) -> str:
         """The text for a refused user, in the active language."""
-        return str(self.text % {"times": self.allowed})
+        text, limit = str(self.text), _("The limit is %(times)d.")
+        return (text if "%(times)" in text else f"{text} {limit}") % {"times": self.allowed}
 
 
 @lru_cache(maxsize=4096)
