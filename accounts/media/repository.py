@@ -198,7 +198,7 @@ class Pictures:
         if own.value is None and of_user.value + picture.size > settings.MEDIA_QUOTA:
             raise QuotaReached
         for name, content in picture.files.items():
-            pipe.set_bytes(keys.media(f"{digest}{name}"), content)
+            pipe.set(keys.media(f"{digest}{name}"), content)
         about = {
             "width": str(picture.width),
             "height": str(picture.height),
