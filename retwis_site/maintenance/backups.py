@@ -300,11 +300,12 @@ class Proof:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; the system releases it when the process ends in any way."""
+def _locked(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold the lock of a folder; the system releases it when the process ends in any way. With LOCK_NB it raises
+    BlockingIOError where another process has the lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)
@@ -312,14 +313,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _remove_remains(place: Path) -> None:
     for path in place.glob(f"{UNFINISHED}*"):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # another process is at work in it
-            continue
-        finally:
-            os.close(descriptor)
-        shutil.rmtree(path)
+        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            shutil.rmtree(path)
 
 
 def _sync_folder(folder: Path) -> None:
