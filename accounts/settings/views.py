@@ -164,6 +164,10 @@ class PictureForm(forms.Form):
 # ---- Forms
 
 
+class Choice(forms.ChoiceField):
+    default_error_messages = dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options."))
+
+
 # The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
 AUTOMATIC = "automatic"
 COLOUR_NAMES = {
@@ -208,12 +212,7 @@ class ProfileForm(PictureForm):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
     # Empty: a form that does not know of it leaves the choice as it is.
-    colour = forms.ChoiceField(
-        choices=COLOUR_NAMES.items(),
-        required=False,
-        label=gettext_lazy("Colour of your initials"),
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
-    )
+    colour = Choice(choices=COLOUR_NAMES.items(), required=False, label=gettext_lazy("Colour of your initials"))
 
     def swatches(self, me: User) -> list[Swatch]:
         """What the field `colour` offers to a user."""
@@ -249,7 +248,7 @@ class SettingsForm(ProfileForm):
     remove_header = forms.BooleanField(required=False, label=gettext_lazy("Remove the header"))
 
     # Empty: a form that does not know of it leaves the choice as it is.
-    descriptions = forms.ChoiceField(
+    descriptions = Choice(
         choices=[
             ("optional", gettext_lazy("Remind me when one is missing")),
             (REQUIRED, gettext_lazy("Require one for each picture")),
@@ -257,7 +256,6 @@ class SettingsForm(ProfileForm):
         required=False,
         label=gettext_lazy("Descriptions of pictures in posts"),
         help_text=gettext_lazy("They tell people who do not see a picture what it shows."),
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
     )
 
     def __init__(self, data: QueryDict | None, before: Sequence[Fact], **kwargs: Any) -> None:
@@ -309,21 +307,16 @@ class AppearanceForm(forms.Form):
 
     SYSTEM = "system"
 
-    theme = forms.ChoiceField(
+    theme = Choice(
         choices=[
             (SYSTEM, gettext_lazy("Use system setting")),
             ("light", gettext_lazy("Light")),
             ("dark", gettext_lazy("Dark")),
         ],
-        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options.")),
     )
 
     # Empty: a form that does not know of it leaves the choice as it is.
-    shortcuts = forms.ChoiceField(
-        choices=[("on", gettext_lazy("On")), (OFF, gettext_lazy("Off"))],
-        required=False,
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
-    )
+    shortcuts = Choice(choices=[("on", gettext_lazy("On")), (OFF, gettext_lazy("Off"))], required=False)
 
     def clean_theme(self) -> str:
         """The theme as the cookie has it: empty for the system's."""
