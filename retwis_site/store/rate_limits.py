@@ -43,6 +43,10 @@ class Limit:
         text, limit = str(self.text), _("The limit is %(times)d.")
         return (text if "%(times)" in text else f"{text} {limit}") % {"times": self.allowed}
 
+    def exceeded(self, seconds: int) -> TooOften:
+        """The error for who may try again in so many seconds; at least one."""
+        return TooOften(f"{self.allowed} {self.what}", self.refusal(), max(1, seconds))
+
 
 @lru_cache(maxsize=4096)
 def is_trusted(who: str) -> bool:
@@ -87,11 +91,7 @@ class RateLimits:
                 return
             self._store.zrem(key, member)
             [(_, oldest)] = first.value
-            raise TooOften(
-                f"{limit.allowed} {limit.what}",
-                limit.refusal(),
-                max(1, min(integer(oldest), now) + limit.seconds - now),
-            )
+            raise limit.exceeded(min(integer(oldest), now) + limit.seconds - now)
 
         return Result(read)
 
