@@ -8,17 +8,12 @@ from accounts.signing_in.tokens import CALLS
 from retwis_site.features import Feature
 from retwis_site.store.rate_limits import Limit
 
-APPS = Limit(  # for each address: anybody may register an app
-    *("app", 30, 3600, "new apps from your network"),
-    _("Too many new apps from your network in a short time. The limit is %(times)d."),
-)
-TOKENS = Limit(
-    *("token", 120, 3600, "tokens from your network"),
-    _("Too many tokens from your network in a short time. The limit is %(times)d."),
-)
+# For each address: anybody may register an app
+APPS = Limit("app", 30, 3600, "new apps from your network", _("Too many new apps from your network in a short time."))
+TOKENS = Limit("token", 120, 3600, "tokens from your network", _("Too many tokens from your network in a short time."))
 CONSENTS = Limit(
     *("consent", 60, 3600, "apps that were allowed or removed"),
-    _("You have allowed or removed too many apps in a short time. The limit is %(times)d."),
+    _("You have allowed or removed too many apps in a short time."),
 )
 
 FEATURE = Feature(

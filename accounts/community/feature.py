@@ -2,32 +2,20 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community import sanctions
+from accounts.community import sanctions, views
 from accounts.community.acts import finish_allowed, finish_application, finish_picture, finish_site
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
 from accounts.community.roles import finish_role
-from accounts.community.views import ANSWERS, APPEALS, DISMISSALS, INVITATIONS, SITE_CHANGES
 from accounts.joining.applications import finish_applying
 from accounts.joining.invitations import finish_use
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import FormField, fields_of
 from retwis_site.store import keys
-
-_OF_SITE = (
-    FormField("name", "text", _("Site name")),
-    FormField("tagline", "text", _("Tagline")),
-    FormField("announcement", "text", _("Announcement")),
-    FormField("about", "textarea", _("About this site")),
-    FormField("rules", "textarea", _("Rules")),
-    FormField("privacy", "textarea", _("Privacy")),
-    FormField("contact", "text", _("Contact")),
-    *hidden("colour", "registration", "second_factor", "invites"),
-)
 
 FEATURE = Feature(
     urls="accounts.community.views",
-    limits=(APPEALS, DISMISSALS, SITE_CHANGES, INVITATIONS, ANSWERS),
+    limits=(views.APPEALS, views.DISMISSALS, views.SITE_CHANGES, views.INVITATIONS, views.ANSWERS),
     waiting={"moderation": keys.appeals, "joining": keys.applicants},
     jobs={
         "role": finish_role,
@@ -49,8 +37,8 @@ FEATURE = Feature(
     site_lines=(STAFF, SANCTIONS, LOG, NOTES, SITE, *JOINING),
     remove_account=remove_community,
     form_fields={
-        "appeal": (FormField("text", "textarea", _("Your appeal")),),
-        "edit_site": _OF_SITE,
+        "appeal": fields_of(views.AppealForm),
+        "edit_site": fields_of(views.SiteForm),
         "joining": (FormField("reason", "text", _("Reason for a refusal")),),
     },
 )

@@ -48,26 +48,15 @@ from retwis_site.store.rate_limits import Limit, RateLimits
 # ---- Rate limits
 
 
-APPEALS = Limit(
-    *("appeal", 10, 3600, "appeals"),
-    gettext_lazy("Too many appeals in a short time. The limit is %(times)d."),
-)
+APPEALS = Limit("appeal", 10, 3600, "appeals", gettext_lazy("Too many appeals in a short time."))
 DISMISSALS = Limit(
-    *("dismiss", 60, 3600, "dismissed announcements"),
-    gettext_lazy("Too many dismissed announcements in a short time. The limit is %(times)d."),
+    "dismiss", 60, 3600, "dismissed announcements", gettext_lazy("Too many dismissed announcements in a short time.")
 )
 SITE_CHANGES = Limit(
-    *("site", 60, 3600, "changes of the site"),
-    gettext_lazy("Too many changes of the site in a short time. The limit is %(times)d."),
+    "site", 60, 3600, "changes of the site", gettext_lazy("Too many changes of the site in a short time.")
 )
-INVITATIONS = Limit(
-    *("invite", 60, 3600, "invitations"),
-    gettext_lazy("Too many invitations in a short time. The limit is %(times)d."),
-)
-ANSWERS = Limit(
-    *("answer", 600, 3600, "answers to applications"),
-    gettext_lazy("Too many answers in a short time. The limit is %(times)d."),
-)
+INVITATIONS = Limit("invite", 60, 3600, "invitations", gettext_lazy("Too many invitations in a short time."))
+ANSWERS = Limit("answer", 600, 3600, "answers to applications", gettext_lazy("Too many answers in a short time."))
 
 
 # ---- The form of an appeal.

@@ -148,10 +148,7 @@ UPLOAD_STAYS = 24 * 3600  # seconds
 
 
 # How often a user may upload a picture: each takes a process for some tenths of a second.
-UPLOADS = Limit(
-    *("upload", 200, 3600, "uploads"),
-    _("Too many pictures in a short time. The limit is %(times)d."),
-)
+UPLOADS = Limit("upload", 200, 3600, "uploads", _("Too many pictures in a short time."))
 
 
 def job_of(digest: str, uid: int) -> str:
@@ -201,7 +198,7 @@ class Pictures:
         if own.value is None and of_user.value + picture.size > settings.MEDIA_QUOTA:
             raise QuotaReached
         for name, content in picture.files.items():
-            pipe.set_bytes(keys.media(f"{digest}{name}"), content)
+            pipe.set(keys.media(f"{digest}{name}"), content)
         about = {
             "width": str(picture.width),
             "height": str(picture.height),

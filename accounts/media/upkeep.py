@@ -71,7 +71,7 @@ def _shown_by(store: Store, digests: Iterable[str]) -> dict[str, set[int]]:
 
 def _write_files(writes: Writes, lines: Sequence[Line]) -> None:
     for line in lines:
-        writes.pipe.set_bytes(keys.media(f"{line['digest']}{line['size']}"), base64.b64decode(line["webp"]))
+        writes.pipe.set(keys.media(f"{line['digest']}{line['size']}"), base64.b64decode(line["webp"]))
 
 
 def _read_pictures(store: Store) -> Iterator[Line]:

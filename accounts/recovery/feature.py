@@ -2,9 +2,10 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm
 from accounts.signing_in.passwords import HASHING
 from retwis_site.features import Feature
-from retwis_site.http.form_fields import NEW_PASSWORD, PASSWORD, FormField
+from retwis_site.http.form_fields import FormField, fields_of
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
 from retwis_site.store.rate_limits import Limit
@@ -12,18 +13,13 @@ from retwis_site.store.rate_limits import Limit
 # ---- Rate limits of the recovery of accounts.
 
 
-CODES = Limit(  # for each pair of an account and an address, as for logins
-    *("recover", 10, 15 * 60, "wrong recovery codes"),
-    _("Too many wrong recovery codes in a short time. The limit is %(times)d."),
+# For each pair of an account and an address, as for logins
+CODES = Limit("recover", 10, 15 * 60, "wrong recovery codes", _("Too many wrong recovery codes in a short time."))
+# For each address, over all accounts; links count too
+RECOVERIES = Limit(
+    "recovery", 60, 15 * 60, "recoveries from your network", _("Too many attempts from your network in a short time.")
 )
-RECOVERIES = Limit(  # for each address, over all accounts; links count too
-    *("recovery", 60, 15 * 60, "recoveries from your network"),
-    _("Too many attempts from your network in a short time. The limit is %(times)d."),
-)
-NEW_CODES = Limit(
-    *("codes", 20, 3600, "new recovery codes"),
-    _("Too many attempts in a short time. The limit is %(times)d."),
-)
+NEW_CODES = Limit("codes", 20, 3600, "new recovery codes", _("Too many attempts in a short time."))
 
 
 # ---- What it declares
@@ -39,9 +35,9 @@ FEATURE = Feature(
         "recover": (
             FormField("username", "text", _("Username")),
             FormField("code", "password", _("Recovery code")),
-            *NEW_PASSWORD,
+            *fields_of(NewPasswordForm),
         ),
-        "reset": NEW_PASSWORD,
-        "recovery": (PASSWORD,),
+        "reset": fields_of(NewPasswordForm),
+        "recovery": fields_of(PresentPasswordForm),
     },
 )

@@ -20,7 +20,6 @@ from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACT
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
-from accounts.settings.feature import EDITS, PASSWORD_FORMS, SESSIONS
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
 from accounts.signing_in.guards import (
     begin_session,
@@ -51,7 +50,22 @@ from retwis_site.rendering.fragments import Html, active_language
 from retwis_site.rendering.pages import OFF, SHORTCUTS_COOKIE, THEME_COOKIE, origin_of, shortcuts_of, theme_of
 from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
-from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.rate_limits import Limit, RateLimits
+
+# ---- Rate limits
+
+
+EDITS = Limit(
+    "edit", 60, 3600, "changes to a profile", gettext_lazy("Too many changes to your profile in a short time.")
+)
+SESSIONS = Limit(
+    "session", 60, 3600, "devices that were logged out", gettext_lazy("Too many devices logged out in a short time.")
+)
+# Forms that ask for the current password, right or wrong, from any address
+PASSWORD_FORMS = Limit(
+    "password", 20, 3600, "password changes and deletions", gettext_lazy("Too many attempts in a short time.")
+)
+
 
 # ---- The part of a form with one's picture and header: files are uploaded, kept while the form has errors, and chosen.
 
@@ -150,6 +164,10 @@ class PictureForm(forms.Form):
 # ---- Forms
 
 
+class Choice(forms.ChoiceField):
+    default_error_messages = dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options."))
+
+
 # The colours of a picture, by the values of a form; AUTOMATIC: none is chosen.
 AUTOMATIC = "automatic"
 COLOUR_NAMES = {
@@ -194,12 +212,7 @@ class ProfileForm(PictureForm):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
     # Empty: a form that does not know of it leaves the choice as it is.
-    colour = forms.ChoiceField(
-        choices=COLOUR_NAMES.items(),
-        required=False,
-        label=gettext_lazy("Colour of your initials"),
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
-    )
+    colour = Choice(choices=COLOUR_NAMES.items(), required=False, label=gettext_lazy("Colour of your initials"))
 
     def swatches(self, me: User) -> list[Swatch]:
         """What the field `colour` offers to a user."""
@@ -235,7 +248,7 @@ class SettingsForm(ProfileForm):
     remove_header = forms.BooleanField(required=False, label=gettext_lazy("Remove the header"))
 
     # Empty: a form that does not know of it leaves the choice as it is.
-    descriptions = forms.ChoiceField(
+    descriptions = Choice(
         choices=[
             ("optional", gettext_lazy("Remind me when one is missing")),
             (REQUIRED, gettext_lazy("Require one for each picture")),
@@ -243,7 +256,6 @@ class SettingsForm(ProfileForm):
         required=False,
         label=gettext_lazy("Descriptions of pictures in posts"),
         help_text=gettext_lazy("They tell people who do not see a picture what it shows."),
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
     )
 
     def __init__(self, data: QueryDict | None, before: Sequence[Fact], **kwargs: Any) -> None:
@@ -295,21 +307,16 @@ class AppearanceForm(forms.Form):
 
     SYSTEM = "system"
 
-    theme = forms.ChoiceField(
+    theme = Choice(
         choices=[
             (SYSTEM, gettext_lazy("Use system setting")),
             ("light", gettext_lazy("Light")),
             ("dark", gettext_lazy("Dark")),
         ],
-        error_messages=dict.fromkeys(("required", "invalid_choice"), gettext_lazy("Choose one of these options.")),
     )
 
     # Empty: a form that does not know of it leaves the choice as it is.
-    shortcuts = forms.ChoiceField(
-        choices=[("on", gettext_lazy("On")), (OFF, gettext_lazy("Off"))],
-        required=False,
-        error_messages={"invalid_choice": gettext_lazy("Choose one of these options.")},
-    )
+    shortcuts = Choice(choices=[("on", gettext_lazy("On")), (OFF, gettext_lazy("Off"))], required=False)
 
     def clean_theme(self) -> str:
         """The theme as the cookie has it: empty for the system's."""

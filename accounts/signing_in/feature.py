@@ -4,25 +4,24 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.signing_in import factors
+from accounts.signing_in.forms import ApplicationForm, LoginForm
 from accounts.signing_in.html import frame_of_error
 from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.signing_in.passwords import ATTEMPTS, HASHING, LOGINS
 from accounts.signing_in.sessions.repository import SessionChecks, account_lines, finish_auth, remove_sessions
 from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
-from retwis_site.http.form_fields import FormField, hidden
+from retwis_site.http.form_fields import fields_of, hidden
 from retwis_site.store.rate_limits import Limit
 
 REGISTRATIONS = Limit(
     *("register", 30, 3600, "new accounts from your network"),
-    _("Too many new accounts from your network in a short time. The limit is %(times)d."),
+    _("Too many new accounts from your network in a short time."),
 )
 
 
 # ---- What it declares
 
-
-_USERNAME = FormField("username", "text", _("Username"))
 
 FEATURE = Feature(
     urls="accounts.signing_in.views",
@@ -33,14 +32,8 @@ FEATURE = Feature(
     account_lines=account_lines,
     remove_account=remove_sessions,
     form_fields={
-        "login": (_USERNAME, FormField("password", "password", _("Password")), *hidden("next")),
-        "register": (
-            _USERNAME,
-            FormField("password1", "password", _("Password")),
-            FormField("password2", "password", _("Repeat password")),
-            FormField("why", "textarea", _("Why do you want to join?")),
-            *hidden("code"),
-        ),
+        "login": (*fields_of(LoginForm), *hidden("next")),
+        "register": (*fields_of(ApplicationForm), *hidden("code")),
     },
     frame_of_errors=frame_of_error,
     cookies=tuple(

@@ -138,13 +138,12 @@ def _make_way() -> None:
 
 logger = logging.getLogger("retwis.accounts")
 
-LOGINS = Limit(  # for each pair of an account and an address
-    *("login", 10, 15 * 60, "wrong passwords"),
-    gettext_lazy("Too many wrong passwords in a short time. The limit is %(times)d."),
-)
-ATTEMPTS = Limit(  # for each address, over all accounts: a right password costs a hash, as a wrong one does
+# For each pair of an account and an address
+LOGINS = Limit("login", 10, 15 * 60, "wrong passwords", gettext_lazy("Too many wrong passwords in a short time."))
+# For each address, over all accounts: a right password costs a hash, as a wrong one does
+ATTEMPTS = Limit(
     *("attempt", 200, 15 * 60, "logins from your network"),
-    gettext_lazy("Too many login attempts from your network in a short time. The limit is %(times)d."),
+    gettext_lazy("Too many login attempts from your network in a short time."),
 )
 
 

@@ -108,10 +108,7 @@ def digest_of(token: str) -> str:
 # costs two commands of the round trip that checks the token.
 
 
-CALLS = Limit(
-    *("call", 300, 300, "calls of an app"),
-    _("Too many requests from this app in a short time. The limit is %(times)d."),
-)
+CALLS = Limit("call", 300, 300, "calls of an app", _("Too many requests from this app in a short time."))
 
 
 class Calls(NamedTuple):

@@ -30,7 +30,7 @@ from accounts.users.entities import (
     Visitor,
 )
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
-from retwis_site.exceptions import StoreError, StoreReadOnly, TooOften
+from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
 from retwis_site.identity import Site, ask_site, current_site, shown_site
 from retwis_site.store import keys
@@ -149,8 +149,7 @@ class AppToken:
             _stands.put(self.digest, True)
         self.calls = calls = None if self._counted is None else self._counted.value
         if calls is not None and calls.times > tokens.CALLS.allowed:
-            limit = tokens.CALLS
-            raise TooOften(f"{limit.allowed} {limit.what}", limit.refusal(), max(calls.ends - int(time.time()), 1))
+            raise tokens.CALLS.exceeded(calls.ends - int(time.time()))
         return Opened(f"{tokens.TOKENS.second}{self.digest}", token.used, token.app, token.scopes)
 
     def opens_nothing(self) -> None:

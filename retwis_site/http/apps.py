@@ -162,8 +162,7 @@ class Sent:
 
     def whole(self, name: str) -> int:
         """A number from 0 on, such as an offset; 0 when it was not sent. Raises Invalid."""
-        text = self.text(name) or "0"
-        found = parse_number(text)
+        found = parse_number(self.text(name) or "0")
         if found is None:
             raise Invalid(f"{name} is no number")
         return found
@@ -171,13 +170,7 @@ class Sent:
     def id(self, name: str) -> int | None:
         """An id of this site, or 0, which nothing has: apps send it for the beginning of a list. None when it was not
         sent. Raises Invalid for what can be neither."""
-        text = self.text(name)
-        if not text:
-            return None
-        found = parse_number(text)
-        if found is None:
-            raise Invalid(f"{name} is no id")
-        return found
+        return self.whole(name) if self.text(name) else None
 
     def ids(self, name: str) -> list[int]:
         """The ids of a list, each once. What is no id is left out."""

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator, ProhibitNullCharactersValidator
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext_lazy
+from django.utils.translation import gettext_noop, ngettext_lazy
 
 # ---- A text that nobody can see counts as empty, in every form and every command.
 
@@ -45,11 +45,14 @@ def hidden(*names: str) -> tuple[FormField, ...]:
     return tuple(FormField(name, "hidden") for name in names)
 
 
-PASSWORD = FormField("password", "password", gettext_lazy("Current password"))
-NEW_PASSWORD = (
-    FormField("password1", "password", gettext_lazy("New password")),
-    FormField("password2", "password", gettext_lazy("Repeat new password")),
-)
+_KINDS = {forms.TextInput: "text", forms.Textarea: "textarea", forms.PasswordInput: "password", forms.FileInput: "file"}
+
+
+def fields_of(form: type[forms.Form]) -> tuple[FormField, ...]:
+    """The fields of a form, under its labels; choices and numbers hidden. A secret that is no PasswordField has to be
+    declared on its own."""
+    fields = form.base_fields.items()
+    return tuple(FormField(name, _KINDS.get(type(one.widget), "hidden"), one.label or "") for name, one in fields)
 
 
 # ---- What several forms share.

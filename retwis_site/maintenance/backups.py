@@ -10,11 +10,11 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -26,6 +26,7 @@ from redis.exceptions import NoPermissionError
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.maintenance.filling import Copy, connect_source
 from retwis_site.maintenance.site_files import create
+from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.client import Store
 from retwis_site.store.connection import recorder
@@ -274,10 +275,6 @@ def unfinished(place: Path) -> Iterator[Path]:
         raise NotDone(f"{error.filename or place}: {error.strerror}. Name a folder on a disk with room.") from error
 
 
-def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 class Proof:
     """Compares the files of a backup with its manifest. Iterate to run it, a chunk a step; raises NotDone."""
 
@@ -303,11 +300,12 @@ class Proof:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; the system releases it when the process ends in any way."""
+def _locked(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    """Hold the lock of a folder; the system releases it when the process ends in any way. With LOCK_NB it raises
+    BlockingIOError where another process has the lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)
@@ -315,14 +313,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _remove_remains(place: Path) -> None:
     for path in place.glob(f"{UNFINISHED}*"):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:  # another process is at work in it
-            continue
-        finally:
-            os.close(descriptor)
-        shutil.rmtree(path)
+        with contextlib.suppress(BlockingIOError), _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            shutil.rmtree(path)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -406,7 +398,7 @@ def describe(store: Store) -> Manifest:
     server. Raises StoreError."""
     [first, *_] = store.transport.servers()
     return Manifest(
-        made_at=now(),
+        made_at=iso(int(time.time())),
         servers=programs(store),
         key_prefix=keys.PREFIX,
         database=int(first.connection_pool.connection_kwargs.get("db") or 0),

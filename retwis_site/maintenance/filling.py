@@ -361,7 +361,7 @@ def _write(pipe: Pipe, key: Key, content: Any) -> None:
     elif key.type == "zset":
         pipe.zadd(key.name, dict(content))
     else:
-        pipe.set_bytes(key.name, content)
+        pipe.set(key.name, content)
     if key.ttl >= 0:
         pipe.pexpire(key.name, key.ttl)
 

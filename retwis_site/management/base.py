@@ -57,6 +57,14 @@ def announcer(command: BaseCommand, verbosity: int) -> Callable[[str], object]:
     return (lambda line: command.stderr.write(line, str)) if verbosity else (lambda line: None)
 
 
+class WithStore(BaseCommand):
+    """Before a command of Django's, among the bases of a command: it runs with a store."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with running_store(announcer(self, options["verbosity"])):
+            super().handle(*args, **options)
+
+
 class StoreCommand(BaseCommand):
     """A command that works on the store."""
 

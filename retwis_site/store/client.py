@@ -101,10 +101,8 @@ class _WatchedPipe(Pipe):
     """A pipe whose commands know who asked for them."""
 
     def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
-        reply: Reply[Any] = Reply()
-        batch = self._batch
-        batch.queued.append((asked(command), options))
-        batch.handles.append(reply)
+        reply = super().send(*command, **options)
+        self._batch.queued[-1] = (asked(command), options)
         return reply
 
     def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:

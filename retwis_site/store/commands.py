@@ -48,12 +48,7 @@ class Commands(ABC):
         return self.send("SETBIT", key, offset, 1)
 
     @command
-    def set(self, key: str, value: str) -> None:
-        return self.send("SET", key, value)
-
-    @command
-    def set_bytes(self, key: str, value: bytes) -> None:
-        """Like `set`, for a string that is no text."""
+    def set(self, key: str, value: str | bytes) -> None:
         return self.send("SET", key, value)
 
     @command

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 from retwis_site.exceptions import TooOften
 from retwis_site.store import keys
@@ -30,7 +31,7 @@ class Limit:
     times: int
     seconds: int
     what: str  # the actions, for the log: "wrong passwords"
-    text: Promise  # shown to a refused user; has a place for `times`
+    text: Promise  # shown to a refused user, and then how many are allowed, unless it has a place for `times`
 
     @property
     def allowed(self) -> int:
@@ -39,7 +40,12 @@ class Limit:
 
     def refusal(self) -> str:
         """The text for a refused user, in the active language."""
-        return str(self.text % {"times": self.allowed})
+        text, limit = str(self.text), _("The limit is %(times)d.")
+        return (text if "%(times)" in text else f"{text} {limit}") % {"times": self.allowed}
+
+    def exceeded(self, seconds: int) -> TooOften:
+        """The error for who may try again in so many seconds; at least one."""
+        return TooOften(f"{self.allowed} {self.what}", self.refusal(), max(1, seconds))
 
 
 @lru_cache(maxsize=4096)
@@ -82,11 +88,7 @@ class RateLimits(Repository):
                 return
             self._store.zrem(key, member)
             [(_, oldest)] = first.value
-            raise TooOften(
-                f"{limit.allowed} {limit.what}",
-                limit.refusal(),
-                max(1, min(integer(oldest), now) + limit.seconds - now),
-            )
+            raise limit.exceeded(min(integer(oldest), now) + limit.seconds - now)
 
         return Result(read)
 

@@ -154,16 +154,21 @@ def _observers() -> tuple[Observer, ...]:
 
 @cache
 def _web_metrics() -> tuple[Observer, ...]:
-    """What counts the requests of this process; nothing without METRICS_PORT, and nothing of
-    prometheus_client is loaded."""
+    """What counts the requests of this process."""
+    metrics = loaded_metrics()
+    return (metrics.Process("web").observe,) if metrics else ()
+
+
+def loaded_metrics() -> Any:
+    """The module `metrics`. Without METRICS_PORT it is None, and nothing of prometheus_client is loaded."""
     if not settings.METRICS_PORT:
-        return ()
+        return None
     try:
-        from retwis_site.telemetry.metrics import Process
-    except OSError as error:  # a full disk: the site starts without metrics
+        from retwis_site.telemetry import metrics
+    except OSError as error:  # a full disk: web processes and workers start without metrics
         _metrics.error("metrics are not counted: %s", error)
-        return ()
-    return (Process("web").observe,)
+        return None
+    return metrics
 
 
 def _log_access(seen: Observation) -> None:

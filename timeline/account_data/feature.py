@@ -10,10 +10,7 @@ from timeline.account_data.restoring import finish_lists, finish_post
 # ---- How often a user may download their data.
 
 
-DOWNLOADS = Limit(
-    *("download", 10, 3600, "downloads"),
-    _("Too many downloads in a short time. The limit is %(times)d."),
-)
+DOWNLOADS = Limit("download", 10, 3600, "downloads", _("Too many downloads in a short time."))
 
 
 # ---- What it declares

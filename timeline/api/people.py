@@ -15,8 +15,7 @@ from accounts.facts.facts import MOST_FACTS, Fact, Facts
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
-from accounts.settings.feature import EDITS
-from accounts.settings.views import SettingsForm
+from accounts.settings.views import EDITS, SettingsForm
 from accounts.users.entities import NoSuchUser, Role, User
 from accounts.users.repository import ask_people, ask_user
 from retwis_site.exceptions import Gone, NotFound, NotShown

@@ -8,10 +8,7 @@ from retwis_site.store.rate_limits import Limit
 # ---- How often a user may act on posts.
 
 
-ACTIONS = Limit(
-    *("act", 600, 3600, "actions"),
-    _("Too many actions in a short time. The limit is %(times)d."),
-)
+ACTIONS = Limit("act", 600, 3600, "actions", _("Too many actions in a short time."))
 
 
 # ---- What it declares

@@ -12,8 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.settings.feature import EDITS
-from accounts.settings.views import ProfileForm
+from accounts.settings.views import EDITS, ProfileForm
 from accounts.signing_in.forms import USERNAME
 from accounts.signing_in.guards import for_acting, for_forms, never_store
 from accounts.signing_in.html import done, form_page, typed

@@ -14,10 +14,7 @@ from timeline.moderation.upkeep import ReportChecks, account_lines, at_work_by, 
 # ---- How often a user may report.
 
 
-REPORTS = Limit(
-    *("report", 30, 3600, "reports"),
-    _("Too many reports in a short time. The limit is %(times)d."),
-)
+REPORTS = Limit("report", 30, 3600, "reports", _("Too many reports in a short time."))
 
 
 # ---- What it declares

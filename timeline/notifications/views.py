@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.settings.feature import EDITS
+from accounts.settings.views import EDITS
 from accounts.signing_in.guards import for_forms, login_required, never_store, open_to_frozen
 from accounts.signing_in.html import Page, Rendering, done, form_page, news_number, rendering, shown_number
 from accounts.signing_in.middleware import RetwisRequest

@@ -26,10 +26,7 @@ from timeline.relations.upkeep import ABOUT_POSTS
 # ---- How often a user may post.
 
 
-POSTS = Limit(
-    *("post", 60, 3600, "posts"),
-    _("Too many posts in a short time. The limit is %(times)d."),
-)
+POSTS = Limit("post", 60, 3600, "posts", _("Too many posts in a short time."))
 
 
 # ---- What it declares

@@ -16,14 +16,8 @@ from timeline.relations.relations import RELATIONS, REPOST, relations
 # ---- How often a user may follow, and block or mute.
 
 
-FOLLOWS = Limit(
-    *("follow", 120, 3600, "follows"),
-    _("Too many follows in a short time. The limit is %(times)d."),
-)
-BLOCKS = Limit(
-    *("block", 120, 3600, "blocks and mutes"),
-    _("Too many blocks and mutes in a short time. The limit is %(times)d."),
-)
+FOLLOWS = Limit("follow", 120, 3600, "follows", _("Too many follows in a short time."))
+BLOCKS = Limit("block", 120, 3600, "blocks and mutes", _("Too many blocks and mutes in a short time."))
 
 
 # ---- What it declares

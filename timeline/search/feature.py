@@ -10,13 +10,12 @@ from timeline.search.rebuilding import IndexChecks, advice
 # ---- How often people may search.
 
 
-SEARCHES = Limit(  # for each user
-    *("search", 150, 300, "searches"),
-    _("Too many searches in a short time. The limit is %(times)d."),
-)
-VISITORS_SEARCHES = Limit(  # for each address, over all its visitors
+# For each user
+SEARCHES = Limit("search", 150, 300, "searches", _("Too many searches in a short time."))
+# For each address, over all its visitors
+VISITORS_SEARCHES = Limit(
     *("searches", 300, 300, "visitors' searches from your network"),
-    _("Too many searches from your network in a short time. The limit is %(times)d."),
+    _("Too many searches from your network in a short time."),
 )
 
 

@@ -9,10 +9,7 @@ from timeline.tags.tags import TagChecks
 # ---- How often names and tags are completed.
 
 
-COMPLETIONS = Limit(
-    *("complete", 300, 300, "completions"),
-    _("Too many suggestions in a short time. The limit is %(times)d."),
-)
+COMPLETIONS = Limit("complete", 300, 300, "completions", _("Too many suggestions in a short time."))
 
 
 # ---- What it declares

@@ -5,10 +5,8 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from retwis_site.exceptions import StoreError
@@ -16,6 +14,7 @@ from retwis_site.jobs.outbox import Heartbeat, Outbox
 from retwis_site.jobs.worker import drain, rounds, stop
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
+from retwis_site.telemetry.middleware import loaded_metrics
 
 logger = logging.getLogger("retwis.deliver")
 
@@ -44,7 +43,8 @@ class Command(StoreCommand):
         signal.signal(signal.SIGINT, lambda *_: stop.set())
         self.say("Waiting for jobs (Ctrl-C stops it)")
         pause, moved = POLL_EVERY, False
-        publish = _publisher(store)
+        metrics = loaded_metrics()
+        publish = metrics.WorkerMetrics(store).publish if metrics else lambda finished: None
         while not stop.wait(pause):
             publish({})  # also while the store is down
             try:
@@ -60,19 +60,6 @@ class Command(StoreCommand):
             except StoreError as error:
                 logger.error("deliver: %s", error)
                 pause = PAUSE_AFTER_FAILURE
-
-
-def _publisher(store: Store) -> Callable[[Mapping[str, int]], None]:
-    """What counts finished jobs, by kind, and serves the metrics. Without METRICS_PORT it does nothing, and nothing of
-    prometheus_client is loaded."""
-    if not settings.METRICS_PORT:
-        return lambda finished: None
-    try:
-        from retwis_site.telemetry.metrics import WorkerMetrics
-    except OSError as error:  # a full disk: the worker starts without metrics
-        logging.getLogger("retwis.metrics").error("metrics are not served: %s", error)
-        return lambda finished: None
-    return WorkerMetrics(store).publish
 
 
 def _move_misplaced(store: Store) -> None:

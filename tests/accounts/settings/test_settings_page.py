@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils.html import escape
 
-from accounts.settings.feature import EDITS
+from accounts.settings.views import EDITS
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.http.page_text import page_of
 from tests.support.stored_keys import everything, name_entries

@@ -53,7 +53,7 @@ def test_every_key_comes_back_unchanged_with_its_expiry(raw, store, tmp_path):
 
 
 def test_the_newest_complete_backup_of_a_folder_is_restored(site, tmp_path, monkeypatch):
-    monkeypatch.setattr("retwis_site.maintenance.backups.now", lambda: "2026-01-01T00:00:00Z")
+    monkeypatch.setattr("retwis_site.maintenance.backups.iso", lambda seconds: "2026-01-01T00:00:00Z")
     back_up(tmp_path)
     site.hset("user:1", "bio", "newer")
     monkeypatch.undo()

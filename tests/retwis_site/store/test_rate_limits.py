@@ -5,11 +5,11 @@ import time
 import pytest
 from django.contrib.auth import authenticate
 
-from accounts.settings.feature import PASSWORD_FORMS
+from accounts.settings.views import PASSWORD_FORMS
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.passwords import ATTEMPTS, LOGINS, login_subject
 from retwis_site.exceptions import TooOften
-from retwis_site.store.rate_limits import RateLimits
+from retwis_site.store.rate_limits import Limit, RateLimits
 from tests.support.people import NEW_PASSWORD, PASSWORD, register
 from timeline.posts.feature import POSTS
 from timeline.relations.feature import FOLLOWS
@@ -240,3 +240,8 @@ def test_with_throttle_0_nothing_is_counted(browser, store, alice, raw, settings
     assert browser(alice).post("/post/", {"body": "Hello", "token": "t"}).status_code == 302
     assert register(store, "dora").user.uid == 2
     assert raw.keys("throttle:*") == []
+
+
+def test_a_refused_user_reads_once_how_many_are_allowed():
+    assert POSTS.refusal() == "Too many posts in a short time. The limit is 60."
+    assert Limit("motto", 30, 3600, "mottos", "At most %(times)d in an hour.").refusal() == "At most 30 in an hour."
