@@ -97,7 +97,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeMenu(menu);
   else if (/^Arrow(Up|Down)$/.test(event.key) && menu.contains(document.activeElement) && !event.target.matches("select, textarea")) {
     event.preventDefault();
-    const items = [...menu.querySelectorAll("a, button, select, summary")].filter((item) => item.checkVisibility());
+    const items = [...menu.querySelectorAll("a, button, select, summary")].filter((item) => !item.closest("[hidden], details:not([open]) > :not(summary)"));
     const step = event.key === "ArrowDown" ? 1 : -1;
     items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
   }
