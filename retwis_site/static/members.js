@@ -97,7 +97,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") closeMenu(menu);
   else if (/^Arrow(Up|Down)$/.test(event.key) && menu.contains(document.activeElement) && !event.target.matches("select, textarea")) {
     event.preventDefault();
-    const items = [...menu.querySelectorAll("a, button, select, summary")].filter((item) => item.checkVisibility());
+    const items = [...menu.querySelectorAll("a, button, select, summary")].filter((item) => !item.closest("[hidden], details:not([open]) > :not(summary)"));
     const step = event.key === "ArrowDown" ? 1 : -1;
     items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
   }
@@ -270,15 +270,15 @@ async function answerBelow(link) {
 // ---- while a post is typed, `@` and `#` are completed with people and tags
 
 // A sign and the beginning of a name, right before the caret; not inside a word, an address or a mail address. A username
-// is Latin, so it may follow a letter of another script.
-const TOKEN = /((?<![@＠﹫/]|[\p{sc=Latin}0-9_]\p{M}*)[@＠﹫]|(?<![\p{L}\p{N}\p{M}_@＠﹫#＃﹟&/])[#＃﹟])[\p{L}\p{N}\p{M}_\u200c\u200d]{1,100}$/u;
+// is Latin, so it may follow a letter of another script. Safari before 16.4 could not read a script with a lookbehind.
+const TOKEN = /(?:(?:^|[^@＠﹫/\p{sc=Latin}0-9_\p{M}]|[@＠﹫/]\p{M})\p{M}*(?=[@＠﹫])|(?:^|[^\p{L}\p{N}\p{M}_@＠﹫#＃﹟&/])(?=[#＃﹟]))(.[\p{L}\p{N}\p{M}_\u200c\u200d]{1,100})$/u;
 
 let completion = null; // what is shown now: the text field, its list, and the text that it completes
 let awaited = ""; // the text that is asked for
 let untilCompleted;
 
 const tokenOf = (text) =>
-  text.selectionStart === text.selectionEnd ? (TOKEN.exec(text.value.slice(0, text.selectionStart))?.[0] ?? "") : "";
+  text.selectionStart === text.selectionEnd ? (TOKEN.exec(text.value.slice(0, text.selectionStart))?.[1] ?? "") : "";
 
 function closeCompletion() {
   clearTimeout(untilCompleted);

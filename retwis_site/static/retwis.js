@@ -349,7 +349,7 @@ document.addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 
-const shownPosts = () => [...document.querySelectorAll("main .post")].filter((post) => post.checkVisibility());
+const shownPosts = () => [...document.querySelectorAll("main .post:not(details:not([open]) *)")]; // not a muted one
 const focusedPost = () => document.activeElement.closest("main .post");
 
 /** The post on which the keys act: the one with the focus, else the first in view. */
@@ -366,7 +366,7 @@ function stepBy(by) {
 }
 
 function focusOrFollow(fields, link) {
-  const field = [...document.querySelectorAll(fields)].find((one) => one.checkVisibility());
+  const field = document.querySelector(fields);
   if (field) field.focus();
   else document.querySelector(link)?.click();
 }

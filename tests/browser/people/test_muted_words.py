@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
-from tests.browser.support.steps import said
+from tests.browser.support.steps import post, said
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 
@@ -12,6 +12,7 @@ from timeline.relations.relations import Follows
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_somebody_mutes_a_phrase_and_unmutes_it(window, alice, bob, store, raw, scripts):
     Follows(store).follow(alice.user.uid, bob.user.uid)
+    publish(raw, store, bob, "Good evening")
     publish(raw, store, bob, "The finale was grand")
     publish(raw, store, bob, "Good morning")
     page = window(alice, java_script_enabled=scripts)
@@ -23,6 +24,10 @@ def test_somebody_mutes_a_phrase_and_unmutes_it(window, alice, bob, store, raw, 
     page.goto("/")
     expect(page.get_by_text("Good morning")).to_be_visible()
     expect(page.get_by_text("The finale was grand")).to_be_hidden()
+    if scripts:
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        expect(post(page, "Good evening")).to_be_focused()
     page.get_by_text("Muted: the FINALE").click()
     expect(page.get_by_text("The finale was grand")).to_be_visible()
     if scripts:
