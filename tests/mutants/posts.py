@@ -107,7 +107,7 @@ MUTANTS = [
         "timeline/posts/settling.py",
         "            if not now.exists:  # a late edit",
         "            if now.exists is None:  # a late edit",
-        ("tests/timeline/posts/test_tombstones.py",),
+        ("tests/timeline/posts/test_deleting_posts.py",),
     ),
     Mutant(
         f"tombstones above: {LEFT_OUT}",
