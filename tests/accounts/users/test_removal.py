@@ -349,10 +349,7 @@ DATA_LEFT = "deleted accounts with data left"
     [
         lambda raw: (raw.zadd("following:1", {"2": 7}), raw.zadd("followers:2", {"1": 7})),
         lambda raw: (raw.zadd("followers:1", {"2": 7}), raw.zadd("following:2", {"1": 7})),
-        lambda raw: (
-            raw.zadd("updates:1", {"9": 9}),
-            raw.hset("post:9", mapping=POST),
-        ),
+        lambda raw: (raw.zadd("updates:1", {"9": 9}), raw.hset("post:9", mapping=POST)),
         lambda raw: raw.zadd("users_by_time", {"Alice": 7}),
     ],
     ids=["following", "followers", "posts", "users_by_time"],

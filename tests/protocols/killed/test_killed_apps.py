@@ -81,11 +81,7 @@ def test_a_consent(scene, capsys):
     def work(scene):
         register_app(scene)
         asked = f"client_id={scene.app.id}&response_type=code&scope=read&redirect_uri={OUT_OF_BAND}"
-        return {
-            "path": f"/oauth/authorize?{asked}",
-            "form": {"allow": "1"},
-            "secret": scene.secret(scene.alice),
-        }
+        return {"path": f"/oauth/authorize?{asked}", "form": {"allow": "1"}, "secret": scene.secret(scene.alice)}
 
     def check(scene, where, through):
         assert len(scene.raw.keys("code:*")) == 1 or not through, where

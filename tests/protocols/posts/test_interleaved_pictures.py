@@ -196,10 +196,7 @@ def test_a_post_with_a_new_picture_is_killed(store, alice, raw, step):
 
 UNDER_WAY = {
     "an old upload is posted while a worker removes it": lambda s, pid: [publish(s), lambda: take_all_over(s)],
-    "it is uploaded again, and posted": lambda s, pid: [
-        lambda: (upload(s)(), publish(s)()),
-        lambda: take_all_over(s),
-    ],
+    "it is uploaded again, and posted": lambda s, pid: [lambda: (upload(s)(), publish(s)()), lambda: take_all_over(s)],
     "two people post it, a worker": lambda s, pid: [
         lambda: (upload(s, BOB)(), publish(s, BOB)()),
         publish(s),

@@ -154,11 +154,7 @@ def test_only_keys_with_the_prefix_are_copied(raw, source, monkeypatch, settings
         source.raw.set(f"blog[1]:{key}", 8)
     source.raw.hset("blog[1]:users", "dora", 8)
     copy(source)
-    assert everything(raw) == {
-        "blog[1]:next_user_id": "8",
-        "blog[1]:next_post_id": "8",
-        "blog[1]:users": {"dora": "8"},
-    }
+    assert everything(raw) == {"blog[1]:next_user_id": "8", "blog[1]:next_post_id": "8", "blog[1]:users": {"dora": "8"}}
 
 
 def test_a_site_without_counters_is_copied_and_still_has_none(raw, source):

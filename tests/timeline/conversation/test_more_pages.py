@@ -144,8 +144,7 @@ def test_a_deletion_leads_back_to_the_page_before(browser, bob):
 
 
 @pytest.mark.parametrize(
-    "page",
-    ["/@bob/3/", "/@BOB/3/", "/%40bob/3/", "/@bob/3/?after=4", "/@BOB/3/likes/", "/compose/?quote=3"],
+    "page", ["/@bob/3/", "/@BOB/3/", "/%40bob/3/", "/@bob/3/?after=4", "/@BOB/3/likes/", "/compose/?quote=3"]
 )
 def test_a_deleted_post_is_no_page_to_return_to(browser, bob, page):
     client = browser(bob)

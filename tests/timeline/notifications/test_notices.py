@@ -65,12 +65,7 @@ def test_a_like_of_ones_own_post_gives_no_notice(store, raw, pid):
 
 @pytest.mark.parametrize(
     ("key", "member", "score"),
-    [
-        ("blocked:2", "1", LONG_AGO),
-        ("blocked:1", "2", LONG_AGO),
-        ("muted:2", "1", "+inf"),
-        ("muted:2", "1", 2**40),
-    ],
+    [("blocked:2", "1", LONG_AGO), ("blocked:1", "2", LONG_AGO), ("muted:2", "1", "+inf"), ("muted:2", "1", 2**40)],
 )
 def test_blocked_and_muted_people_cause_no_notice(store, raw, pid, key, member, score):
     raw.zadd(key, {member: score})

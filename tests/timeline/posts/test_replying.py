@@ -30,13 +30,7 @@ def test_a_reply_names_the_post_its_author_and_the_thread(store, alice, bob, raw
     first = publish(store, 1)
     second = publish(store, 2, reply_to=first)
     third = publish(store, 1, reply_to=second)
-    assert links(raw, second) == {
-        "reply_to": "1",
-        "root": "1",
-        "reply_to_user": "1",
-        "above": "1",
-        "quote": None,
-    }
+    assert links(raw, second) == {"reply_to": "1", "root": "1", "reply_to_user": "1", "above": "1", "quote": None}
     assert links(raw, third) == {"reply_to": "2", "root": "1", "reply_to_user": "2", "above": "2 1", "quote": None}
 
 
