@@ -52,8 +52,7 @@ def show(store, raw):
 
 
 def test_staff_removes_the_picture_and_leaves_the_header(faces, browser, member, bob, carol, store, raw):
-    page = member.get(PAGE).content.decode()
-    assert page.count("Nobody may upload a deleted picture again") == 2
+    assert member.get(PAGE).content.decode().count("Nobody may upload a deleted picture again") == 2
     form = {"act": "remove_picture", "digest": RED.digest, "reason": "", "block": "1"}
     refused = member.post(PAGE, form | {"block": ""})
     assert (refused.status_code, refused.content.decode().count('value="1" checked')) == (422, 1)  # that of the header
@@ -213,11 +212,6 @@ def people(store, raw, alice, bob, carol):
     choose(store, Kind.HEADER, WIDE)
 
 
-def only_report(raw):
-    [rid] = raw.zrange("reports", 0, -1)
-    return rid
-
-
 def let_time_pass(raw, store):
     """All marks are old, and all jobs due."""
     for key in raw.keys("media_users:*"):
@@ -231,7 +225,7 @@ def let_time_pass(raw, store):
 
 def test_staff_sees_what_was_reported_after_the_member_has_changed_it(browser, people, alice, carol, store, raw):
     browser(carol).post("/@bob/report/", PERSON)
-    rid = only_report(raw)
+    [rid] = raw.zrange("reports", 0, -1)
     stored = json.loads(raw.hget(f"report:{rid}", "media"))["pictures"]
     assert [one[:3] for one in stored] == [[RED.digest, 192, 192], [WIDE.digest, 1500, 500]]
     choose(store, Kind.PICTURE, OTHER)
