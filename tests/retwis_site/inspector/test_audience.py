@@ -75,5 +75,4 @@ UNSET = ("INSPECT", "REDIS_URL", "ALLOWED_HOSTS", "HTTPS", "RETWIS_ENV_FILE")
 def test_it_is_on_where_a_site_is_tried_out(tmp_path, given, is_on):
     environment = {name: value for name, value in os.environ.items() if name not in UNSET}
     environment |= {"VAR_DIR": str(tmp_path), "SECRET_KEY": "only for tests", **given}
-    shown = run_code(SHOWS, environment)
-    assert shown.stdout.split() == [str(is_on)]
+    assert run_code(SHOWS, environment).stdout.split() == [str(is_on)]

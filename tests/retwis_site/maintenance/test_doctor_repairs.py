@@ -163,8 +163,7 @@ def test_every_inconsistency_is_found_and_repaired(site, store, capsys, case):
     assert errors == expected
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys) == (0, {}, {})
-    after = without_caches(everything(site))
-    assert after == before
+    assert without_caches(everything(site)) == before
 
 
 def test_a_lost_account_keeps_its_name_posts_and_followers_and_needs_a_new_password(site, store, capsys, typed):

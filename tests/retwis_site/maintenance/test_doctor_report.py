@@ -73,8 +73,7 @@ def test_a_large_site_is_checked_in_few_round_trips(raw, store, capsys, round_tr
 def test_the_report_has_advice_on_the_server(site, capsys):
     call_command("reindex")  # else there is advice on the index and on workers, too
     site.set("worker_seen", str(int(time.time())))
-    out = said(capsys, "doctor")
-    assert "advice: The server keeps no append-only file" in out
+    assert "advice: The server keeps no append-only file" in said(capsys, "doctor")
     site.config_set("appendonly", "yes")
     try:
         assert "advice" not in said(capsys, "doctor")

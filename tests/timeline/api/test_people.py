@@ -178,8 +178,7 @@ def test_cursors_of_people_are_numbers_since_apps_for_ios_read_the_digits_alone(
     largest = int("9" * 16)  # as an id, and as a score
     raw.zadd(f"reposted_by:{pid}", {"2": largest, "3": largest - 1})
     cursor = str(largest * 10**16 + 2)
-    answer = app.ask("GET", f"/api/v1/statuses/{pid}/reblogged_by", {"max_id": cursor})
-    assert answer.status_code == 200
+    assert app.ask("GET", f"/api/v1/statuses/{pid}/reblogged_by", {"max_id": cursor}).status_code == 200
 
 
 def test_blocked_and_muted_people_are_listed_in_pages(store, alice, app, bob, carol):

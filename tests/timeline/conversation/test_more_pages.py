@@ -156,8 +156,7 @@ def test_a_deleted_post_is_no_page_to_return_to(browser, bob, page):
     "typed", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "x", "/@bob/mute/"]
 )
 def test_the_field_leads_only_to_pages_of_this_site(browser, alice, typed):
-    answer = browser(alice).post("/@bob/mute/", {"next": typed, "what": "all"})
-    assert answer["Location"] == "/"
+    assert browser(alice).post("/@bob/mute/", {"next": typed, "what": "all"})["Location"] == "/"
 
 
 # ---- It is shown to those who see the post, or the profile.

@@ -191,5 +191,4 @@ def test_everyone_reads_all_texts_the_newest_first(browser, alices_post, store):
 
 
 def test_a_post_that_was_never_edited_has_one_text(browser, alices_post):
-    page = browser().get("/@alice/1/history/").content.decode()
-    assert page.count('<p class="body"') == 1
+    assert browser().get("/@alice/1/history/").content.decode().count('<p class="body"') == 1
