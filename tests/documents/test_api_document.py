@@ -8,10 +8,7 @@ from django.conf import settings
 from accounts.apps.views import urlpatterns
 from timeline.api.views import ENDPOINTS
 
-ROW = re.compile(
-    r"^\| (`(?:GET|POST|PUT|PATCH|DELETE) .+?) \|(?: `([\w:]+)`(, or a visitor)?)? \|",
-    re.MULTILINE,
-)
+ROW = re.compile(r"^\| (`(?:GET|POST|PUT|PATCH|DELETE) .+?) \|(?: `([\w:]+)`(, or a visitor)?)? \|", re.MULTILINE)
 
 
 def test_the_document_lists_each_call_with_its_scope():

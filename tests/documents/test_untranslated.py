@@ -426,5 +426,4 @@ def test_a_word_without_brackets_is_found():
 
 
 def test_a_translated_text_is_in_brackets(brackets, people):
-    text = browser(people["one"]).get("/").content.decode()
-    assert "⟦Home⟧" in text
+    assert "⟦Home⟧" in browser(people["one"]).get("/").content.decode()

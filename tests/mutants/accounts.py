@@ -8,7 +8,7 @@ DELETED = (
     "tests/protocols/test_interleaved_removals.py::test_nothing_is_left_of_an_account_that_is_deleted_in_the_middle"
 )
 REMOVAL = "tests/accounts/users/test_removal.py::test_after_a_kill_at_any_step_another_worker_finishes"
-JOINING = "tests/protocols/joining/test_interleaved_joining.py"
+JOINING = "tests/protocols/test_joining.py"
 ANSWERS = f"{JOINING}::test_two_moderators_who_answer_at_once"
 
 MUTANTS = [
@@ -119,13 +119,13 @@ MUTANTS = [
         """        self._store.hdel(keys.applications(), asked.username.lower())
         uid = self._make_account(asked, act.id)
 """,
-        (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),
+        (ANSWERS, "tests/protocols/test_joining.py::test_an_approval"),
     ),
     Mutant(
         f"application: {JOB_FIRST}",
         "accounts/community/acts.py",
         "        won = job.store.hsetnx(",
         "        job.done()\n        won = job.store.hsetnx(",
-        (ANSWERS, "tests/protocols/joining/test_crashed_joining.py::test_an_approval"),
+        (ANSWERS, "tests/protocols/test_joining.py::test_an_approval"),
     ),
 ]

@@ -14,7 +14,7 @@ EDIT_KILLED = (
     "test_nobody_has_a_notice_of_a_post_whose_edit_was_killed_at_any_moment_and_that_is_then_deleted"
 )
 INDEXING = "tests/protocols/test_interleaved_indexing.py"
-PICTURES = "tests/protocols/posts/test_changes_of_pictures.py"
+PICTURES = "tests/protocols/posts/test_interleaved_pictures.py"
 REINDEX = (
     f"{INDEXING}::test_a_post_that_is_written_and_indexed_between_two_parts_of_a_reindex_is_found",
     f"{INDEXING}::test_a_post_that_a_worker_indexes_while_a_reindex_goes_on_that_has_not_seen_it_is_found",
@@ -107,7 +107,7 @@ MUTANTS = [
         "timeline/posts/settling.py",
         "            if not now.exists:  # a late edit",
         "            if now.exists is None:  # a late edit",
-        ("tests/timeline/posts/test_tombstones.py",),
+        ("tests/timeline/posts/test_deleting_posts.py",),
     ),
     Mutant(
         f"tombstones above: {LEFT_OUT}",

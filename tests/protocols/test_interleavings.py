@@ -160,11 +160,7 @@ SCENARIOS = {
         lambda: home(s),
         lambda: home(s),
     ],
-    "a worker and the owner carry out one job": lambda s: [
-        lambda: take_all_over(s),
-        post(s, CAROL),
-        lambda: home(s),
-    ],
+    "a worker and the owner carry out one job": lambda s: [lambda: take_all_over(s), post(s, CAROL), lambda: home(s)],
 }
 
 
@@ -321,10 +317,7 @@ EDITS = {
     "one device keeps the name": lambda s: [edit(s, "Ann"), edit(s, "Anna")],
     "one device changes the bio only": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other")],
     "two devices and a worker with their jobs": lambda s: [edit(s, "Ann"), edit(s, "Bea"), lambda: take_all_over(s)],
-    "a registration that is finished late": lambda s: [
-        edit(s, "Ann"),
-        lambda: carry_out(s, "user:1"),
-    ],
+    "a registration that is finished late": lambda s: [edit(s, "Ann"), lambda: carry_out(s, "user:1")],
     "the account is deleted": lambda s: [edit(s, "Ann"), edit(s, "Anna", "other"), delete_account(s)],
     "doctor": lambda s: [edit(s, "Ann"), edit(s, ""), lambda: NameIndex(s).refile(ALICE, ["Anna"])],
 }

@@ -154,7 +154,7 @@ POSTS = {
         case.unset(s, ALICE),
         case.set(s, CAROL),
         lambda: delete(s, BOB, BOBS_POST),
-    ],
+    ]
 }
 
 

@@ -110,11 +110,6 @@ def hide_and_follow(raw):
     follow(raw)
 
 
-def delete_posts(raw):
-    for pid in (2, 3, 4, 5):
-        raw.hset(f"post:{pid}", "deleted", 1)
-
-
 # By what stands between alice and bob: how it comes about, and the lists in which she sees him.
 CASES = {
     "nothing": (lambda raw: None, {*LISTS}),
@@ -129,7 +124,10 @@ CASES = {
     "he is hidden, and she follows him": (hide_and_follow, {*LISTS} - {*PROPOSED} - THE_SAME | {*OWN}),
     "he is suspended": (lambda raw: impose(raw, "suspended"), set()),
     "his account is deleted": (lambda raw: raw.hset(f"user:{BOB}", "deleted", 1), set()),
-    "his posts are deleted": (delete_posts, WITHOUT_POSTS),
+    "his posts are deleted": (
+        lambda raw: [raw.hset(f"post:{pid}", "deleted", 1) for pid in (2, 3, 4, 5)],
+        WITHOUT_POSTS,
+    ),
 }
 OF_VISITORS = {
     "nothing": {*FOR_ALL},

@@ -166,11 +166,7 @@ def test_those_of_admins_are_a_404_for_moderators(store, raw, browser, alice):
 
 @pytest.mark.parametrize(
     ("role", "guard", "status"),
-    [
-        (Role.MODERATOR, staff_required, 200),
-        (Role.ADMIN, staff_required, 200),
-        (Role.ADMIN, admin_required, 200),
-    ],
+    [(Role.MODERATOR, staff_required, 200), (Role.ADMIN, staff_required, 200), (Role.ADMIN, admin_required, 200)],
 )
 def test_staff_gets_in(store, raw, alice, role, guard, status):
     Roles(store).give(ALICE, role)

@@ -171,10 +171,6 @@ def log_in(client):
     return client.post("/login/", {"username": "bob", "password": PASSWORD})
 
 
-def token_in(answer):
-    return answer.content.decode().split('name="token" value="')[1].split('"')[0]
-
-
 def test_a_visitor_logs_in_first(site, browser):
     assert browser().get("/appeal/")["Location"] == "/login/?next=%2Fappeal%2F"
     assert browser().post("/appeal/", {"text": "Why?"}).status_code == 403
@@ -250,7 +246,7 @@ def test_when_the_store_fails_the_login_of_a_suspended_user_is_a_503(site, store
 
 def test_a_suspended_user_appeals_without_a_session(site, store, client):
     Sanctions(store).impose(BOB, State.SUSPENDED, "spam")
-    token = token_in(log_in(client))
+    token = log_in(client).content.decode().split('name="token" value="')[1].split('"')[0]
     assert "A moderator will decide." in page_of(client.post("/appeal/", {"text": "It was not me.", "token": token}))
     [appeal] = open_appeals(store).appeals
     assert (appeal.uid, appeal.text) == (BOB, "It was not me.")

@@ -50,8 +50,7 @@ def test_facts_and_links_stand_on_the_profile(browser, raw, member, asked):
     assert f'<a href="{SITE}" rel="nofollow me">{SITE}</a>' in page
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
-    form = member.get("/settings/").content.decode()
-    assert 'value="she/her"' in form
+    assert 'value="she/her"' in member.get("/settings/").content.decode()
     member.post("/settings/", {"name": "Alice L.", "bio": "x"})  # a form without these fields
     assert "she/her" in text_of(member.get("/@alice/"))
     fill_in(member)

@@ -48,9 +48,7 @@ def test_everyone_on_the_same_machine_sees_it(browser, alice):
 
 
 @pytest.mark.parametrize(
-    "asked_from",
-    [ELSEWHERE, {"HTTP_X_FORWARDED_FOR": "198.51.100.7"}],
-    ids=["another machine", "behind a proxy"],
+    "asked_from", [ELSEWHERE, {"HTTP_X_FORWARDED_FOR": "198.51.100.7"}], ids=["another machine", "behind a proxy"]
 )
 def test_from_elsewhere_it_exists_for_admins_alone(browser, store, alice, bob, carol, asked_from):
     Roles(store).give(alice.user.uid, Role.ADMIN)

@@ -263,11 +263,9 @@ def test_only_the_hash_of_a_token_is_kept_and_for_a_day(raw, token):
 
 def test_a_link_sets_a_password_and_ends_all_sessions(client, store, raw, alice, url):
     login = log_in(store)
-    page = client.get(url).content.decode()
-    assert "@Alice" in page
+    assert "@Alice" in client.get(url).content.decode()
     assert "no-store" in client.get(url)["Cache-Control"]
-    answer = client.post(url, FORM, follow=True)
-    assert answer.redirect_chain == [("/login/", 302)]
+    assert client.post(url, FORM, follow=True).redirect_chain == [("/login/", 302)]
     assert not any(Viewer(store, one.secret).user.is_authenticated for one in (login, alice))
     assert log_in(store) is None
     assert log_in(store, password=NEW_PASSWORD) is not None
@@ -353,8 +351,7 @@ def test_a_link_for_a_member_opens_no_account_of_staff(browser, store, raw, url)
 
 @pytest.mark.parametrize("password", ["short", "password123", "Alice", "reTWIS"])
 def test_a_bad_password_takes_no_link(browser, raw, url, password):
-    answer = browser().post(url, {"password1": password, "password2": password})
-    assert answer.status_code == 422
+    assert browser().post(url, {"password1": password, "password2": password}).status_code == 422
     assert raw.keys("reset:*") != []
 
 

@@ -71,8 +71,7 @@ def test_a_key_is_of_one_session_and_nobody_makes_one(browser, store, raw, clien
     app.secret, key = begin(client)
     other = browser(log_in(store))
     for text in (key, "x", ""):
-        answer = other.post(ADD_APP, {"key": text, "code": app.code()})
-        assert answer["Location"] == ADD_APP
+        assert other.post(ADD_APP, {"key": text, "code": app.code()})["Location"] == ADD_APP
     assert raw.hgetall("credentials:1") == {}
 
 

@@ -28,8 +28,7 @@ def sessions(raw):
 def test_it_opens_the_account_that_it_names(browser, raw, passkey, options):
     client, asked = browser(), options()
     assert (asked["userVerification"], asked["allowCredentials"]) == ("required", [])
-    answer = client.post(URL, {"passkey": passkey.get(asked), "next": "/people/"})
-    assert answer["Location"] == "/people/"
+    assert client.post(URL, {"passkey": passkey.get(asked), "next": "/people/"})["Location"] == "/people/"
     assert sessions(raw)[0].endswith("/passkey")
     assert "Welcome back, Alice." in client.get("/settings/sessions/").content.decode()
     assert "with a passkey" in client.get("/settings/sessions/").content.decode()

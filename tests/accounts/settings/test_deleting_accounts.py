@@ -107,12 +107,7 @@ def test_a_deletion_sends_its_commands_in_the_order_of_the_protocol(member, sent
     assert last_three == [
         [("ZADD", "outbox")],
         [("HMGET", "user:1"), ("HSET", "user:1")],
-        [
-            ("ZADD", "outbox"),
-            ("HDEL", "auths"),
-            ("ZREM", "users_by_time"),
-            ("ZREM", "users_by_name"),
-        ],
+        [("ZADD", "outbox"), ("HDEL", "auths"), ("ZREM", "users_by_time"), ("ZREM", "users_by_name")],
     ]
 
 

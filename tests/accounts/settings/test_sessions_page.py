@@ -43,8 +43,7 @@ def test_no_device_was_used_before_its_login(browser, store, raw, alice):
 
 
 def test_a_browser_with_the_official_secret_is_told_so(browser, store, alice):
-    page = page_of(browser(alice))
-    assert "before the site could tell devices apart" in page
+    assert "before the site could tell devices apart" in page_of(browser(alice))
     assert "before the site could tell devices apart" not in page_of(browser(log_in(store)))
 
 

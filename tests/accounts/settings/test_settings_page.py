@@ -54,10 +54,7 @@ def test_the_name_and_the_bio_may_be_empty(member, raw):
 
 @pytest.mark.parametrize(
     ("form", "complaint"),
-    [
-        ({**FORM, "name": "x" * 51}, "1 character too many."),
-        ({**FORM, "bio": "x" * 180}, "20 characters too many."),
-    ],
+    [({**FORM, "name": "x" * 51}, "1 character too many."), ({**FORM, "bio": "x" * 180}, "20 characters too many.")],
 )
 def test_a_text_that_is_too_long_comes_back_as_typed(browser, alice, raw, form, complaint):
     before = everything(raw)

@@ -66,8 +66,7 @@ def is_refused(answer):
 
 @pytest.mark.parametrize("path", FORMS)
 def test_every_form_hashes_after_it_has_waited(browser, alice, hashes, path):
-    answer = browser(alice).post(path, FORMS[path])
-    assert answer.status_code == 302
+    assert browser(alice).post(path, FORMS[path]).status_code == 302
     assert hashes
     assert set(hashes) == {1}
     assert not HASHING._at_work

@@ -17,8 +17,7 @@ def signed_in(client):
 
 def test_a_password_change_ends_every_other_session(browser, store, alice, raw):
     here, desktop, phone = browser(log_in(store)), browser(log_in(store)), browser(alice)
-    response = here.post(URL, FORM, follow=True)
-    assert "Your password was changed" in response.content.decode()
+    assert "Your password was changed" in here.post(URL, FORM, follow=True).content.decode()
     assert check_password(NEW_PASSWORD, raw.hget("user:1", "password"))
     official, mine = raw.hget("user:1", "auth"), here.cookies["auth"].value
     assert official != alice.secret

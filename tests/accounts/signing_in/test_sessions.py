@@ -131,8 +131,7 @@ def test_a_login_with_a_password_that_is_changed_meanwhile_has_ended_when_it_beg
 
 def test_logging_out_ends_this_session_alone(browser, store, raw, alice):
     phone, desktop = log_in(store), log_in(store)
-    response = browser(phone).post("/logout/", follow=True)
-    assert "You are logged out." in response.content.decode()
+    assert "You are logged out." in browser(phone).post("/logout/", follow=True).content.decode()
     assert not signed_in(store, phone)
     assert signed_in(store, desktop)
     assert signed_in(store, alice)

@@ -184,8 +184,7 @@ def test_letters_that_only_look_alike_stay_different(raw, alice, store, before, 
 def test_a_page_that_asks_for_the_password_takes_both_forms(browser, raw, store, address):
     login = Registration(store).register("alice", make_password(NFD(WORDS[1])))
     form = {"password": NFC(WORDS[1]), "password1": WORDS[0], "password2": WORDS[0], "confirm": "on"}
-    answer = browser(login).post(address, form)
-    assert "Wrong password." not in answer.content.decode()
+    assert "Wrong password." not in browser(login).post(address, form).content.decode()
 
 
 # ---- hashes from before

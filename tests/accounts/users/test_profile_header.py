@@ -246,8 +246,7 @@ def test_the_display_name_is_shown_on_every_page(browser, bob, url):
 @pytest.mark.usefixtures("named_alice")
 def test_the_display_name_is_shown_at_home_and_in_suggestions(browser, alice, bob, carol, raw):
     assert ALICE_SHOWN in main(browser(alice).get("/"))
-    page = browser(alice).get("/").content.decode()
-    assert '<bdi class="me-name">Alice Liddell</bdi>' in page
+    assert '<bdi class="me-name">Alice Liddell</bdi>' in browser(alice).get("/").content.decode()
     assert ALICE_SHOWN in main(browser(carol).get("/"))
 
 

@@ -13,8 +13,7 @@ def heading(page, text):
 
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_a_visitor_reads_two_chapters(window, scripts):
-    page = window(java_script_enabled=scripts)
-    page.goto("/people/")
+    page = window(at="/people/", java_script_enabled=scripts)
     page.get_by_role("contentinfo").get_by_role("link", name="Book").click()
     page.get_by_role("link", name="Keys and hashes").first.click()
     expect(heading(page, "Keys and hashes")).to_be_visible()
@@ -32,8 +31,7 @@ def test_a_visitor_reads_two_chapters(window, scripts):
 
 
 def test_a_picture_is_shown_and_leads_to_itself(window):
-    page = window()
-    page.goto("/book/fan-out/")
+    page = window(at="/book/fan-out/")
     picture = page.get_by_role("link", name="Alice's post is pushed to the home of Bob")
     assert picture.get_by_role("img").evaluate("picture => picture.complete && picture.naturalWidth") == 720
     picture.click()
@@ -41,8 +39,7 @@ def test_a_picture_is_shown_and_leads_to_itself(window):
 
 
 def test_a_phone_shows_every_chapter_without_scrolling_sideways(window):
-    page = window(viewport=PHONE)
-    page.goto("/book/")
+    page = window(at="/book/", viewport=PHONE)
     links = page.locator(".book ol a")
     addresses = [links.nth(number).get_attribute("href") for number in range(links.count())]
     assert len(addresses) >= 12

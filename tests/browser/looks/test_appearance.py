@@ -52,8 +52,7 @@ def test_axe_finds_nothing_in_a_chosen_theme(window, alice, system, choice):
 
 
 def test_the_list_of_shortcuts_keeps_its_distance_from_the_choices(window):
-    page = window()
-    page.goto("/settings/appearance/")
+    page = window(at="/settings/appearance/")
     form = page.get_by_role("main").locator("div").filter(has=page.get_by_role("heading", name="Appearance"))
     above, below = form.bounding_box(), page.get_by_role("region", name="Keyboard shortcuts").bounding_box()
     assert below["y"] - (above["y"] + above["height"]) >= 16

@@ -13,9 +13,7 @@ THUMB = 48  # pixels high at least
 def page(window, store, raw, alice):
     for number in range(20):
         publish(raw, store, alice, f"Number {number}.")
-    page = window(alice, viewport=PHONE, has_touch=True, is_mobile=True)
-    page.goto("/")
-    return page
+    return window(alice, at="/", viewport=PHONE, has_touch=True, is_mobile=True)
 
 
 def links(page):

@@ -33,8 +33,7 @@ def test_the_first_stop_skips_to_the_content(page):
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scripts):
     me, them = alice.user, bob.user
-    page = window(java_script_enabled=scripts)
-    page.goto("/")
+    page = window(at="/", java_script_enabled=scripts)
     press_tab_until(page, page.get_by_role("main").get_by_role("link", name="Log in", exact=True))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
@@ -86,8 +85,7 @@ def test_log_in_post_follow_and_delete_by_keyboard(window, alice, bob, raw, scri
 def test_the_focus_is_seen_at_every_stop_of_the_home_page(window, store, raw, alice, viewport, color_scheme):
     for number in range(22):
         publish(raw, store, alice, f"Post number {number}")
-    page = window(alice, viewport=viewport, color_scheme=color_scheme, reduced_motion="reduce")
-    page.goto("/")
+    page = window(alice, at="/", viewport=viewport, color_scheme=color_scheme, reduced_motion="reduce")
     posts = page.get_by_role("article").count()
     assert posts == 20
     assert every_stop(page) > 2 * posts

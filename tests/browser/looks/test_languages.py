@@ -43,8 +43,7 @@ def left_edge(locator):
 
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False], ids=["scripts", "no scripts"])
 def test_a_visitor_who_chooses_arabic_reads_from_right_to_left_and_can_go_back(window, scripts):
-    page = window(java_script_enabled=scripts)
-    page.goto("/timeline/")
+    page = window(at="/timeline/", java_script_enabled=scripts)
     page.get_by_role("contentinfo").get_by_role("link", name="Language").click()
     page.get_by_role("radio", name=re.compile(ARABIC)).check()
     page.get_by_role("button", name="Save").click()
@@ -62,15 +61,13 @@ def test_a_visitor_who_chooses_arabic_reads_from_right_to_left_and_can_go_back(w
 
 def test_who_has_not_chosen_reads_what_their_browser_asks_for(window):
     for locale, code in (("de-AT", "de"), ("ar-EG", "ar"), ("fr-FR", "en")):
-        page = window(locale=locale)
-        page.goto("/")
+        page = window(at="/", locale=locale)
         speaks(page, code)
 
 
 def test_the_choice_follows_its_user_into_another_browser_and_stays_after_the_logout(window, alice):
     choose(window(alice), GERMAN)
-    page = window(locale="ar-EG")
-    page.goto("/login/")
+    page = window(at="/login/", locale="ar-EG")
     speaks(page, "ar")
     page.get_by_label("اسم المستخدم").fill(alice.user.username)
     page.get_by_label("كلمة المرور").fill(PASSWORD)
@@ -148,8 +145,7 @@ def test_marks_that_are_stacked_on_a_letter_of_a_name_do_not_reach_into_other_po
     raw.hset(f"user:{bob.user.uid}", "name", "o" + 49 * "\u0301")
     publish(raw, store, bob, "Below")
     publish(raw, store, alice, "Above")
-    page = window(alice)
-    page.goto("/timeline/")
+    page = window(alice, at="/timeline/")
     above = post(page, "Above").get_by_text("Above", exact=True)
     beside_it = above.screenshot()
     post(page, "Below").evaluate("element => { element.style.visibility = 'hidden' }")
@@ -222,7 +218,6 @@ def test_a_posts_age_is_told_in_words_and_its_moment_to_who_points_at_it(
 ):
     pid = publish(raw, store, alice, "yesterday")
     raw.hincrby(f"post:{pid}", "time", -86_500)
-    page = window(locale=locale)
-    page.goto(f"/@{alice.user.username}/")
+    page = window(at=f"/@{alice.user.username}/", locale=locale)
     page.get_by_role("article").locator("time").click()
     expect(page.get_by_text(words, exact=True)).to_have_attribute("title", re.compile(f"^{words} · {moment}$"))

@@ -16,8 +16,7 @@ KEPT = """async () => {
 
 def test_offline_there_is_one_page_and_nothing_that_people_wrote(window, store, raw, alice, console):
     publish(raw, store, alice, "Seen only online")
-    page = window(alice, service_workers="allow")
-    page.goto("/")
+    page = window(alice, at="/", service_workers="allow")
     page.evaluate(READY)
     page.reload()
     expect(post(page, "Seen only online")).to_be_visible()

@@ -14,8 +14,7 @@ TEXT = 'Typed <meanwhile> & "kept", 여러분'
 @pytest.mark.parametrize("befalls", [pytest.param(down, marks=pytest.mark.gate), hanging])
 def test_a_text_outlives_an_outage_and_is_posted_once(window, site, real_server, console, alice, raw, befalls, scripts):
     console.expects_an_outage("/post/")
-    page = window(alice, java_script_enabled=scripts)
-    page.goto("/")
+    page = window(alice, at="/", java_script_enabled=scripts)
     with outage(site, real_server, befalls):
         write(page, TEXT)
         expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()

@@ -24,8 +24,7 @@ def person(page, login):
 
 @pytest.fixture
 def page(window, alice):
-    page = window(alice)
-    page.goto("/people/")
+    page = window(alice, at="/people/")
     stays(page)
     return page
 
@@ -129,8 +128,7 @@ def test_the_way_back_from_a_place_on_the_page_loads_it_whole(page, bob, carol):
 
 
 def test_without_a_script_the_button_does_it(window, bob):
-    page = window(java_script_enabled=False, viewport={"width": 320, "height": 640})
-    page.goto("/people/")
+    page = window(at="/people/", java_script_enabled=False, viewport={"width": 320, "height": 640})
     field(page).fill(bob.user.username.upper())
     page.get_by_role("button", name="Search").click()
     expect(page).to_have_url(f"/people/?q={bob.user.username.upper()}")
@@ -142,8 +140,7 @@ def test_without_a_script_the_button_does_it(window, bob):
 @pytest.mark.parametrize("signed_in", [True, False])
 @pytest.mark.parametrize("width", [320, 360])
 def test_on_a_narrow_screen_all_ways_are_there_and_nothing_is_cut(window, alice, signed_in, width):
-    page = window(alice if signed_in else None, viewport={"width": width, "height": 640})
-    page.goto("/search/")
+    page = window(alice if signed_in else None, at="/search/", viewport={"width": width, "height": 640})
     nothing_scrolls_sideways(page)
     links = page.get_by_role("navigation", name="Main").get_by_role("link")
     assert links.count() == 6

@@ -10,8 +10,7 @@ from tests.browser.support.windows import PHONE
 @pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
 def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scripts):
     me, them = alice.user, bob.user
-    bobs = window(bob)
-    bobs.goto("/")
+    bobs = window(bob, at="/")
     write(bobs, "Before anybody followed me")
     page = window(java_script_enabled=scripts)
     log_in(page, me.username)
@@ -29,8 +28,7 @@ def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scr
 
 
 def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window, alice, bob):
-    page = window(viewport=PHONE)
-    page.goto(f"/@{bob.user.username}/")
+    page = window(at=f"/@{bob.user.username}/", viewport=PHONE)
     page.get_by_role("link", name="Log in to follow").click()
     page.get_by_role("main").get_by_label("Username").fill(alice.user.username)
     page.get_by_role("main").get_by_label("Password").fill("correct horse battery")

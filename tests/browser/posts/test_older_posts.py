@@ -29,8 +29,7 @@ def posts(page):
 
 @pytest.mark.parametrize("path", ["/", pytest.param("/@{name}/", marks=pytest.mark.gate)])
 def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alice, history, path):
-    page = window(alice, java_script_enabled=False)
-    page.goto(path.format(name=alice.user.username))
+    page = window(alice, at=path.format(name=alice.user.username), java_script_enabled=False)
     expect(posts(page)).to_have_count(20)
     for left in (20, 5):
         older(page).click()
@@ -43,8 +42,7 @@ def test_without_scripts_plain_links_lead_to_the_beginning_and_back(window, alic
 
 @pytest.mark.parametrize("path", [pytest.param("/", marks=pytest.mark.gate), "/@{name}/"])
 def test_older_posts_come_in_place_each_once_to_the_end(window, alice, history, path):
-    page = window(alice)
-    page.goto(path.format(name=alice.user.username))
+    page = window(alice, at=path.format(name=alice.user.username))
     stays(page)
     for so_far in (40, POSTS):
         older(page).click()
@@ -125,8 +123,7 @@ def test_by_keyboard_the_focus_goes_on_at_the_first_of_the_older_posts(history, 
 
 @pytest.mark.parametrize("path", ["/", "/@{name}/"])
 def test_back_returns_to_the_same_place_among_posts_loaded_in_place(window, alice, history, path):
-    page = window(alice)
-    page.goto(path.format(name=alice.user.username))
+    page = window(alice, at=path.format(name=alice.user.username))
     for so_far in (40, POSTS):
         older(page).click()
         expect(posts(page)).to_have_count(so_far)

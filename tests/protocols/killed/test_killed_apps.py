@@ -43,8 +43,7 @@ def test_a_code_that_an_app_exchanges(scene, capsys):
         given, is_left = standing(scene), bool(scene.raw.keys("code:*"))
         assert len(given) <= (not is_left), where
         assert len(given) == 1 or not through, where
-        again = Client().post("/oauth/token", scene.form)
-        assert again.status_code == (200 if is_left else 400), where
+        assert Client().post("/oauth/token", scene.form).status_code == (200 if is_left else 400), where
         assert standing(scene) == [] or not through, where  # somebody has copied the code
         assert without_expiry(scene) == [], where
 
@@ -81,11 +80,7 @@ def test_a_consent(scene, capsys):
     def work(scene):
         register_app(scene)
         asked = f"client_id={scene.app.id}&response_type=code&scope=read&redirect_uri={OUT_OF_BAND}"
-        return {
-            "path": f"/oauth/authorize?{asked}",
-            "form": {"allow": "1"},
-            "secret": scene.secret(scene.alice),
-        }
+        return {"path": f"/oauth/authorize?{asked}", "form": {"allow": "1"}, "secret": scene.secret(scene.alice)}
 
     def check(scene, where, through):
         assert len(scene.raw.keys("code:*")) == 1 or not through, where

@@ -22,8 +22,7 @@ def test_without_a_proxy_forwarded_addresses_are_ignored(settings, forwarded):
 
 
 @pytest.mark.parametrize(
-    ("proxies", "expected"),
-    [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9"), (9, "203.0.113.9")],
+    ("proxies", "expected"), [(1, "198.51.100.2"), (2, "198.51.100.1"), (3, "203.0.113.9"), (9, "203.0.113.9")]
 )
 def test_the_entry_of_the_outermost_trusted_proxy_counts(settings, proxies, expected):
     assert address(settings, proxies, "203.0.113.9,198.51.100.1 , 198.51.100.2") == expected

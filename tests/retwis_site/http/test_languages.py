@@ -193,8 +193,7 @@ def test_a_login_without_a_stored_language_keeps_the_browsers_choice(client, raw
     if stored is not None:
         raw.hset("user:1", "language", stored)
     client.cookies[COOKIE] = "de"
-    answer = client.post("/login/", {"username": "alice", "password": PASSWORD})
-    assert COOKIE not in answer.cookies
+    assert COOKIE not in client.post("/login/", {"username": "alice", "password": PASSWORD}).cookies
     assert language_of_page(get(client)) == "de"
 
 

@@ -1,8 +1,11 @@
-"""Who sees the inspector."""
+"""Who sees the inspector. It is on where a site is tried out, and off elsewhere, unless INSPECT says otherwise."""
+
+import os
 
 import pytest
 from django.conf import settings as site_settings
 
+from tests.support.processes.fresh_process import run_code
 from tests.support.texts.inspector import inspector
 
 
@@ -48,3 +51,28 @@ def test_who_comes_from_elsewhere_does_not_see_it(browser, alice, sent):
 def test_nothing_is_kept_of_the_forms_of_others(browser, raw, alice, bob):
     browser(alice).post("/@bob/follow/")
     assert not raw.keys("inspected:*")
+
+
+SHOWS = """
+from retwis_site import settings
+print(settings.INSPECT)
+"""
+UNSET = ("INSPECT", "REDIS_URL", "ALLOWED_HOSTS", "HTTPS", "RETWIS_ENV_FILE")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_on"),
+    [
+        ({}, True),
+        ({"INSPECT": "0"}, False),
+        ({"REDIS_URL": "redis://127.0.0.1:1"}, False),
+        ({"REDIS_URL": "redis://127.0.0.1:1", "INSPECT": "1"}, True),
+        ({"ALLOWED_HOSTS": "retwis.example", "EMBEDDED": "1"}, False),
+        ({"HTTPS": "1", "EMBEDDED": "1"}, False),
+        ({"HTTPS": "1", "INSPECT": "1"}, True),
+    ],
+)
+def test_it_is_on_where_a_site_is_tried_out(tmp_path, given, is_on):
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
+    environment |= {"VAR_DIR": str(tmp_path), "SECRET_KEY": "only for tests", **given}
+    assert run_code(SHOWS, environment).stdout.split() == [str(is_on)]

@@ -1,5 +1,7 @@
-"""The worker: posts for many followers, jobs that cannot be finished, and how it starts and stops."""
+"""The worker: posts for many followers, jobs that cannot be finished, how it starts and stops, and what it does
+while the store fails or has no memory."""
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -8,20 +10,24 @@ from threading import Event
 from types import SimpleNamespace
 
 import pytest
+import redis
 from django.conf import settings
 from django.core.management import call_command
 
-from retwis_site.exceptions import LeaseEnded, StoreError
+from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly
 from retwis_site.jobs import lease, worker
 from retwis_site.jobs.outbox import LEASE, Outbox
 from retwis_site.jobs.worker import drain
 from retwis_site.management.commands import deliver as deliver_command
-from tests.support.delivering import deliver, finish_one_job, is_finished
+from tests.support.delivering import deliver, drain_due, finish_one_job, is_finished
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, SECRET
 from tests.support.processes.processes import environment, wait_until
+from tests.support.removed_accounts import home_texts
 from tests.support.stored_keys import add_overdue_job, publish
 from tests.support.stores.seam import before_each_round_trip
+from timeline.posts.entities import NewPost
+from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
 
@@ -238,3 +244,121 @@ def test_a_worker_that_starts_while_the_store_is_down_continues_by_itself(raw, m
     assert len(calls) == 3
     said = [record.getMessage() for record in log.records if record.name == "retwis.deliver"]
     assert said == ["deliver: down", "deliver: down", "deliver: the store answers again"]
+
+
+# ---- The store fails while a worker has jobs: the worker takes them back as soon as the store answers again.
+
+
+JOBS = {"alone": "post:7:abc", "in a batch": "index:7"}
+
+
+@pytest.fixture(params=JOBS.values(), ids=JOBS)
+def job(request, raw, alice):
+    raw.hset("post:7", mapping={"user_id": "1", "time": LONG_AGO, "body": "Hello"})
+    add_overdue_job(raw, request.param)
+    return request.param
+
+
+def fail_while_jobs_are_claimed(raw):
+    def fail():
+        if raw.exists("attempts"):
+            raise StoreError("down")
+
+    return before_each_round_trip(fail)
+
+
+def interrupt(raw, store):
+    """Let the store fail in the middle of the jobs that are due."""
+    with fail_while_jobs_are_claimed(raw), pytest.raises(StoreError):
+        drain(store, "worker")
+
+
+def test_the_worker_need_not_wait_for_the_end_of_its_own_lease(raw, store, job):
+    interrupt(raw, store)
+    assert raw.get(f"lease:{job}") == "worker"
+    assert drain(store, "worker") == 1
+    assert is_finished(raw)
+    assert not raw.exists("attempts")
+
+
+def test_a_lease_that_another_worker_has_by_then_stays(raw, store, job):
+    interrupt(raw, store)
+    raw.set(f"lease:{job}", "another worker")
+    assert drain(store, "worker") == 0
+    assert raw.get(f"lease:{job}") == "another worker"
+
+
+def test_a_job_that_the_store_fails_at_twice_waits_for_the_end_of_its_lease(raw, store, job):
+    """Else it could keep the worker from the other jobs, and be a dead letter within seconds."""
+    interrupt(raw, store)
+    raw.hset("attempts", job, "2")
+    assert drain(store, "worker") == 0
+    assert raw.get(f"lease:{job}") == "worker"
+    assert raw.hget("attempts", job) == "2"
+
+
+def test_a_lease_whose_key_is_damaged_does_not_stop_the_worker(raw, store, job):
+    interrupt(raw, store)
+    raw.delete(f"lease:{job}")
+    raw.rpush(f"lease:{job}", "no string")
+    add_overdue_job(raw, "user:1")
+    assert drain(store, "worker") == 1
+    assert raw.zrange("outbox", 0, -1) == [job]
+
+
+def test_jobs_that_were_not_interrupted_cost_nothing_more(raw, store, job):
+    interrupt(raw, store)
+    drain(store, "worker")
+    made = []
+    with before_each_round_trip(lambda: made.append(1)):
+        drain(store, "worker")
+    assert len(made) == 1  # the look at the outbox
+
+
+# ---- A server without memory refuses to add, and removes all the same. No job is lost by that.
+
+
+FULL = redis.OutOfMemoryError("OOM command not allowed when used memory > 'maxmemory'.")
+
+
+@pytest.fixture
+def out_of_memory(store, monkeypatch):
+    """`with out_of_memory("fan:"):` from the ZADD of such a job on, the server adds nothing more."""
+    real = store.transport.exchange
+
+    @contextlib.contextmanager
+    def from_job_on(kind):
+        full = False
+
+        def exchange(queued):
+            nonlocal full
+            full = full or any(command[0] == "ZADD" and str(command[3]).startswith(kind) for command, _ in queued)
+            accepted = [one for one in queued if not full or one[0][0] != "ZADD"]
+            replies = iter(real(accepted))
+            return [next(replies) if one in accepted else FULL for one in queued]
+
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(store.transport, "exchange", exchange)
+            yield
+
+    return from_job_on
+
+
+def test_a_job_that_cannot_be_handed_over_stays(store, raw, out_of_memory):
+    job = Outbox(store).add("del:1:1:a")
+    with out_of_memory("del:1:1:b"), pytest.raises(StoreReadOnly):
+        job.replace("del:1:1:b")
+    assert raw.zrange("outbox", 0, -1) == ["del:1:1:a"]
+    job.replace("del:1:1:b")
+    assert raw.zrange("outbox", 0, -1) == ["del:1:1:b"]
+
+
+def test_a_post_for_many_comes_to_all_homes(store, alice, bob, raw, settings, out_of_memory):
+    settings.DELIVER_INLINE_LIMIT = 0
+    Follows(store).follow(2, 1)
+    home_texts(store, bob)
+    with out_of_memory("fan:"), pytest.raises(StoreReadOnly):
+        Posts(store).publish(1, NewPost("Hello"), "t")
+    assert Posts(store).publish(1, NewPost("Hello"), "t").body == "Hello"  # the form is sent again
+    drain_due(store, raw)
+    assert home_texts(store, bob) == ["Hello"]

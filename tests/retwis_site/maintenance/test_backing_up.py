@@ -133,8 +133,7 @@ def test_a_backup_needs_no_file_at_the_server(site, settings, tmp_path):
 
 def test_the_embedded_store_is_backed_up_while_the_site_does_not_run(embedded_site, tmp_path):
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
-    made = back_up(tmp_path / "backups", "--verify")
-    assert read_manifest(made).users == 3
+    assert read_manifest(back_up(tmp_path / "backups", "--verify")).users == 3
 
 
 def test_the_backup_of_an_official_database_is_loaded_and_counted(raw, tmp_path, capsys):

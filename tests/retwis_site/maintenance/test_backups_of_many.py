@@ -8,12 +8,7 @@ from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key, ttls
 from tests.support.stored_keys import everything
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.sentinel,
-    pytest.mark.twemproxy,
-    pytest.mark.usefixtures("may_sync"),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.sentinel, pytest.mark.twemproxy, pytest.mark.usefixtures("may_sync")]
 
 
 def test_every_key_of_every_server_comes_back(raw, store, tmp_path):

@@ -10,15 +10,76 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.store.local_cache import Memory
-from tests.support.maintenance import damaged_store
 from tests.support.maintenance.copied_sites import copy, keys_to_copy
 from tests.support.maintenance.doctor_report import COUNTERS, VALUES, doctor, report_of
 from tests.support.maintenance.healthy_site import ALICE, BOB
 from tests.support.maintenance.official_database import AMELIA, make_official_database
+from tests.support.people import LONG_AGO
 from tests.support.protocols.thoroughness import cases
 from tests.support.stored_keys import everything
 
 pytestmark = pytest.mark.usefixtures("no_waiting")
+
+NOT_IDS = {
+    "empty": b"",
+    "letters": b"x",
+    "zero": b"0",
+    "a zero before it": b"007",
+    "negative": b"-7",
+    "too large for a score": b"9007199254740992",
+    "thousands of digits": b"9" * 5000,
+    "no ASCII digits": "٧".encode(),
+    "no UTF-8": b"\xff\xfe7",
+    "two ids": b"1,2",
+    "a space before it": b" 7",
+    "a fraction": b"7.5",
+}
+INFINITE = ("inf", "-inf", "-5", "1e300")  # scores
+
+JOBS = ["outbox", "outbox:1", "set_aside"]
+SETS = ["following:1", "following:2", "followers:1", "followers:3", "updates:1", "updates:2", "likes:1", "liked_by:1"]
+RANKED = ["users_by_followers", "users_by_time", "users_by_name", "recent", "recent:1", *JOBS]
+LISTS = ["posts:1", "posts:2", "timeline"]
+SECRET = "00000000000000000000000000000bad"  # leads to a bad value
+TOKEN = "t" * 32
+
+
+def add_members(raw, value):
+    """A bad member in every sorted set, above the good ones, and a bad entry in every list."""
+    for key in SETS + RANKED:
+        raw.zadd(key, {value: LONG_AGO if key in JOBS else 9e12})
+    for key in LISTS if not value.startswith(b"-") else ():  # there, `-7` is a mark
+        raw.lpush(key, value)
+
+
+def add_fields(raw, value):
+    """A bad value in every hash and in the strings that hold an id."""
+    raw.hset("users", mapping={"ghost": value})
+    raw.hset("auths", mapping={SECRET: value})
+    raw.hset("user:1", "seen", value)
+    raw.hset("attempts", "follow:2:1:abc", value)
+    raw.zadd("outbox", {"follow:2:1:abc": LONG_AGO})
+    raw.hset("post:4", "user_id", value)
+    raw.hset("post:3", mapping=dict.fromkeys(("time", "reply_to", "root", "reply_to_user", "likes"), value))
+    raw.hset("post:2", "deleted", value)
+    raw.set(f"idem:1:{TOKEN}", value, ex=900)
+    raw.zadd("throttle:post:1", {value: LONG_AGO})
+    raw.expire("throttle:post:1", 900)
+    raw.set("schema", value)
+
+
+def add_jobs(raw, value):
+    """A job of every kind with a bad id."""
+    for kind in ("user", "name", "auth", "gone", "post", "fan", "del", "restore", "lists", "follow"):
+        raw.zadd("outbox", {kind.encode() + b":" + value + b":1:abc": LONG_AGO})
+
+
+def set_scores(raw, score):
+    """A score that is no time in every sorted set, for members that exist."""
+    for key in SETS + RANKED:
+        for member in raw.zrange(key, 0, 0):
+            raw.zadd(key, {member: score})
+
 
 PAGES = [
     *("/", "/?before=9", "/new/?after=1", "/timeline/", "/timeline/?before=9", "/people/", "/people/?by=followers"),
@@ -27,19 +88,15 @@ PAGES = [
     *("/timeline/rss/", "/@Alice/atom/", "/sitemap.xml", "/sitemap-people.xml", "/settings/", "/settings/download/"),
     *("/livez", "/readyz"),
 ]
-DAMAGES = {
-    "members and entries": damaged_store.add_members,
-    "fields and strings": damaged_store.add_fields,
-    "jobs": damaged_store.add_jobs,
-}
-CASES = cases(list(product(DAMAGES, damaged_store.NOT_IDS)), list(zip(cycle(DAMAGES), damaged_store.NOT_IDS)))
+DAMAGES = {"members and entries": add_members, "fields and strings": add_fields, "jobs": add_jobs}
+CASES = cases(list(product(DAMAGES, NOT_IDS)), list(zip(cycle(DAMAGES), NOT_IDS)))
 
 
 @pytest.fixture
 def damaged(site, request):
     """A healthy site with one bad value in many places."""
     damage, value = request.param
-    DAMAGES[damage](site, damaged_store.NOT_IDS[value])
+    DAMAGES[damage](site, NOT_IDS[value])
     Memory.clear_all()
     return site
 
@@ -64,7 +121,7 @@ def walk(*clients):
 @pytest.mark.parametrize("damaged", CASES, indirect=True, ids=" ".join)
 def test_every_page_and_form_answers_and_shows_what_is_good(damaged, browser, alice, bob, settings, caplog):
     stranger = browser()
-    stranger.cookies[settings.AUTH_COOKIE] = damaged_store.SECRET
+    stranger.cookies[settings.AUTH_COOKIE] = SECRET
     walk(browser(), browser(alice), browser(bob), stranger)
     for page in ("/timeline/", "/@Alice/", "/@Alice/atom/"):
         shown = browser().get(page).content.decode()
@@ -74,7 +131,7 @@ def test_every_page_and_form_answers_and_shows_what_is_good(damaged, browser, al
     assert "First" in home
     assert "Third" in home
     assert "bob" in browser().get("/@Alice/followers/").content.decode()
-    form = {"body": "Fifth", "token": damaged_store.TOKEN}
+    form = {"body": "Fifth", "token": TOKEN}
     assert browser(alice).post("/post/", form).status_code == 302
     assert browser(alice).post("/@bob/follow/").status_code == 302
     assert browser(bob).post("/@Alice/unfollow/").status_code == 302
@@ -102,9 +159,9 @@ def test_the_worker_and_the_commands_end_well(damaged, browser, bob, capsys, tmp
     assert damaged.hget("post:3", "body") == "Third"
 
 
-@pytest.mark.parametrize("score", damaged_store.INFINITE)
+@pytest.mark.parametrize("score", INFINITE)
 def test_a_score_that_is_no_time_is_no_error_and_is_repaired(site, browser, alice, bob, capsys, tmp_path, score):
-    damaged_store.set_scores(site, score)
+    set_scores(site, score)
     Memory.clear_all()
     walk(browser(), browser(alice), browser(bob))
     call_command("deliver", "--once")
@@ -135,7 +192,7 @@ def test_the_bad_values_that_a_process_logs_are_limited(site, browser, caplog, m
 
 def test_doctor_tells_the_key_and_the_value_and_keeps_what_it_removes(site, capsys):
     site.zadd("following:1", {b"\xff": 7, "x": 8})
-    site.hset("auths", damaged_store.SECRET, "nobody")
+    site.hset("auths", SECRET, "nobody")
     site.lpush("posts:2", "?")
     before = everything(site)["posts:2"]
     _, report = report_of(capsys)
@@ -146,11 +203,11 @@ def test_doctor_tells_the_key_and_the_value_and_keeps_what_it_removes(site, caps
         "following:1 has '\N{REPLACEMENT CHARACTER}'",
         "posts:2 has '?'",
     ]
-    assert damaged_store.SECRET not in str(report)  # an entry of `auths` may be somebody's secret
+    assert SECRET not in str(report)  # an entry of `auths` may be somebody's secret
     assert doctor(capsys, "--fix")[0] == 0
     assert not site.exists("following:1")
     assert site.hgetall("damaged:following:1:values") == {"\N{REPLACEMENT CHARACTER}": "7.0", "x": "8.0"}
-    assert site.hgetall("damaged:auths:values") == {damaged_store.SECRET: "nobody"}
+    assert site.hgetall("damaged:auths:values") == {SECRET: "nobody"}
     assert site.lrange("damaged:posts:2", 0, -1) == before
     for key in ("damaged:following:1:values", "damaged:auths:values", "damaged:posts:2"):
         assert 0 < site.ttl(key) <= 30 * 24 * 3600
@@ -187,7 +244,7 @@ def test_with_a_bad_counter_pages_are_shown_and_a_form_is_a_503(site, browser, a
     site.set(counter, value)
     walk(browser(), browser(alice))
     if counter == "next_post_id":
-        form = {"body": "Fifth", "token": damaged_store.TOKEN}
+        form = {"body": "Fifth", "token": TOKEN}
         assert browser(alice).post("/post/", form).status_code == 503
     assert doctor(capsys) == (1, {COUNTERS: 1}, {})
     if counter == "next_post_id":
@@ -231,20 +288,20 @@ def test_a_key_of_the_wrong_type_ends_in_a_503_and_in_no_traceback(site, browser
 
 @pytest.mark.parametrize("value", ["letters", "thousands of digits", "zero"])
 def test_a_copy_has_the_bad_values_too(raw, source, capsys, value):
-    damaged_store.add_members(source.raw, damaged_store.NOT_IDS[value])
-    damaged_store.add_jobs(source.raw, damaged_store.NOT_IDS[value])
+    add_members(source.raw, NOT_IDS[value])
+    add_jobs(source.raw, NOT_IDS[value])
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)
     assert doctor(capsys, "--fix")[0] == 0
     assert doctor(capsys)[:2] == (0, {})
 
 
-@pytest.mark.parametrize("value", damaged_store.NOT_IDS)
+@pytest.mark.parametrize("value", NOT_IDS)
 def test_an_official_database_with_bad_values_is_shown_and_adopted(raw, client, settings, capsys, value):
     php = make_official_database(raw)
-    bad = damaged_store.NOT_IDS[value]
+    bad = NOT_IDS[value]
     raw.hset("users", "ghost", bad)
-    raw.hset("auths", damaged_store.SECRET, bad)
+    raw.hset("auths", SECRET, bad)
     raw.zadd("following:1", {bad: 5})
     raw.zadd("followers:1", {bad: "inf"})
     raw.zadd("users_by_time", {bad: "inf"})

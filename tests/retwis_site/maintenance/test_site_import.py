@@ -98,8 +98,7 @@ def test_people_log_in_with_their_passwords_and_no_old_session_is_open(full_site
     assert full_site.hgetall("auths") == {full_site.hget(f"user:{uid}", "auth"): str(uid) for uid in (1, 2, 3)}
     client = browser()
     assert client.post("/login/", {"username": "alice", "password": PASSWORD}).status_code == 302
-    page = client.get("/").content.decode()
-    assert "Grüße, 世界" in page
+    assert "Grüße, 世界" in client.get("/").content.decode()
     assert "from bob" in client.get("/timeline/").content.decode()
 
 

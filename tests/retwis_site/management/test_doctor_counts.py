@@ -34,10 +34,7 @@ def test_it_begins_with_counts_and_the_age_of_the_newest_post(site, capsys):
     site.zadd("outbox", {"user:98": time.time() + 60})
     date_newest_posts(site, int(time.time()) - 3 * 3600 - 120)
     lines = said(capsys, "doctor").splitlines()
-    assert lines[:2] == [
-        "users: 3, posts: 3, follows: 2, jobs in the outbox: 1",
-        "age of the newest post: 3 hours",
-    ]
+    assert lines[:2] == ["users: 3, posts: 3, follows: 2, jobs in the outbox: 1", "age of the newest post: 3 hours"]
 
 
 def test_an_empty_store_has_counts_and_no_age(raw, capsys):

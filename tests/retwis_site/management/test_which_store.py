@@ -41,10 +41,7 @@ from tests.support.processes.processes import environment, manage
             "the proxy redis://proxy/0 before redis://me@one/0",
         ),
         ({"REDIS_URL": "", "VAR_DIR": "/srv/retwis/var"}, "embedded, in /srv/retwis/var/store"),
-        (
-            {"REDIS_URL": "redis://one", "REDIS_KEY_PREFIX": "blog:"},
-            "redis://one/0, keys with the prefix 'blog:'",
-        ),
+        ({"REDIS_URL": "redis://one", "REDIS_KEY_PREFIX": "blog:"}, "redis://one/0, keys with the prefix 'blog:'"),
     ],
 )
 def test_the_store_is_described(settings, changes, text):

@@ -52,4 +52,4 @@ def test_the_walks_see_each_language_in_both_themes_at_each_width_and_each_width
 def test_ci_goes_on_every_walk_and_looks_at_the_pages_of_the_inspector():
     stories = Path(settings.BASE_DIR, "tests/browser")
     assert WALKED in (stories / "looks/test_accessibility.py").read_text()
-    assert LOOKED_AT in (stories / "inspector/test_key_browser.py").read_text()
+    assert LOOKED_AT in (stories / "inspector/test_inspector.py").read_text()

@@ -190,8 +190,7 @@ def threads_of(serving, monkeypatch, scope, protocol):
 
     coroutine = handle()
     calling = threading.Thread(
-        target=lambda: loop.call_soon_threadsafe(lambda each: loop.create_task(each), coroutine),
-        name="granian",
+        target=lambda: loop.call_soon_threadsafe(lambda each: loop.create_task(each), coroutine), name="granian"
     )
     calling.start()
     assert ended.wait(TIMEOUT)

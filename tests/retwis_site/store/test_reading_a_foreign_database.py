@@ -62,8 +62,7 @@ def test_a_post_has_its_page(gated, php, browser):
 
 def test_the_cookie_of_the_php_signs_in_and_home_shows_the_list(gated, php, client, raw, settings):
     client.cookies[settings.AUTH_COOKIE] = php.secret(AMELIA)
-    answer = client.get("/")
-    assert post_ids(answer) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
+    assert post_ids(client.get("/")) == [int(pid) for pid in raw.lrange("posts:1", 0, 19)]
     assert "1" not in raw.lrange("posts:1", 0, -1)  # bob's post from before the follow
 
 

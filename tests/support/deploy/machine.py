@@ -1,13 +1,17 @@
 """The files of deploy/, running, in a folder instead of the whole machine and at other ports."""
 
 import contextlib
+import http.client
+import http.cookiejar
 import os
 import re
 import shlex
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import redis
@@ -15,10 +19,50 @@ import trustme
 from django.conf import settings
 
 from tests.settings import folder
-from tests.support.deploy.tls_browser import TlsBrowser
-from tests.support.http.http_browser import Browser
+from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.ports import free_ports
 from tests.support.processes.processes import end_group, wait_until
+
+
+class _Connection(http.client.HTTPSConnection):
+    """To this machine, whatever the name of the host."""
+
+    def connect(self):
+        plain = socket.create_connection(("127.0.0.1", self.port), TIMEOUT, self.source_address)
+        self.sock = self._context.wrap_socket(plain, server_hostname=self.host)
+
+
+class _To(urllib.request.HTTPSHandler):
+    def __init__(self, context, address):
+        super().__init__(context=context)
+        self._source = (address, 0)
+
+    def https_open(self, request):
+        return self.do_open(_Connection, request, context=self._context, source_address=self._source)
+
+
+class TlsBrowser(Browser):
+    """`certificates`: what it trusts, as a file. `headers` go with each request, beside those of a browser."""
+
+    def __init__(self, host, port, certificates, address="127.0.0.1", **headers):
+        self.origin = f"https://{host}:{port}"
+        self._cookies = http.cookiejar.CookieJar()
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}),
+            urllib.request.HTTPCookieProcessor(self._cookies),
+            _To(ssl.create_default_context(cafile=certificates), address),
+        )
+        self._opener.addheaders = [("Origin", self.origin), *headers.items()]
+
+    def cookies(self):
+        """The names of all cookies."""
+        return {cookie.name for cookie in self._cookies}
+
+    def write(self, body):
+        """Post a text at home."""
+        status, page = self.open("/post/", {**self.ask("/").form("/post/"), "body": body})
+        assert status == 200, page
+
 
 ROOT = Path(settings.BASE_DIR)
 HOST = "retwis.example"

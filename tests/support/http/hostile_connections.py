@@ -30,14 +30,7 @@ def _plain(connection: socket.socket) -> socket.socket:
 class Attack:
     """Connections from one address. Each that the server closes is opened again. `wrap` puts TLS around one."""
 
-    def __init__(
-        self,
-        port: int,
-        address: str,
-        request: bytes,
-        number: int,
-        wrap: Wrap = _plain,
-    ) -> None:
+    def __init__(self, port: int, address: str, request: bytes, number: int, wrap: Wrap = _plain) -> None:
         self._port, self._address, self._request, self._wrap = port, address, request, wrap
         self._connections: dict[int, socket.socket] = {}
         self._poll = select.poll()

@@ -21,8 +21,7 @@ def test_new_users_and_posts_get_the_next_ids(raw, seeded, store, client):
 
 
 def test_the_demo_user_can_log_in_and_read_their_home(raw, seeded, client):
-    response = client.post("/login/", DEMO_LOGIN)
-    assert response.status_code == 302
+    assert client.post("/login/", DEMO_LOGIN).status_code == 302
     assert raw.hget("auths", client.cookies[settings.AUTH_COOKIE].value) == "1"
     page = client.get("/").content.decode()
     assert page.count("<article") == 20

@@ -38,11 +38,7 @@ def contents(browser, url):
 def test_a_reply_names_the_entry_that_it_answers(browser):
     found = entries(browser)
     attributes = one(found["http://testserver/@Alice/2/"], "thr:in-reply-to").attrib
-    assert attributes == {
-        "ref": "http://testserver/@bob/1/",
-        "href": "http://testserver/@bob/1/",
-        "type": "text/html",
-    }
+    assert attributes == {"ref": "http://testserver/@bob/1/", "href": "http://testserver/@bob/1/", "type": "text/html"}
     assert attributes["ref"] in found
     assert [address for address, entry in found.items() if all_of(entry, "thr:in-reply-to")] == [
         "http://testserver/@Alice/2/"

@@ -291,8 +291,7 @@ def test_a_username_of_any_characters_has_a_feed(browser, raw, name, kind):
     assert text(feed, "atom:title" if kind == "atom" else "channel/title") == f"@{shown} on Retwis"
     assert titles(feed)[0].startswith(f"@{shown}: ")
     [link] = texts(feed, ".//guid") or texts(feed, "atom:entry/atom:id")
-    page = browser().get(link.removeprefix("http://testserver"))
-    assert page.status_code == 200
+    assert browser().get(link.removeprefix("http://testserver")).status_code == 200
     [profile] = texts(feed, "channel/link") or texts(feed, "atom:id")
     assert browser().get(profile.removeprefix("http://testserver")).status_code == 200
 

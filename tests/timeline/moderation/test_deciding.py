@@ -71,8 +71,7 @@ def test_a_decision_that_comes_before_a_repair_of_its_report_stands(store, raw, 
 
 
 @pytest.mark.parametrize(
-    ("action", "state"),
-    [(Action.FREEZE, State.FROZEN), (Action.HIDE, State.HIDDEN), (Action.SUSPEND, State.SUSPENDED)],
+    ("action", "state"), [(Action.FREEZE, State.FROZEN), (Action.HIDE, State.HIDDEN), (Action.SUSPEND, State.SUSPENDED)]
 )
 def test_a_sanction_is_imposed_for_days(store, action, state):
     decide(store, report(store, ALICE, BOB), action, days=7)

@@ -24,6 +24,14 @@ LOOK = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
+def admin(alice, browser, raw):
+    """alice's browser."""
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    return browser(alice)
+
+
+@pytest.fixture
 def post(store, bob):
     """bob's post with two pictures."""
     pictures = [decoded_picture(colour) for colour in ("red", "blue")]
@@ -33,14 +41,12 @@ def post(store, bob):
     return Posts(store).publish(bob.user.uid, NewPost("Look", media=media), "t1").pid
 
 
-def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(member, browser, bob, store, post, raw):
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
+def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(admin, browser, bob, store, post, raw):
     red, blue = decoded_picture().digest, decoded_picture("blue").digest
     form = {"reason": "Not allowed", "picture": red, "block": "1"}
-    assert "Delete this picture" in member.get(f"/moderation/people/bob/{post}/").content.decode()
-    assert member.post(f"/moderation/people/bob/{post}/", form).status_code == 302
-    assert member.cookies[POSTS_CHANGED].value == str(post)  # each worker reads it anew
+    assert "Delete this picture" in admin.get(f"/moderation/people/bob/{post}/").content.decode()
+    assert admin.post(f"/moderation/people/bob/{post}/", form).status_code == 302
+    assert admin.cookies[POSTS_CHANGED].value == str(post)  # each worker reads it anew
     drain(store, "worker")
     assert [one[0] for one in json.loads(raw.hget(f"post:{post}", "media"))["pictures"]] == [blue]
     assert not raw.exists(f"media:{red}")
@@ -52,43 +58,37 @@ def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(member, bro
     assert re.search(r"The moderators have deleted a picture of yours\..*Look.*Not allowed", told, re.S)
 
 
-def test_what_an_error_page_sends_again_deletes_one_picture_and_not_the_post(member, bob, store, post, raw):
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
+def test_what_an_error_page_sends_again_deletes_one_picture_and_not_the_post(admin, store, post, raw):
     address, red = f"/moderation/people/bob/{post}/", decoded_picture().digest
-    member.get(address)
+    admin.get(address)
     with broken_store(redis.ConnectionError()):
-        failed = member.post(address, {"reason": "No", "picture": red, "block": "1"}).content.decode()
+        failed = admin.post(address, {"reason": "No", "picture": red, "block": "1"}).content.decode()
     kept = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', failed)
-    member.post(address, {"reason": "No"} | dict(kept))
+    admin.post(address, {"reason": "No"} | dict(kept))
     assert not raw.hexists(f"post:{post}", "deleted")
     assert red not in raw.hget(f"post:{post}", "media")
     assert raw.hexists("blocked_media", red)
 
 
-def test_a_form_without_a_reason_comes_back_as_it_was_ticked(member, bob, store, post, raw):
+def test_a_form_without_a_reason_comes_back_as_it_was_ticked(admin, store, post, raw):
     """What is blocked is so for good."""
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
     address, form = f"/moderation/people/bob/{post}/", {"reason": "", "picture": decoded_picture().digest}
     for sent, is_ticked in (({}, False), ({"block": "1"}, True)):
-        refused = member.post(address, form | sent).content.decode()
+        refused = admin.post(address, form | sent).content.decode()
         assert ('name="block" value="1" checked' in refused) == is_ticked
 
 
 @pytest.mark.parametrize("address", ["/moderation/people/bob/", "/moderation/new/"])
 def test_staff_sees_the_pictures_where_posts_are_listed_and_the_way_to_them_of_a_suspended_person(
-    member, store, post, raw, address
+    admin, store, post, raw, address
 ):
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
     raw.hset(f"post:{post}", "body", "")
     Sanctions(store).impose(2, State.SUSPENDED, "Ads")
-    page = member.get(address).content.decode()
+    page = admin.get(address).content.decode()
     assert page.count('<img src="/media/') == 2
     assert "<br>" not in page  # no empty line in the place of the text
     [way] = re.findall(r'<a href="([^"]+)"><time', page)
-    assert member.get(way).content.decode().count('<img src="/media/') == 2
+    assert admin.get(way).content.decode().count('<img src="/media/') == 2
 
 
 def test_a_blocked_picture_and_one_that_looks_alike_are_refused(store, bob, raw, monkeypatch, post):
@@ -128,17 +128,15 @@ def test_plain_pictures_are_not_alike():
     assert not is_alike("0", LOOK)
 
 
-def test_a_report_keeps_the_pictures_until_it_is_decided(browser, alice, bob, carol, store, post, raw):
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
+def test_a_report_keeps_the_pictures_until_it_is_decided(admin, browser, bob, carol, store, post, raw):
     red = decoded_picture().digest
     browser(carol).post(f"/@bob/{post}/report/", {"reason": "spam", "note": ""})
     [rid] = raw.zrange("reports", 0, -1)
     Posts(store).delete(bob.user.uid, post)
     drain(store, "worker")
     assert raw.zrange(f"media_users:{red}", 0, -1) == [f"report:2:{rid}"]
-    assert f"/media/{red}-600.webp" in browser(alice).get(f"/moderation/reports/{rid}/").content.decode()
-    decided = browser(alice).post(f"/moderation/reports/{rid}/", {"action": "dismissed", "reason": "Gone"})
+    assert f"/media/{red}-600.webp" in admin.get(f"/moderation/reports/{rid}/").content.decode()
+    decided = admin.post(f"/moderation/reports/{rid}/", {"action": "dismissed", "reason": "Gone"})
     assert decided.status_code == 302
     drain(store, "worker")
     assert list(raw.keys("media*")) == []

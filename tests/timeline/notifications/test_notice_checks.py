@@ -11,10 +11,7 @@ from tests.support.stored_keys import publish
 from timeline.notices import MARK, Inbox
 from timeline.relations.relations import Follows, Likes
 
-BAD, MARKS = (
-    "members of notices: that are no notices",
-    "marks of read notices that differ from user:",
-)
+BAD, MARKS = ("members of notices: that are no notices", "marks of read notices that differ from user:")
 
 
 @pytest.fixture(autouse=True)

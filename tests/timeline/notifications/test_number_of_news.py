@@ -99,8 +99,7 @@ def test_the_poll_answers_only_what_is_not_known(browser, site, member, round_tr
 
 
 def test_the_poll_of_home_carries_it(store, site, member, bob):
-    html = member.get("/").content.decode()
-    assert 'data-asks="/notifications/number/"' not in html
+    assert 'data-asks="/notifications/number/"' not in member.get("/").content.decode()
     assert member.get("/new/?after=99&known=").status_code == 204
     site.zadd("notices:1", {"follow:1:2": LONG_AGO})
     answer = member.get("/new/?after=99&known=").content.decode()
@@ -121,8 +120,7 @@ ADDRESS = "/settings/notifications/"
 
 
 def test_all_kinds_are_on_at_first(browser, alice):
-    html = browser(alice).get(ADDRESS).content.decode()
-    assert html.count("checked") == len(CAN_BE_QUIET)
+    assert browser(alice).get(ADDRESS).content.decode().count("checked") == len(CAN_BE_QUIET)
 
 
 def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(store, raw, alice, member, bob):
@@ -131,8 +129,7 @@ def test_a_kind_that_is_turned_off_stays_off_and_causes_nothing(store, raw, alic
     response = member.post(ADDRESS, wanted)
     assert (response.status_code, response["Location"]) == (302, ADDRESS)
     assert raw.hget("user:1", "quiet") == "like"
-    html = member.get(ADDRESS).content.decode()
-    assert html.count("checked") == len(CAN_BE_QUIET) - 1
+    assert member.get(ADDRESS).content.decode().count("checked") == len(CAN_BE_QUIET) - 1
     Likes(store).like(2, pid, 1)
     Follows(store).follow(2, 1)
     assert raw.zrange("notices:1", 0, -1) == ["follow:1:2"]

@@ -212,8 +212,7 @@ def test_a_signed_in_user_can_follow_everyone_else_on_the_page(browser, store, a
 
 
 def test_a_visitor_gets_no_csrf_token_and_no_cookie(client, alice, bob):
-    page = client.get("/people/")
-    assert "csrfmiddlewaretoken" not in page.content.decode()
+    assert "csrfmiddlewaretoken" not in client.get("/people/").content.decode()
     assert not client.cookies
 
 

@@ -76,11 +76,7 @@ def test_the_filters_are_links_and_the_current_one_is_marked(browser):
         page = browser().get(f"/@alice/followers/?show={show}").content.decode()
         [pills] = re.findall(r'<nav class="pills".*?</nav>', page, re.DOTALL)
         assert re.findall(r'<a href="([^"]+)" aria-current="true">', pills) == [address]
-        assert re.findall(r'href="([^"]+)"', pills) == [
-            "/@alice/followers/",
-            "?show=mutual",
-            "?show=not-followed-back",
-        ]
+        assert re.findall(r'href="([^"]+)"', pills) == ["/@alice/followers/", "?show=mutual", "?show=not-followed-back"]
 
 
 @pytest.mark.parametrize("show", ["all", "Mutual", "x", "mutual ", "%00", "not_followed_back"])

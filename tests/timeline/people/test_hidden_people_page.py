@@ -102,8 +102,7 @@ def test_they_are_muted_for_some_days(member, raw, days):
     assert raw.zscore("muted_words:1", "everywhere fold the Finale") == pytest.approx(
         time.time() + days * 86400, abs=60
     )
-    shown = text_of(member.get(WORDS))
-    assert "Collapsed everywhere · until" in shown
+    assert "Collapsed everywhere · until" in text_of(member.get(WORDS))
 
 
 @pytest.mark.parametrize(

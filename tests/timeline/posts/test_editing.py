@@ -49,11 +49,7 @@ def test_an_edit_replaces_the_text_and_keeps_the_earlier_ones(store, post, now, 
 def test_two_edits_in_one_second_have_two_seconds(store, post, now, raw):
     Posts(store).edit(1, 1, "second")
     Posts(store).edit(1, 1, "third")
-    assert versions(store, 1) == (
-        Version(LONG_AGO, "first"),
-        Version(now[0], "second"),
-        Version(now[0] + 1, "third"),
-    )
+    assert versions(store, 1) == (Version(LONG_AGO, "first"), Version(now[0], "second"), Version(now[0] + 1, "third"))
     assert raw.hget("post:1", "body") == "third"
 
 
@@ -195,5 +191,4 @@ def test_everyone_reads_all_texts_the_newest_first(browser, alices_post, store):
 
 
 def test_a_post_that_was_never_edited_has_one_text(browser, alices_post):
-    page = browser().get("/@alice/1/history/").content.decode()
-    assert page.count('<p class="body"') == 1
+    assert browser().get("/@alice/1/history/").content.decode().count('<p class="body"') == 1

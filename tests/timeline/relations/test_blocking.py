@@ -116,8 +116,7 @@ def test_a_follow_during_a_block_does_not_stand(store, raw, step):
 
 
 def test_a_person_is_blocked_and_unblocked(member, raw):
-    response = member.post("/@bob/block/", follow=True)
-    assert response.redirect_chain == [("/@bob/", 302)]
+    assert member.post("/@bob/block/", follow=True).redirect_chain == [("/@bob/", 302)]
     assert raw.zrange("blocked:1", 0, -1) == ["2"]
     member.post("/@bob/unblock/")
     assert not raw.exists("blocked:1")

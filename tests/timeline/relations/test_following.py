@@ -28,8 +28,7 @@ def test_a_follow_on_the_home_page_leads_back_to_its_posts(browser, raw, store, 
     publish(raw, store, bob, "Hello from bob")
     client, home = browser(alice), {"referer": "http://testserver/"}
     assert "Hello from bob" not in client.get("/").content.decode()  # this empty home is kept
-    response = client.post("/@bob/follow/", headers=home)
-    assert response["Location"] == "/"
+    assert client.post("/@bob/follow/", headers=home)["Location"] == "/"
     page = client.get("/").content.decode()
     assert "Hello from bob" in page
     assert "You now follow bob." in page
@@ -72,8 +71,7 @@ def test_following_twice_changes_nothing(browser, alice, bob, raw):
 
 def test_unfollowing_removes_both_sides_and_the_place_in_the_ranking(member, bob, raw):
     member.post("/@bob/follow/")
-    response = member.post("/@bob/unfollow/", follow=True)
-    assert "You no longer follow bob" in response.content.decode()
+    assert "You no longer follow bob" in member.post("/@bob/unfollow/", follow=True).content.decode()
     assert not raw.exists("following:1")
     assert not raw.exists("followers:2")
     assert not raw.exists("users_by_followers")

@@ -14,16 +14,7 @@ from tests.support.stored_keys import everything, ranking
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import killed_before_round_trip
 from timeline.relations.edges import Edges
-from timeline.relations.relation import (
-    PERSON,
-    POST,
-    TAG,
-    Edge,
-    Relation,
-    Scores,
-    ask_standing,
-    to_person,
-)
+from timeline.relations.relation import PERSON, POST, TAG, Edge, Relation, Scores, ask_standing, to_person
 from timeline.relations.relations import (
     BOOKMARK,
     FOLLOW,

@@ -15,13 +15,7 @@ from timeline.relations.relations import Follows
 from timeline.search import index, searching
 from timeline.search.index import RANGE
 from timeline.search.query import LONGEST_QUERY, Known, Matching, parse
-from timeline.search.searching import (
-    MOST_RANGES,
-    MOST_TERMS,
-    NEWEST_RANGES,
-    RAREST,
-    READS,
-)
+from timeline.search.searching import MOST_RANGES, MOST_TERMS, NEWEST_RANGES, RAREST, READS
 
 OLDER = re.compile(r'<a class="button quiet wide" href="([^"]*)"')
 RANGES = MOST_RANGES + 6

@@ -263,8 +263,7 @@ def test_the_feed_of_a_profile_has_the_posts_to_everyone(browser, alice, bob, ra
 
 def test_a_pinned_post_stands_first_and_only_there(shown, browser, alice, raw):
     write_posts(raw, 1, range(1, 4))
-    answer = browser(alice).post("/@Alice/2/pin/", follow=True)
-    assert "Pinned to your profile." in text_of(answer)
+    assert "Pinned to your profile." in text_of(browser(alice).post("/@Alice/2/pin/", follow=True))
     assert raw.hget("user:1", "pinned") == "2"
     assert shown() == [2, 3, 1]
     assert shown("/@Alice/replies/") == [3, 2, 1]
