@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -79,9 +80,9 @@ def test_verify_loads_the_backup_and_runs_the_checks_of_doctor(site, tmp_path, c
 @pytest.mark.parametrize(("due_ago", "errors"), [(5, 0), (90, 1)])
 def test_a_job_is_overdue_in_a_backup_by_the_time_at_which_it_was_made(site, tmp_path, monkeypatch, due_ago, errors):
     """The checks of a large site take minutes, and no worker is at work in its copy."""
-    site.zadd("outbox", {"index:1:abc": int(time.time()) - due_ago})
-    later = time.time() + 300
-    monkeypatch.setattr("retwis_site.jobs.worker.time.time", lambda: later)
+    made_at = int(time.time()) - 300
+    monkeypatch.setattr("retwis_site.maintenance.backups.time", SimpleNamespace(time=lambda: made_at))
+    site.zadd("outbox", {"index:1:abc": made_at - due_ago})
     with contextlib.suppress(CommandError):
         back_up(tmp_path, "--verify")
     (made,) = complete(tmp_path)
