@@ -61,6 +61,7 @@
     if (!form.dataset.options) offer(form);
   }
 
-  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more.
-  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more. `reload` would
+  // send a form again where the page came as its answer, with a wrong password.
+  addEventListener("pageshow", ({ persisted }) => persisted && location.replace(location.pathname + location.search));
 })();

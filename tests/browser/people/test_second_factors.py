@@ -114,6 +114,20 @@ def test_the_login_page_that_the_browser_kept_asks_for_a_passkey_again(window, o
     expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
 
 
+def test_a_kept_answer_to_a_wrong_password_sends_the_password_no_second_time(window, origin, name, console):
+    page = window(base_url=origin, at="/login/")
+    console.expects(422, "/login/")
+    fill_in_login(page, name("Jon"))
+    expect(page.get_by_text("Wrong username or password.")).to_be_visible()
+    sent = []
+    page.on("request", lambda request: sent.append(request.method))
+    stays(page)
+    page.evaluate("() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    page.wait_for_function("() => window.stayed === undefined")
+    expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
+    assert "POST" not in sent
+
+
 def test_without_scripts_an_app_does_the_same_and_the_page_says_what_does_not(window, origin, name):
     jon, page = name("Jon"), window(java_script_enabled=False, base_url=origin)
     sign_up(page, jon)
