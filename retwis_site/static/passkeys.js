@@ -61,6 +61,7 @@
     if (!form.dataset.options) offer(form);
   }
 
-  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more.
-  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more. No reload:
+  // for the answer to a wrong password, browsers would ask whether to send it again.
+  addEventListener("pageshow", ({ persisted }) => persisted && location.replace(location.pathname + location.search));
 })();
