@@ -61,7 +61,7 @@
     if (!form.dataset.options) offer(form);
   }
 
-  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more. `reload` would
-  // send a form again where the page came as its answer, with a wrong password.
+  // After Back, what the browser has kept of this page has been answered already: it would ask nothing more. No reload:
+  // for the answer to a wrong password, browsers would ask whether to send it again.
   addEventListener("pageshow", ({ persisted }) => persisted && location.replace(location.pathname + location.search));
 })();

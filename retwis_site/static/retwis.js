@@ -67,12 +67,14 @@ function errorMessage(text) {
   return message;
 }
 
-/** Fill a place above the posts. What is read does not move, also in Safari, which has no scroll anchoring. */
+/** Fill a place above the posts. What is read below it does not move, also in Safari, which has no scroll anchoring. */
 function fill(id, ...content) {
-  const main = document.getElementById("main");
+  const [place, main] = [document.getElementById(id), document.getElementById("main")];
   const { bottom } = main.getBoundingClientRect();
-  document.getElementById(id)?.replaceChildren(...content);
-  if (scrollY > 0 && !CSS.supports("overflow-anchor", "auto")) scrollBy(0, main.getBoundingClientRect().bottom - bottom);
+  place?.replaceChildren(...content);
+  // The place itself is sticky, so what it is in tells whether it is out of view.
+  const isAbove = place?.parentElement.getBoundingClientRect().top < 0;
+  if (isAbove && !CSS.supports("overflow-anchor", "auto")) scrollBy(0, main.getBoundingClientRect().bottom - bottom);
 }
 
 /** Show an error where "Posted." is shown. Screen readers read that place too. */

@@ -13,12 +13,11 @@ from playwright.sync_api import expect
 from accounts.community.roles import Roles
 from accounts.joining.invitations import Invitations
 from accounts.users.entities import Role
+from retwis_site.store import keys
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import fill_in_registration, more, nothing_scrolls_sideways, post, said
 from tests.browser.support.windows import PHONE, WIDE
-from tests.support.people import register
 from tests.support.stored_keys import publish
-from timeline.relations.relations import Follows
 
 HEIGHTS = {1280: 800, 768: 1000, 360: 740}  # of the window, by its width
 SMALLEST = 4_000  # bytes: an empty page is smaller
@@ -56,7 +55,7 @@ def picture(tmp_path):
 @pytest.fixture
 def people(window, store, raw, bob, carol):
     """Windows of dora, who has no account yet, of bob, who has a fan and a post, and of carol, who moderates."""
-    Follows(store).follow(register(store, f"fan_of_{bob.user.username}").user.uid, bob.user.uid)  # so bob is suggested
+    store.zadd(keys.users_by_followers(), {str(bob.user.uid): 10_000})  # so bob is suggested, whoever else is there
     publish(raw, store, bob, BREAD)
     Roles(store).give(carol.user.uid, Role.MODERATOR)
     # Without motion: axe must not see a colour in the middle of a transition.

@@ -152,6 +152,14 @@ def test_marks_that_are_stacked_on_a_letter_of_a_name_do_not_reach_into_other_po
     assert above.screenshot() == beside_it
 
 
+def test_the_name_under_the_pointer_is_underlined(window, store, raw, alice, bob):
+    raw.hset(f"user:{bob.user.uid}", "name", "Bob of Bergen")
+    publish(raw, store, bob, "Mine")
+    name = post(window(alice, at="/timeline/"), "Mine").get_by_text("Bob of Bergen", exact=True)
+    name.hover()
+    expect(name).to_have_css("text-decoration-line", "underline")
+
+
 def test_in_arabic_a_handle_of_the_first_steps_begins_below_its_name(window, raw, store, alice, bob, carol):
     raw.hset(f"user:{carol.user.uid}", "name", "Carol")
     Follows(store).follow(alice.user.uid, bob.user.uid)

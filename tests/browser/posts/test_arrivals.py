@@ -150,3 +150,18 @@ def test_what_is_read_does_not_move_when_posts_arrive_or_a_message_comes(window,
     read.get_by_role("button", name="Like").click()
     expect(page.get_by_text("The site could not be reached.")).to_be_visible()
     assert read.bounding_box()["y"] == place
+
+
+def test_the_text_that_is_typed_above_new_posts_does_not_move_when_they_are_announced(home, raw, store, bob):
+    home.set_viewport_size({"width": 1280, "height": 400})
+    for number in range(9):
+        publish(raw, store, bob, f"Number {number}")
+    home.reload()
+    home.evaluate(WITHOUT_ANCHORING)
+    composer(home).fill("Half")
+    home.evaluate("scrollTo(0, 20)")
+    place = pytest.approx(composer(home).bounding_box()["y"], abs=1)
+    publish(raw, store, bob, "Just now")
+    wait_a_while(home)
+    expect(told(home, 1)).to_be_visible()
+    assert composer(home).bounding_box()["y"] == place
