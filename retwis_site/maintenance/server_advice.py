@@ -4,6 +4,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
@@ -123,6 +124,7 @@ def _address(server: Store) -> dict[str, Any]:
     return dict(client.connection_pool.connection_kwargs)
 
 
+@lru_cache(maxsize=1000)  # the inspector asks it for each page
 def is_loopback(host: str) -> bool:
     """Whether a name or an address of a host is that of the loopback device."""
     try:
