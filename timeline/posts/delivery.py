@@ -23,7 +23,7 @@ from timeline.posts.links import tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.settling import (
-    Look,
+    PostLook,
     PostNotices,
     PostState,
     Settling,
@@ -137,7 +137,7 @@ class Delivery(Repository):
         queue_cut(pipe, keys.home(uid), home)
         pipe.execute()
 
-    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[Look | None, ByTags]:
+    def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[PostLook | None, ByTags]:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to
         its listings. Returns how it stands, None when the post or its author's account is deleted; and who have chosen
         the tags of `written`, of each tag at most one more than DELIVER_INLINE_LIMIT.
@@ -172,7 +172,7 @@ class Delivery(Repository):
             raise StoreError(REMOVED_BY_CLEANUP)
         return None, {}
 
-    def _settle(self, pid: int, written: Mapping[int, PostState], look: Look | None) -> None:
+    def _settle(self, pid: int, written: Mapping[int, PostState], look: PostLook | None) -> None:
         """Make the listings match. `look`: None for a deleted post, which is read again; its text, which leads to what
         was written of it, may be gone by now."""
         if look is None:

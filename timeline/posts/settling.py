@@ -163,7 +163,7 @@ class Parent(NamedTuple):
         )
 
 
-class Look(NamedTuple):
+class PostLook(NamedTuple):
     """What was found about some posts, and about what they answer and quote."""
 
     seen: dict[int, PostState]
@@ -171,7 +171,7 @@ class Look(NamedTuple):
     quotes: dict[int, int]  # what the number of quotes of each quoted post must be
 
 
-def ask_look(pipe: Pipe, known: Mapping[int, PostState]) -> Result[Look]:
+def ask_look(pipe: Pipe, known: Mapping[int, PostState]) -> Result[PostLook]:
     """`known`: what is known of each post before the look: the author and the links are never others."""
     seen = {pid: _ask_seen(pipe, pid, one.author) for pid, one in known.items()}
     links = [one.links for one in known.values()]
@@ -179,8 +179,8 @@ def ask_look(pipe: Pipe, known: Mapping[int, PostState]) -> Result[Look]:
     parents = {pid: _ask_parent(pipe, pid, reply) for pid, reply in answered.items()}
     quotes = {one.quote: QUOTES.ask(pipe, one.quote) for one in links if one.quote is not None}
 
-    def read() -> Look:
-        return Look(
+    def read() -> PostLook:
+        return PostLook(
             {pid: one.value for pid, one in seen.items()},
             {pid: one.value for pid, one in parents.items()},
             {pid: one.value for pid, one in quotes.items()},
@@ -267,7 +267,7 @@ class Settling(Repository):
         answered and where posts are quoted; more while others change the same posts, and for tombstones above."""
         self.agree(written or {}, self._look(pids))
 
-    def agree(self, written: Mapping[int, PostState], look: Look) -> None:
+    def agree(self, written: Mapping[int, PostState], look: PostLook) -> None:
         """As `settle`, for posts that were just read (`look`). `written`: what was written of them before that. No
         round trip for a post that was written as it is and names no other."""
         settled = self._write_until_same(written, look)
@@ -281,7 +281,7 @@ class Settling(Repository):
                 return
             settled = self._write_until_same({}, self._look(above))
 
-    def _look(self, pids: Collection[int]) -> Look:
+    def _look(self, pids: Collection[int]) -> PostLook:
         """How posts stand, whose authors are not known. Two round trips."""
         return answer(self._store, ask_look, authors_of(self._store, pids))
 
@@ -320,8 +320,8 @@ class Settling(Repository):
                 fields["mentions"] = " ".join(map(str, now.links.mentions))
             pipe.hset(keys.post(pid), fields)
 
-    def _write_until_same(self, written: Mapping[int, PostState], look: Look) -> Look:
-        settled = Look({**look.seen}, {**look.parents}, {**look.quotes})
+    def _write_until_same(self, written: Mapping[int, PostState], look: PostLook) -> PostLook:
+        settled = PostLook({**look.seen}, {**look.parents}, {**look.quotes})
         last = dict(written)
 
         def write(found: Mapping[int, PostState]) -> dict[int, PostState]:
@@ -373,7 +373,7 @@ class Settling(Repository):
             Pictures(self._store).release(author, pictures)
         pipe.execute()
 
-    def _count(self, settled: Look) -> None:
+    def _count(self, settled: PostLook) -> None:
         Counts(self._store, REPLIES).write({pid: parent.number for pid, parent in settled.parents.items()})
         Counts(self._store, QUOTES).write(settled.quotes)
         for pid in (*settled.parents, *settled.quotes, *settled.seen):

@@ -40,14 +40,14 @@ class EdgeState:
     facts: tuple[object, ...]  # for each effect, what decides about it
 
 
-class Look(NamedTuple):
+class EdgeLook(NamedTuple):
     """What was found about some edges."""
 
     seen: dict[Edge, EdgeState]
     counts: dict[int, int]  # what the count of each target must be
 
 
-def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[Look]:
+def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[EdgeLook]:
     scores = {edge: pipe.zscore(relation.truth(edge.who), edge.target) for edge in edges}
     people = {who: ask_person(pipe, str(who)) for who in {edge.who: None for edge in edges}}
     targets = {target: relation.target.ask(pipe, target) for target in {edge.target: None for edge in edges}}
@@ -63,7 +63,7 @@ def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[
     ]
     counts = {int(target): relation.count.ask(pipe, int(target)) for target in targets} if relation.count else {}
 
-    def read() -> Look:
+    def read() -> EdgeLook:
         seen = {
             edge: EdgeState(
                 score.value,
@@ -73,7 +73,7 @@ def ask_look(pipe: Pipe, relation: Relation, edges: Collection[Edge]) -> Result[
             )
             for edge, score, ends, conditions, facts in asked
         }
-        return Look(seen, {target: number.value for target, number in counts.items()})
+        return EdgeLook(seen, {target: number.value for target, number in counts.items()})
 
     return Result(read)
 
@@ -140,7 +140,7 @@ class Edges:
 
     # ---- the steps
 
-    def _look(self, edges: Collection[Edge]) -> Look:
+    def _look(self, edges: Collection[Edge]) -> EdgeLook:
         return answer(self._store, ask_look, self._relation, edges)
 
     def _commit(self, pipe: Pipe, job: Job, edge: Edge) -> None:
@@ -150,12 +150,12 @@ class Edges:
         with suppress(LeaseEnded):
             Edges(job.store, self._relation)._finish(look.value, [job.name])
 
-    def _finish(self, look: Look, jobs: Sequence[str]) -> None:
+    def _finish(self, look: EdgeLook, jobs: Sequence[str]) -> None:
         """Make all that follows match, and remove the jobs."""
         self._carry_out(look)
         self._outbox.all_done(jobs)
 
-    def _carry_out(self, look: Look) -> None:
+    def _carry_out(self, look: EdgeLook) -> None:
         self._relation.afterwards(self._store, self._reconcile(look.seen))
 
     def _reconcile(self, seen: dict[Edge, EdgeState]) -> dict[Edge, bool]:
