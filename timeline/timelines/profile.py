@@ -105,6 +105,10 @@ SETTLED_AFTER = 60  # seconds after a follow; the clocks of two servers never di
 
 NOT_MINE: Result["Mine | None"] = Result(lambda: None)  # for a visitor, and on the viewer's own profile
 
+# By uid, how many followers a person had when a profile was shown last, and whom they followed, and one: 0 is no hint.
+# A page that knows which sets are the smaller ones reads them at once. 1 MB.
+_followers: Hints[int] = Hints(1 << 15)
+_following: Hints[int] = Hints(1 << 15)
 # The comparisons of a viewer with a user, by both uids, with the viewer's follows when they were made: 250 KB.
 _compared: Memory[tuple[int, int], tuple["Follows", "Common"]] = Memory(size=250, seconds=5)
 
@@ -214,8 +218,9 @@ class Profiles(Repository):
 
         One round trip with cached uids where the page has nothing that it had not at its last visit, else two. One more
         where many posts that this process has not read yet answer others, or are reposts. A signed-in viewer on another
-        user's profile needs a third for the comparisons, and one more while the users that both know are not cached.
-        Comparisons are cached for seconds, and only while the viewer follows and unfollows nobody, on any worker.
+        user's profile needs the second for the comparisons, a third where this process does not know which sets are the
+        smaller ones, and one more while the users that both know are not cached. Comparisons are cached for seconds,
+        and only while the viewer follows and unfollows nobody, on any worker.
         """
         below, most = "+inf" if before is None else f"({before}", POSTS_A_PAGE + READ_MORE
         person, (members, (numbers, bio, pin, header, facts), mine, acted, foreseen) = viewer.ask_about(
@@ -239,16 +244,19 @@ class Profiles(Repository):
         if tab is Tab.POSTS:
             rules = [PostsToEveryone(person.uid, pinned)]
         pids, at_first = _of_tab((person.uid, tab), listed)
-        cached = mine and _cached_comparisons(mine, person)
-        to_make = _comparisons(mine, person.uid, numbers.follows) if mine and not cached else None
+        cached = mine.made[1] if mine and mine.made and mine.made[0] == mine.follows else None
+        to_make = _comparisons(mine.uid, mine.counts, person.uid, numbers.follows) if mine and not cached else []
         reader = PostReader(
             self._store, viewer.user, rules, [person], acted, viewer.just_changed, person.uid, foreseen=foreseen
         )
-        read = self._read(reader, pids, at_first, pinned, person, to_make)
+        read = self._read(reader, pids, at_first, pinned, person, to_make, mine.smaller if mine else {})
         if before is None:
             _keep_shown((person.uid, tab), listed, read.found, reader)
-        if mine and read.common and mine.follows.are_settled():
-            _compared.put((mine.uid, person.uid), (mine.follows, read.common))
+        if mine and read.common:
+            _note_counts(mine.uid, mine.counts)
+            _note_counts(person.uid, numbers.follows)
+            if mine.follows.are_settled():
+                _compared.put((mine.uid, person.uid), (mine.follows, read.common))
         common = cached or read.common
         relation = Relation(is_me=viewer.uid == person.uid)
         if mine and common:
@@ -319,18 +327,17 @@ class Profiles(Repository):
         at_first: int,
         pinned: int | None,
         person: User,
-        compared: "Comparisons | None",
+        comparisons: "Sequence[Comparison]",
+        smaller: Mapping[str, list[str]],
     ) -> "_Read":
-        """What the later round trips of a profile say. None while all is cached, else one; two with comparisons, or
-        where the first posts do not fill the page."""
-        comparisons = compared or ()
+        """What the later round trips of a profile say. None while all is cached, else one; two where not all `smaller`
+        sets of the comparisons have been read, or where the first posts do not fill the page."""
         pipe = self._store.pipeline()
         first = pids[:at_first]
         reading = begun(reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned]))
-        smaller: dict[str, Result[list[str]]] = {}  # by key: comparisons may share it
-        for comparison in comparisons:
-            if comparison.smaller not in smaller:
-                smaller[comparison.smaller] = comparison.ask_smaller(pipe)
+        shared = {one: one.ask_shared(pipe, smaller[one.smaller]) for one in comparisons if one.smaller in smaller}
+        left = [one for one in comparisons if one not in shared]
+        read_later = _ask_smaller(pipe, left) if left else None
         dates = ask_join_dates(pipe, [person])
         pipe.execute()
         found = rest(pipe, reading)
@@ -338,12 +345,14 @@ class Profiles(Repository):
         if pinned is not None:
             shown_first = next((post for post in posts if post.pid == pinned), None)
             posts = [post for post in posts if post is not shown_first or pinned in first]
-        shared = [comparison.ask_shared(pipe, smaller[comparison.smaller].value) for comparison in comparisons]
+        if read_later is not None:
+            members = read_later.value
+            shared |= {one: one.ask_shared(pipe, members[one.smaller]) for one in left}
         further = further_ids(pids, len(first), len(posts), POSTS_A_PAGE)
         more = rest(pipe, reader.reading(pipe, further)).posts if further else []
         pipe.execute()
         filled = filled_page(pids, POSTS_A_PAGE, [*first, *further], [*posts, *more], [])
-        common = Common(*(answer.value for answer in shared)) if shared else None
+        common = Common(*(shared[one].value for one in comparisons)) if comparisons else None
         return _Read(found, filled, shown_first, dates.value.get(person.uid), common)
 
     def _relation(self, mine: "Mine", common: "Common", hides: HiddenPeople) -> Relation:
@@ -380,6 +389,8 @@ class Mine:
     between: Between
     counts: FollowCounts  # of the viewer
     follows: "Follows"  # of the viewer
+    made: tuple["Follows", "Common"] | None  # the comparisons that are cached
+    smaller: Mapping[str, list[str]]  # by key, sets that were read for the comparisons
 
 
 class Follows(NamedTuple):
@@ -437,14 +448,11 @@ _FOLLOWS = Question(*FOLLOW_COUNTS.commands, ("ZREVRANGE", keys.following, 0, 0,
 
 
 def _ask_mine(pipe: Pipe, me: int, them: int) -> Result[Mine]:
-    """Eleven commands."""
+    """Eleven commands, and two for each of the smaller sets, as far as they are foreseen."""
     between, own = ask_between(pipe, me, them), pipe.ask(_FOLLOWS, me)
-    return Result(lambda: Mine(me, between.value, *own.value))
-
-
-def _cached_comparisons(mine: Mine, owner: User) -> "Common | None":
-    cached = _compared.get((mine.uid, owner.uid))
-    return cached[1] if cached is not None and cached[0] == mine.follows else None
+    made = _compared.get((me, them))
+    smaller = _ask_smaller(pipe, _foreseen_comparisons(me, them)) if made is None else None
+    return Result(lambda: Mine(me, between.value, *own.value, made, smaller.value if smaller else {}))
 
 
 # ---- Whom viewer and owner have in common.
@@ -498,30 +506,45 @@ def compare(one: str, one_size: int, other: str, other_size: int) -> Comparison:
     return Comparison(other, one, other_size)
 
 
-class Comparisons(NamedTuple):
-    """Of viewer and user: the followers of both, the users that both follow, and the users that the viewer follows and
-    that follow the user."""
-
-    followers: Comparison
-    following: Comparison
-    known: Comparison
+def _ask_smaller(pipe: Pipe, comparisons: Collection[Comparison]) -> Result[dict[str, list[str]]]:
+    """By key, the smaller sets of these comparisons, which may share one. Two commands each."""
+    asked = {key: one.ask_smaller(pipe) for key, one in {one.smaller: one for one in comparisons}.items()}
+    return Result(lambda: {key: members.value for key, members in asked.items()})
 
 
 class Common(NamedTuple):
-    """The results of `Comparisons`, in the same order."""
+    """The results of the comparisons of viewer and user: the followers of both, the users that both follow, and the
+    users that the viewer follows and that follow the user."""
 
     followers: Shared
     following: Shared
     known: Shared
 
 
-def _comparisons(mine: Mine, them: int, theirs: FollowCounts) -> Comparisons:
-    me, own = mine.uid, mine.counts
-    return Comparisons(
+def _comparisons(me: int, own: FollowCounts, them: int, theirs: FollowCounts) -> list[Comparison]:
+    """In the order of `Common`."""
+    return [
         compare(keys.followers(me), own.followers, keys.followers(them), theirs.followers),
         compare(keys.following(me), own.following, keys.following(them), theirs.following),
         compare(keys.following(me), own.following, keys.followers(them), theirs.followers),
-    )
+    ]
+
+
+def _foreseen_comparisons(me: int, them: int) -> list[Comparison]:
+    """Those that a profile most likely makes, which is not known before the numbers are read. None when this process
+    does not know the numbers of both."""
+    own, theirs = _last_counts(me), _last_counts(them)
+    return _comparisons(me, own, them, theirs) if own and theirs else []
+
+
+def _last_counts(uid: int) -> FollowCounts | None:
+    following, followers = _following.get(uid), _followers.get(uid)
+    return FollowCounts(following - 1, followers - 1) if following and followers else None
+
+
+def _note_counts(uid: int, counts: FollowCounts) -> None:
+    _following.put(uid, counts.following + 1)
+    _followers.put(uid, counts.followers + 1)
 
 
 def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> dict[int, tuple[int, ...]]:

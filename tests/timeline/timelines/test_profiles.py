@@ -68,6 +68,30 @@ def test_who_follows_the_owner_later_is_in_common_seconds_later(browser, alice, 
     assert "You and @Alice have 1 follower in common" in text_of(client.get("/@alice/"))
 
 
+def test_a_first_visit_reads_at_once_what_it_compares(browser, alice, bob, carol, raw, round_trips):
+    for uid in (1, 2, 3):
+        raw.zadd(f"followers:{uid}", {"100": 1})
+        raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 200 + 10 * uid)})
+    browser(bob).get("/@alice/")
+    browser(carol).get("/@bob/")  # the process knows now how many follow each of them
+    read, compared = round_trips(lambda: browser(carol).get("/@alice/")).round_trips
+    assert ["ZRANGE", "following:1", "0", "9999"] in [[*map(str, one)] for one in read.commands]
+    assert {one[0] for one in compared.commands} == {"ZMSCORE"}
+    text = text_of(browser(carol).get("/@alice/"))
+    assert "You and @Alice have 1 follower in common" in text
+    assert "You both follow 10 people" in text
+
+
+def test_a_first_visit_compares_rightly_though_another_set_is_the_smaller_one_now(browser, alice, bob, carol, raw):
+    for uid in (1, 2, 3):
+        raw.zadd(f"following:{uid}", {str(other): 1 for other in range(200, 200 + 10 * uid)})
+        raw.zadd(f"followers:{uid}", {"100": 1})
+    browser(bob).get("/@alice/")
+    browser(carol).get("/@bob/")
+    raw.zrem("following:3", *map(str, range(205, 230)))
+    assert "You both follow 5 people" in text_of(browser(carol).get("/@alice/"))
+
+
 def test_one_user_in_common_is_in_the_singular(browser, alice, bob, raw):
     raw.zadd("followers:1", {100: 1})
     raw.zadd("followers:2", {100: 1})
