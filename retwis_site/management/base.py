@@ -8,7 +8,7 @@ from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -69,8 +69,10 @@ class StoreCommand(BaseCommand):
     """A command that works on the store."""
 
     requires_system_checks: list[str] = []
+    patience: ClassVar[float] = 5.0  # seconds that it waits for each reply, at least: no page waits for it
 
     def handle(self, *args: Any, **options: Any) -> None:
+        settings.REDIS_TIMEOUT = max(settings.REDIS_TIMEOUT, self.patience)
         self.verbosity: int = options["verbosity"]
         with running_store(announcer(self, self.verbosity)) as store:
             self.run(store, **options)

@@ -23,6 +23,7 @@ PAUSE_AFTER_FAILURE = 5.0  # seconds, when the store fails
 
 
 class Command(StoreCommand):
+    patience = 0.0  # a job goes on later, and its lease is short
     help = "Finish the due jobs: deliveries to many followers, and work that a killed process left. Several may run."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -45,6 +45,7 @@ NEEDS_A_PROXY = (
 
 
 class Command(StoreCommand):
+    patience = 0.0  # it asks for pages and jobs, which wait shorter
     help = (
         "Serve the site with a production server: WEB_WORKERS processes on PORT, and one process that runs `deliver`. "
         "Without REDIS_URL it runs the embedded server, and fills it with a demo community if it is empty."

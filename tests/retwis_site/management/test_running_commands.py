@@ -16,8 +16,11 @@ from retwis_site.store import embedded
 from tests.support.command_output import said
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import LONG_AGO, NEW_PASSWORD, PASSWORD, register
+from tests.support.processes.fresh_process import in_a_process
 from tests.support.processes.processes import environment, manage, run_server, wait_until
 from tests.support.stores import acl_users
+
+IDENTITY = {"username": acl_users.ADMIN, "password": acl_users.PASSWORDS[acl_users.ADMIN]}
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,20 @@ def test_without_a_terminal_there_is_no_progress_bar(raw, capsys):
 def test_an_option_of_every_command_may_stand_before_the_verb(raw, capsys):
     ManagementUtility(["manage.py", "db", "--verbosity", "0", "cleanup"]).execute()
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.real_server
+@pytest.mark.one_server
+def test_a_command_goes_on_when_the_store_was_silent_for_longer_than_a_page_waits(raw, alice):
+    code = f"""
+import redis
+from django.core.management import call_command
+administrator = redis.Redis.from_url(settings.REDIS_URL)
+administrator.connection_pool.connection_kwargs |= {IDENTITY!r}
+administrator.client_pause(round(1500 * settings.REDIS_TIMEOUT))
+call_command("names")
+"""
+    in_a_process(code, REDIS_URL=settings.REDIS_URL, DJANGO_SETTINGS_MODULE="retwis_site.settings")
 
 
 class Terminal(io.StringIO):
