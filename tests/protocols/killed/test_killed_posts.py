@@ -21,8 +21,6 @@ from timeline.relations.relation import Edge
 from timeline.relations.relations import TAG_FOLLOW, Follows, Likes
 from timeline.search.index import BUCKETS
 
-pytestmark = [pytest.mark.real_server, pytest.mark.faults]
-
 
 def check_post(scene, where, through):
     """Every home has the new post once, or no home has it. After the form is sent again, every home has it once."""
@@ -96,8 +94,9 @@ def test_a_rebuild(scene, capsys):
 
     def check(scene, where, through):
         publish(scene.raw, connect(), scene.alice, "After")
-        assert scene.home(scene.carol) == ["After", "Before"], where
-        assert scene.home(scene.carol) == ["After", "Before"], where
+        for _ in range(2):
+            assert scene.home(scene.carol) == ["After", "Before"], where
+        assert scene.raw.ttl("posts:3") > 0 or not through, where
 
     kill_at_every_command(scene, capsys, work, check)
 
