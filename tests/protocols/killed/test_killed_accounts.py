@@ -12,7 +12,7 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
 from accounts.joining.applications import Applications, NotYetMember
 from accounts.joining.invitations import Invitations
-from accounts.recovery.codes import RecoveryCodes, ResetLinks
+from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
 from accounts.second_factor.repository import Passkey, SecondFactors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest
 from accounts.signing_in.viewer import Viewer
@@ -92,7 +92,8 @@ def test_a_recovery_with_a_code(scene, capsys):
         assert changed or not through, where
         assert (authenticate(None, username="alice", password=PASSWORD) is None) == changed, where
         assert Viewer(connect(), scene.alice.secret).user.is_authenticated != changed, where
-        assert not changed or not RecoveryCodes(connect()).claim(ALICE, scene.code), where
+        assert len(codes_in(scene.raw.hgetall("user:1"))) == NUMBER - changed, where
+        assert RecoveryCodes(connect()).claim(ALICE, scene.code) != changed, where
 
     kill_at_every_command(scene, capsys, work, check)
 

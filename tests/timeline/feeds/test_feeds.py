@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils.http import http_date
 from django.utils.translation import get_language
 
-from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION
 from tests.support.http.feed_xml import FEEDS, Html, all_of, one, root, text, texts
@@ -23,8 +22,6 @@ from tests.support.stored_posts import write_posts
 from tests.support.texts.shown_links import LINKED, Shown
 from timeline.feeds import views
 from timeline.posts.repository import Posts
-from timeline.timelines.everyone import EveryoneTimeline
-from timeline.timelines.profile import Profiles
 
 WHEN = 1_700_000_000
 HOSTILE = [
@@ -357,21 +354,6 @@ def test_a_feed_has_display_names(browser, raw, post, kind):
     assert titles(feed) == [f"{isolated}: Hello"]
     assert texts(feed, ".//dc:creator") + texts(feed, ".//atom:name") == [shown]
     assert texts(feed, ".//guid") + texts(feed, "atom:entry/atom:id") == ["http://testserver/@Alice/1/"]
-
-
-@pytest.mark.parametrize("url", FEEDS)
-def test_a_store_failure_is_an_error_page_not_an_empty_feed(browser, monkeypatch, alice, url):
-    def fail(*args):
-        raise StoreError("down")
-
-    monkeypatch.setattr(Profiles, "page", fail)
-    monkeypatch.setattr(EveryoneTimeline, "page", fail)
-    answer = browser().get(url)
-    assert answer.status_code == 503
-    assert answer["Cache-Control"] == "no-store"
-    assert "ETag" not in answer
-    assert b"<feed" not in answer.content
-    assert b"<rss" not in answer.content
 
 
 # ---- Caching of feeds: ETag, Last-Modified, 304.

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
 from tests.support.http.feed_xml import root, texts
 from tests.support.http.hostile_values import MARKER
@@ -141,17 +140,6 @@ def test_who_is_hidden_or_suspended_is_not_in_it_until_that_ends(browser, raw, a
     Memory.clear_all()
     raw.hset("user:1", "state_until", "1")
     assert len(texts(root(browser().get("/sitemap-people.xml")), URL)) == 2
-
-
-@pytest.mark.parametrize("url", ["/sitemap.xml", "/sitemap-people.xml"])
-def test_a_store_failure_is_an_error_page_not_an_empty_sitemap(browser, alice, monkeypatch, url):
-    def fail(pipe):
-        raise StoreError("down")
-
-    monkeypatch.setattr(views, "ask_how_many", fail)
-    answer = browser().get(url)
-    assert answer.status_code == 503
-    assert answer["Cache-Control"] == "no-store"
 
 
 # ---- robots.txt: crawlers may read pages, but not forms, settings and addresses that only take POST.
