@@ -9,7 +9,7 @@ from django.core.management import call_command
 from accounts.community.acts import APPROVED
 from accounts.community.log import Log
 from accounts.community.roles import Roles
-from accounts.community.sanctions import GRANTED, Sanctions, open_appeals
+from accounts.community.sanctions import GRANTED, Sanctions
 from accounts.joining.applications import Applications, NotYetMember
 from accounts.joining.invitations import Invitations
 from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
@@ -285,7 +285,7 @@ def test_an_answer_to_an_application(scene, capsys, answer):
     kill_at_every_command(scene, capsys, work, check)
 
 
-# ---- Reports, decisions about them, sanctions and appeals, killed between any two commands.
+# ---- Decisions about reports, sanctions and answers to appeals, killed between any two commands.
 
 
 PERSON = "/moderation/people/alice/"
@@ -298,21 +298,6 @@ def acts_about_alice():
 
 def told(scene, uid):
     return [member for member in scene.raw.zrange(f"notices:{uid}", 0, -1) if member.startswith("report:")]
-
-
-def test_a_report(scene, capsys):
-    def work(scene):
-        form = {"reason": "spam", "note": "Again"}
-        return {"path": f"/@alice/{scene.pid}/report/", "form": form, "secret": scene.secret(scene.bob)}
-
-    def check(scene, where, through):
-        assert scene.raw.zcard("reports") == 1 or not through, where
-        Reports(connect()).make(BOB, NewReport(ALICE, scene.pid, "spam"))  # bob tries again
-        [rid] = scene.raw.zrange("reports", 0, -1)
-        assert scene.raw.zrange(f"reports_about:{ALICE}", 0, -1) == [rid], where
-        assert scene.raw.zrange(f"reports_by:{BOB}", 0, -1, withscores=True) == [(f"1:{scene.pid}", int(rid))], where
-
-    kill_at_every_command(scene, capsys, work, check)
 
 
 @pytest.mark.parametrize("action", [Action.DELETE, Action.HIDE])
@@ -352,19 +337,6 @@ def test_a_sanction(scene, capsys):
         if present:
             Sanctions(connect()).lift(ALICE)
             assert scene.home(scene.bob) == ["Before"], where
-
-    kill_at_every_command(scene, capsys, work, check)
-
-
-def test_an_appeal(scene, capsys):
-    def work(scene):
-        Sanctions(connect()).impose(ALICE, State.FROZEN, WHY)
-        return {"path": "/appeal/", "form": {"text": "It was a joke"}, "secret": scene.secret(scene.alice)}
-
-    def check(scene, where, through):
-        waits = [appeal.text for appeal in open_appeals(connect()).appeals]
-        assert waits == (["It was a joke"] if scene.raw.hexists("user:1", "appeal") else []), where
-        assert waits or not through, where
 
     kill_at_every_command(scene, capsys, work, check)
 

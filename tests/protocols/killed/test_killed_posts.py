@@ -9,16 +9,11 @@ from retwis_site.store.local_cache import Memory
 from tests.support.processes.scenes import ALICE, BOB, CAROL, MOST, NO_KILL, kill_at_every_command
 from tests.support.protocols.conversations import answer, quote, removal
 from tests.support.protocols.notices import assert_notices_agree
-from tests.support.protocols.relations import AT, CASES, TAG
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stores.indexed_posts import posts_under
-from tests.support.stores.key_layouts import make_due
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.relations.edges import Edges
-from timeline.relations.home_tags import HOME_TAG
-from timeline.relations.relation import Edge
-from timeline.relations.relations import TAG_FOLLOW, Follows, Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.search.index import BUCKETS
 
 
@@ -337,26 +332,5 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
         assert ranking(scene.raw) == follower_counts(scene.raw), where
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
-
-    kill_at_every_command(scene, capsys, work, check)
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_edges_that_a_worker_finishes(scene, capsys, case):
-    """Two requests have died: alice's after it has set her edge, carol's after it has removed hers."""
-
-    def work(scene):
-        if case.relation is HOME_TAG:  # a tag stands at home while it is followed
-            for who in (ALICE, CAROL):
-                Edges(connect(), TAG_FOLLOW).set(Edge(who, TAG, 0), AT)
-        case.set(connect(), CAROL)()
-        case.die_after_commit(connect(), "set", ALICE)
-        case.die_after_commit(connect(), "unset", CAROL)
-        make_due(scene.raw)
-        return {"command": ["deliver", "--once"]}
-
-    def check(scene, where, through):
-        assert None not in case.scores(scene.raw, ALICE), where
-        assert case.scores(scene.raw, CAROL) == (None, None), where
 
     kill_at_every_command(scene, capsys, work, check)
