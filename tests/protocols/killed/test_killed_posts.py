@@ -7,7 +7,7 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.processes.scenes import ALICE, BOB, CAROL, MOST, NO_KILL, kill_at_every_command
-from tests.support.protocols.conversations import answer, quote, removal
+from tests.support.protocols.conversations import answer, quote
 from tests.support.protocols.notices import assert_notices_agree
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stores.indexed_posts import posts_under
@@ -226,22 +226,6 @@ def test_the_deletion_of_a_post_with_a_reply(scene, capsys):
         assert scene.raw.exists(f"liked_by:{scene.pid}", f"reposted_by:{scene.pid}") == (0 if deleted else 2), where
         kept = [body for body in scene.everyone() if body != "Before"]
         assert kept == ["3 quotes 1", "2 answers 1"], where
-
-    kill_at_every_command(scene, capsys, work, check)
-
-
-def test_the_deletion_of_the_last_reply_below_a_tombstone(scene, capsys):
-    def work(scene):
-        scene.reply = answer(connect(), BOB, scene.pid)()
-        removal(connect(), ALICE, scene.pid)()
-        return {"path": f"/@bob/{scene.reply}/delete/", "form": {}, "secret": scene.secret(scene.bob)}
-
-    def check(scene, where, through):
-        deleted = scene.raw.hexists(f"post:{scene.reply}", "deleted")
-        assert deleted or not through, where
-        assert (scene.raw.ttl(f"post:{scene.pid}") > 0) == deleted, where
-        assert scene.raw.exists(f"thread:{scene.pid}") == (not deleted), where
-        assert_notices_agree(scene.raw, where)
 
     kill_at_every_command(scene, capsys, work, check)
 
