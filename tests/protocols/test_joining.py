@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from accounts.community.acts import APPROVED, REFUSED, Answers
+from accounts.community.acts import APPROVED, Answers
 from accounts.joining import invitations
 from accounts.joining.applications import Applications
 from accounts.joining.invitations import Invitations, NotInvited
@@ -31,22 +31,6 @@ from tests.support.stores.seam import killed_before_round_trip
 
 def join(store, name, code):
     return Joining(store).join("invite", name, "argon2$hash", "", code)
-
-
-@pytest.mark.parametrize("step", range(17))
-def test_a_registration_with_an_invitation(store, layout, raw, step):
-    code = Invitations(store).make().code
-    killed = killed_before_round_trip(step, lambda: join(store, "Dora", code))
-    assert killed == (step < 15 + layout.counts)
-    finish_jobs(store, raw)
-    assert_uses_are_accounts(store, raw, code)
-    if raw.hexists("users", "dora"):
-        with pytest.raises(NotInvited):
-            join(store, "erik", code)
-    else:
-        assert join(store, "erik", code).user.username == "erik"
-    assert_uses_are_accounts(store, raw, code)
-    assert_sound(raw)
 
 
 @pytest.mark.parametrize("step", range(4))
@@ -92,17 +76,6 @@ def test_an_approval(store, layout, raw, step):
     assert_sound(raw)
     assert Answers(store).approve("dora", at, MODERATOR) == (step <= 2)
     assert assert_one_answer(store, raw) == APPROVED
-
-
-@pytest.mark.parametrize("step", range(9))
-def test_a_refusal(store, layout, raw, step):
-    at = applied(store)
-    killed = killed_before_round_trip(step, lambda: Answers(store).refuse("dora", at, MODERATOR, "We are full."))
-    assert killed == (step < 9)
-    finish_jobs(store, raw)
-    assert assert_one_answer(store, raw) == (REFUSED if step > 2 else "")
-    assert_sound(raw)
-    assert not Answers(store).approve("dora", at, MODERATOR) or step <= 2
 
 
 @pytest.mark.parametrize("step", range(3))

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.signing_in.tokens import MOST_TOKENS, TOKENS, tokens_in
+from accounts.signing_in.tokens import MOST_TOKENS, TOKENS
 from retwis_site.jobs.worker import drain
 from tests.support.apps import opens, token_of
 from tests.support.protocols.interleaving import interleave
@@ -58,23 +58,6 @@ def test_a_code_that_is_exchanged(store, alice, raw, step):
     again = []
     exchange(store, code, again)()
     assert len(again) == (step < 2)  # before it was taken, nothing has happened
-    assert_clean(raw)
-
-
-@pytest.mark.parametrize("step", range(3))
-def test_an_app_that_registers(store, raw, step):
-    killed = killed_before_round_trip(step, lambda: Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"]))
-    assert killed == (step < 2)
-    assert len(raw.keys("app:*")) == (step > 0)
-    assert_clean(raw)
-
-
-@pytest.mark.parametrize("step", range(2))
-def test_a_token_that_is_removed(store, alice, raw, step):
-    token = token_of(alice)
-    [found] = tokens_in(raw.hgetall("user:1"))
-    killed = killed_before_round_trip(step, lambda: Tokens(store).end(1, [found.digest]))
-    assert killed == opens(store, token) == (step == 0)
     assert_clean(raw)
 
 

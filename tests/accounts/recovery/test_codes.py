@@ -8,7 +8,7 @@ import redis
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.recovery.codes import LIVES, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
+from accounts.recovery.codes import LIVES, NUMBER, RecoveryCodes, ResetLinks, field_of
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
 from accounts.users.deletion import AccountDeletion
@@ -205,19 +205,6 @@ def test_a_weak_password_takes_no_code(browser, raw, codes):
 def test_the_codes_of_a_deleted_account_open_nothing(browser, store, alice, codes):
     AccountDeletion(store).delete(alice.user, alice.secret)
     assert browser().post(URL, form(codes[0])).status_code == 422
-
-
-@pytest.mark.parametrize("step", range(14))
-def test_a_process_that_dies_while_a_code_is_used_leaves_the_old_password_or_the_new_one(
-    browser, store, raw, alice, codes, step
-):
-    killed_before_round_trip(step, lambda: browser().post(URL, form(codes[0])))
-    changed = log_in(store, password=NEW_PASSWORD) is not None
-    assert (log_in(store) is None) == changed
-    assert (RecoveryCodes(store).owner(1, codes[0]) is None) == changed
-    assert len(codes_in(raw.hgetall("user:1"))) == NUMBER - changed
-    assert RecoveryCodes(store).claim(1, codes[0]) != changed
-    assert stored(raw) >= {field_of(1, code) for code in codes[1:]}
 
 
 def test_wrong_codes_are_limited_for_an_account_and_an_address(browser, settings, codes):

@@ -54,9 +54,6 @@ def test_createuser_refuses_a_name_with_other_characters(raw, typed, name):
     ("password", "complaint"),
     [
         ("short1!", "too short"),
-        ("password123", "too common"),
-        ("x" * 129, "1 character too many."),
-        ("a null \0 in it", "Null characters"),
         ("", "No password was given"),
         (None, "No password was given"),
     ],

@@ -11,17 +11,6 @@ def signed_in(client) -> bool:
     return 'action="/logout/"' in client.get("/timeline/").content.decode()
 
 
-def test_logging_in_with_the_right_password_sets_the_cookie(client, alice, raw):
-    response = client.post("/login/", {"username": "Alice", "password": PASSWORD})
-    assert response.status_code == 302
-    assert response["Location"] == "/"
-    secret = client.cookies["auth"].value
-    assert raw.hget("auths", secret) == "1"
-    assert raw.hexists("user:1", f"session:{secret}")
-    assert raw.hget("user:1", "auth") == alice.secret != secret
-    assert signed_in(client)
-
-
 @pytest.mark.parametrize("name", ["alice", "ALICE", "aLiCe"])
 def test_letter_case_of_the_name_does_not_matter(client, alice, name):
     client.post("/login/", {"username": name, "password": PASSWORD})

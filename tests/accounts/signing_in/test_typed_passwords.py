@@ -20,7 +20,7 @@ from accounts.users.deletion import AccountDeletion
 from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import page_of
-from tests.support.people import PASSWORD
+from tests.support.people import PASSWORD, WEAK_PASSWORDS
 from tests.support.stores.seam import before_round_trip
 
 NFC, NFD = partial(unicodedata.normalize, "NFC"), partial(unicodedata.normalize, "NFD")
@@ -128,6 +128,12 @@ def test_a_password_fits_however_it_was_typed_when_it_was_set(put, raw, as_set, 
 
 def test_a_text_that_keyboards_do_not_send_alike_is_refused_when_it_is_set(put):
     assert not put(REFUSED[0])
+
+
+@pytest.mark.parametrize("password", [*(weak for weak, _ in WEAK_PASSWORDS), "ALICE", "strassenfest nord"])
+def test_a_password_that_many_would_try_or_nobody_can_type_is_refused_when_it_is_set(put, monkeypatch, password):
+    monkeypatch.setattr("accounts.signing_in.passwords.site_name", lambda: "Straßenfest Nord")
+    assert not put(password)
 
 
 @pytest.mark.parametrize("password", REFUSED)

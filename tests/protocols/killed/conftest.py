@@ -1,11 +1,11 @@
-"""The fixture of actions that are killed."""
+"""Actions that are killed: in the process of the test, in each run; and as real processes, with the faults."""
 
 import pytest
 import redis
 
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.processes.scenes import Scene
-from tests.support.processes.victims import Cut, Victims
+from tests.support.processes.victims import Cut, ThisProcess, Victims
 from tests.support.stores import acl_users
 
 
@@ -15,8 +15,22 @@ def patient(settings):
     settings.REDIS_TIMEOUT = TIMEOUT
 
 
+HOW = ["in_this_process", pytest.param("by_sigkill", marks=[pytest.mark.real_server, pytest.mark.faults])]
+
+
+@pytest.fixture(params=HOW)
+def scene(request, raw):
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
-def scene(patient, own_server, settings):
+def in_this_process(raw):
+    here = ThisProcess()
+    return Scene(here, here, raw)
+
+
+@pytest.fixture
+def by_sigkill(patient, own_server, settings):
     with own_server():
         folder = settings.REDIS_URL.partition("@")[2].removesuffix("/redis.sock")
         cut = Cut(folder)

@@ -1,7 +1,6 @@
 """Apps: their registration, a user's consent, codes and tokens, and a person whom an app registers, killed between any
 two commands."""
 
-import pytest
 from django.contrib.auth import authenticate
 from django.core.management import call_command
 from django.test import Client
@@ -12,8 +11,6 @@ from retwis_site.store.client import connect
 from tests.support.apps import opens
 from tests.support.people import PASSWORD
 from tests.support.processes.scenes import ALICE, kill_at_every_command
-
-pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 FEW = 3  # commands of an act that asks for little
 

@@ -7,21 +7,14 @@ from retwis_site.jobs.worker import drain
 from retwis_site.store.client import connect
 from retwis_site.store.local_cache import Memory
 from tests.support.processes.scenes import ALICE, BOB, CAROL, MOST, NO_KILL, kill_at_every_command
-from tests.support.protocols.conversations import answer, quote, removal
+from tests.support.protocols.conversations import answer, quote
 from tests.support.protocols.notices import assert_notices_agree
-from tests.support.protocols.relations import AT, CASES, TAG
 from tests.support.stored_keys import follower_counts, publish, ranking
 from tests.support.stores.indexed_posts import posts_under
-from tests.support.stores.key_layouts import make_due
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.relations.edges import Edges
-from timeline.relations.home_tags import HOME_TAG
-from timeline.relations.relation import Edge
-from timeline.relations.relations import TAG_FOLLOW, Follows, Likes
+from timeline.relations.relations import Follows, Likes
 from timeline.search.index import BUCKETS
-
-pytestmark = [pytest.mark.real_server, pytest.mark.faults]
 
 
 def check_post(scene, where, through):
@@ -96,8 +89,9 @@ def test_a_rebuild(scene, capsys):
 
     def check(scene, where, through):
         publish(scene.raw, connect(), scene.alice, "After")
-        assert scene.home(scene.carol) == ["After", "Before"], where
-        assert scene.home(scene.carol) == ["After", "Before"], where
+        for _ in range(2):
+            assert scene.home(scene.carol) == ["After", "Before"], where
+        assert scene.raw.ttl("posts:3") > 0 or not through, where
 
     kill_at_every_command(scene, capsys, work, check)
 
@@ -236,22 +230,6 @@ def test_the_deletion_of_a_post_with_a_reply(scene, capsys):
     kill_at_every_command(scene, capsys, work, check)
 
 
-def test_the_deletion_of_the_last_reply_below_a_tombstone(scene, capsys):
-    def work(scene):
-        scene.reply = answer(connect(), BOB, scene.pid)()
-        removal(connect(), ALICE, scene.pid)()
-        return {"path": f"/@bob/{scene.reply}/delete/", "form": {}, "secret": scene.secret(scene.bob)}
-
-    def check(scene, where, through):
-        deleted = scene.raw.hexists(f"post:{scene.reply}", "deleted")
-        assert deleted or not through, where
-        assert (scene.raw.ttl(f"post:{scene.pid}") > 0) == deleted, where
-        assert scene.raw.exists(f"thread:{scene.pid}") == (not deleted), where
-        assert_notices_agree(scene.raw, where)
-
-    kill_at_every_command(scene, capsys, work, check)
-
-
 # ---- The index of the search: a worker and `reindex`, killed between any two commands.
 
 
@@ -338,26 +316,5 @@ def test_a_follow_or_unfollow(scene, capsys, verb):
         assert ranking(scene.raw) == follower_counts(scene.raw), where
         assert scene.home(scene.bob) == (["By carol", "Before"] if since else ["Before"]), where
         assert not through or (since is not None) == (verb == "follow"), where
-
-    kill_at_every_command(scene, capsys, work, check)
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_edges_that_a_worker_finishes(scene, capsys, case):
-    """Two requests have died: alice's after it has set her edge, carol's after it has removed hers."""
-
-    def work(scene):
-        if case.relation is HOME_TAG:  # a tag stands at home while it is followed
-            for who in (ALICE, CAROL):
-                Edges(connect(), TAG_FOLLOW).set(Edge(who, TAG, 0), AT)
-        case.set(connect(), CAROL)()
-        case.die_after_commit(connect(), "set", ALICE)
-        case.die_after_commit(connect(), "unset", CAROL)
-        make_due(scene.raw)
-        return {"command": ["deliver", "--once"]}
-
-    def check(scene, where, through):
-        assert None not in case.scores(scene.raw, ALICE), where
-        assert case.scores(scene.raw, CAROL) == (None, None), where
 
     kill_at_every_command(scene, capsys, work, check)

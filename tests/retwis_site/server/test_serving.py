@@ -1,6 +1,5 @@
 """`manage.py serve`: the first start, the end of all its processes, and the next start after a kill."""
 
-import contextlib
 import itertools
 import os
 import re
@@ -259,39 +258,6 @@ def test_sigterm_during_the_start_leaves_no_process(serve):
         site.process.wait(TIMEOUT)
         wait_until(lambda: not alive(pid), "the end of the embedded server")
         assert "Traceback" not in site.printed()
-
-
-def test_clients_that_never_finish_their_form_do_not_block_the_site(site):
-    with contextlib.ExitStack() as slow:
-        for _ in range(20):
-            client = slow.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT))
-            client.sendall(
-                b"POST /login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
-                b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody="
-            )
-        # granian makes a thread only when a request comes, and not for each of many requests at once. So a request may
-        # have to wait until a slow client times out or until another request comes.
-        wait_until(lambda: site.browser.open("/timeline/")[0] == 200, "a page")
-        _, page = site.browser.submit("/register/", username="Alice", password1=PASSWORD, password2=PASSWORD)
-        assert SIGNED_IN in page
-
-
-def test_an_incomplete_form_is_not_posted(site):
-    with socket.create_connection(("127.0.0.1", site.port), timeout=TIMEOUT) as client:
-        client.sendall(
-            b"POST /post/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
-            b"Content-Type: application/x-www-form-urlencoded\r\n\r\nbody=half"
-        )
-        client.shutdown(socket.SHUT_WR)
-        assert client.recv(100).startswith(b"HTTP/1.1 400")
-
-
-def test_a_worker_finishes_the_job_of_a_killed_request(site):
-    with embedded_client() as store:
-        store.hset("post:90001", mapping={"user_id": "1", "time": "1700000000", "body": "Never delivered"})
-        store.zadd("outbox", {"post:90001:abc": 1})
-        wait_until(lambda: store.zcard("outbox") == 0, "the worker to finish it")
-        assert store.zscore("updates:1", "90001") == 90001
 
 
 def test_a_killed_worker_is_started_again(site):

@@ -19,6 +19,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import broken_store, failing_store
 
 PAGES = ["/", "/timeline/", "/@Alice/", "/@Alice/1/", "/@Alice/followers/", "/@Alice/following/"]
+PAGES += ["/@Alice/atom/", "/@Alice/rss/", "/timeline/atom/", "/timeline/rss/", "/sitemap.xml", "/sitemap-people.xml"]
 CHANGES = ["/post/", "/logout/", "/@Alice/follow/", "/@Alice/1/delete/", "/login/", "/register/", "/settings/"]
 TYPED = {
     "body": "typed & kept",
@@ -55,6 +56,8 @@ def test_every_page_is_a_503_and_no_user_is_signed_out(member, raw, break_store,
     assert response.status_code == 503
     assert int(response["Retry-After"]) > 0
     assert "Temporarily unavailable" in response.content.decode()
+    assert response["Cache-Control"] == "no-store"
+    assert "ETag" not in response
     assert "auth" not in response.cookies
 
 

@@ -1,7 +1,8 @@
-"""A site on a server of its own, and actions on it that are killed with SIGKILL between any two commands.
+"""A site, and actions on it that are killed between any two commands: by SIGKILL, in processes of their own, or in the
+process of the test.
 
-Real processes carry out whole requests. Each action is killed after 0 commands that may write, after 1, and so on,
-until it ends before the kill. A killed action has no effect, or its full effect.
+Each action dies after 0 commands, or round trips, that may write, after 1, and so on, until it ends before that. A
+killed action has no effect, or its full effect.
 """
 
 from django.core.management import call_command
@@ -28,7 +29,7 @@ KILLS_IN_A_SAMPLE = 4
 
 
 class Scene:
-    """A site on its own server, made anew for each kill: bob and carol follow alice, and like her one post."""
+    """A site, made anew for each kill: bob and carol follow alice, and like her one post."""
 
     def __init__(self, cut, victims, administrator):
         self.cut = cut

@@ -6,7 +6,6 @@ from retwis_site.jobs.outbox import Claim
 from retwis_site.jobs.worker import handler_for
 from retwis_site.store import keys
 from tests.support.stored_keys import everything
-from tests.support.stores.seam import killed_before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.relations.edges import Edges
 from timeline.relations.home_tags import HOME_TAG
@@ -54,10 +53,6 @@ class Case:
 
     def change(self, store, verb, who):
         return (self.set if verb == "set" else self.unset)(store, who)
-
-    def die_after_commit(self, store, verb, who):
-        """A process that is killed right after its commit. Its job stays."""
-        assert killed_before_round_trip(self.job_after[verb == "unset"] + 1, self.change(store, verb, who))
 
     def work(self, store, job):
         """What a worker does that has claimed this job."""

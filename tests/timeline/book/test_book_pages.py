@@ -1,5 +1,6 @@
 """The pages of the book: chapters as HTML, their links and pictures, and when the site has them."""
 
+import json
 import os
 
 import pytest
@@ -94,32 +95,36 @@ def test_the_title_is_the_first_heading():
 
 # ---- the setting
 
-OFF = """
+HAS = """
+import json
 import django
 django.setup()
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 from timeline.feeds.views import FixedPages
-try:
-    print(resolve("/book/").view_name)
-except Resolver404:
-    print("404")
-print("book" in FixedPages().items(), "/book/" in render_to_string("retwis_site/base.html"))
+def has(name):
+    try:
+        found = resolve(f"/{name}/").view_name == name
+    except Resolver404:
+        found = False
+    return found, name in FixedPages().items(), f"/{name}/" in render_to_string("retwis_site/base.html")
+print(json.dumps({name: has(name) for name in ("book", "explore")}))
 """
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "has"),
     [
-        ({}, "book\nTrue True\n"),
-        ({"BOOK": "0"}, "404\nFalse False\n"),
-        ({"REDIS_URL": "redis://store.example"}, "404\nFalse False\n"),
-        ({"REDIS_URL": "redis://store.example", "BOOK": "1"}, "book\nTrue True\n"),
-        ({"ALLOWED_HOSTS": "retwis.example"}, "404\nFalse False\n"),
+        ({}, ["book", "explore"]),
+        ({"BOOK": "0"}, ["explore"]),
+        ({"REDIS_URL": "redis://store.example"}, ["explore"]),
+        ({"REDIS_URL": "redis://store.example", "BOOK": "1"}, ["book", "explore"]),
+        ({"ALLOWED_HOSTS": "retwis.example"}, ["explore"]),
+        *(({"EXPLORE": off}, ["book"]) for off in ("0", "off")),
     ],
 )
-def test_a_site_for_trials_has_the_book_and_a_setting_decides(tmp_path, environment, said):
+def test_a_site_for_trials_has_the_book_and_settings_decide_of_it_and_of_explore(tmp_path, environment, has):
     own = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     site = {"DJANGO_SETTINGS_MODULE": "retwis_site.settings", "VAR_DIR": str(tmp_path), **environment}
-    run = run_code(OFF, own | site)
-    assert run.stdout == said, run.stderr
+    run = run_code(HAS, own | site)
+    assert json.loads(run.stdout) == {name: [name in has] * 3 for name in ("book", "explore")}, run.stderr

@@ -137,16 +137,3 @@ def test_a_block_takes_a_person_out_of_the_suggestions_at_once(store, member):
     assert "/@bob/follow/" in html(member, "/")
     member.post("/@bob/block/")
     assert "/@bob/follow/" not in html(member, "/")
-
-
-def test_notifications_do_not_name_a_person_who_is_muted_now(browser, store, raw, member, bob, carol):
-    write_posts(raw, ALICE, [1, 2])
-    browser(bob).post("/@Alice/1/like/")
-    browser(bob).post("/@Alice/2/like/")
-    browser(carol).post("/@Alice/2/like/")
-    assert 'href="/@bob/"' in html(member, "/notifications/")
-    Mutes(store).mute(ALICE, BOB)
-    page = html(member, "/notifications/")
-    assert 'href="/@bob/"' not in page
-    assert "post 1" not in page
-    assert 'href="/@carol/"' in page

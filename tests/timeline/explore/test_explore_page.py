@@ -1,6 +1,5 @@
 """/explore/: tags of the week, posts of the day, people to follow."""
 
-import os
 import time
 
 import pytest
@@ -10,7 +9,6 @@ from accounts.users.entities import User
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import names, post_ids, text_of
-from tests.support.processes.fresh_process import run_code
 from tests.support.stored_posts import DAY, HOUR, like, repost, write_recent
 from timeline.explore import exploring as module
 from timeline.explore.exploring import (
@@ -123,31 +121,6 @@ def test_explore_writes_nothing(raw, member, bob, round_trips):
 def test_every_page_leads_there(browser, alice):
     for client in (browser(), browser(alice)):
         assert client.get("/people/").content.decode().count('href="/explore/"') == 2
-
-
-def test_the_sitemap_names_it(browser, raw):
-    assert "/explore/</loc>" in browser().get("/sitemap-pages.xml").content.decode()
-
-
-OFF = """
-import django
-django.setup()
-from django.conf import settings
-from django.template.loader import render_to_string
-from django.urls import NoReverseMatch, Resolver404, resolve, reverse
-from timeline.feeds.views import FixedPages
-try:
-    print(resolve("/explore/"))
-except Resolver404:
-    print("404")
-print("explore" in FixedPages().items(), "/explore/" in render_to_string("retwis_site/base.html"))
-"""
-
-
-@pytest.mark.parametrize(("value", "said"), [("0", "404\nFalse False\n"), ("off", "404\nFalse False\n")])
-def test_a_setting_turns_it_off(value, said):
-    run = run_code(OFF, {**os.environ, "EXPLORE": value})
-    assert run.stdout == said, run.stderr
 
 
 # ---- The posts of the day: different people who like or repost a post, weighed by its age.

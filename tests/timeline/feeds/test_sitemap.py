@@ -4,12 +4,10 @@ import re
 
 import pytest
 
-from retwis_site.exceptions import StoreError
 from retwis_site.store.local_cache import Memory
 from tests.support.http.feed_xml import root, texts
 from tests.support.http.hostile_values import MARKER
 from tests.support.http.security_headers import addresses
-from timeline.feeds import views
 
 LOC = "map:sitemap/map:loc"
 URL = "map:url/map:loc"
@@ -102,26 +100,6 @@ def test_a_username_of_any_characters_is_escaped_in_addresses(browser, raw):
         assert browser().get(url.removeprefix("http://testserver")).status_code == 200, url
 
 
-@pytest.mark.parametrize("url", SITEMAPS)
-def test_all_addresses_have_the_requested_host(browser, alice, settings, url):
-    settings.ALLOWED_HOSTS = ["retwis.example", "testserver"]
-    here = browser().get(url).content.decode()
-    there = browser().get(url, secure=True, headers={"host": "retwis.example"}).content.decode()
-    assert there == here.replace("http://testserver/", "https://retwis.example/")
-    assert there != here
-
-
-@pytest.mark.parametrize("url", SITEMAPS)
-def test_it_is_the_same_for_everyone_and_has_a_max_age(browser, alice, url):
-    seen = browser().get(url)
-    assert seen["Cache-Control"] == f"public, max-age={views.SITEMAP_AGE}"
-    answer = browser(alice).get(url)
-    assert answer.content == seen.content
-    assert "Vary" not in answer
-    assert not answer.cookies
-    assert browser().get(url, headers={"if-none-match": seen["ETag"]}).status_code == 304
-
-
 def test_a_registration_changes_it(browser, store, alice, request):
     etag = browser().get("/sitemap-people.xml")["ETag"]
     request.getfixturevalue("bob")
@@ -141,17 +119,6 @@ def test_who_is_hidden_or_suspended_is_not_in_it_until_that_ends(browser, raw, a
     Memory.clear_all()
     raw.hset("user:1", "state_until", "1")
     assert len(texts(root(browser().get("/sitemap-people.xml")), URL)) == 2
-
-
-@pytest.mark.parametrize("url", ["/sitemap.xml", "/sitemap-people.xml"])
-def test_a_store_failure_is_an_error_page_not_an_empty_sitemap(browser, alice, monkeypatch, url):
-    def fail(pipe):
-        raise StoreError("down")
-
-    monkeypatch.setattr(views, "ask_how_many", fail)
-    answer = browser().get(url)
-    assert answer.status_code == 503
-    assert answer["Cache-Control"] == "no-store"
 
 
 # ---- robots.txt: crawlers may read pages, but not forms, settings and addresses that only take POST.
@@ -187,6 +154,7 @@ def test_there_is_one_group_for_all_crawlers(browser):
     assert lines[0] == "User-agent: *"
     kinds = [line.partition(": ")[0] for line in lines if line]
     assert kinds == ["User-agent", *["Disallow"] * (len(kinds) - 2), "Sitemap"]
+    assert lines[-1] == "Sitemap: http://testserver/sitemap.xml"
 
 
 def test_pages_are_allowed(rules):
@@ -205,21 +173,3 @@ def test_addresses_that_only_take_post_are_disallowed(browser, rules, alice):
     only_forms = [url for url in addresses().values() if browser().get(url).status_code == 405]
     assert len(only_forms) >= 5
     assert [url for url in only_forms if not forbidden(rules, url)] == []
-
-
-@pytest.mark.parametrize(("host", "secure"), [("testserver", False), ("retwis.example", True)])
-def test_it_names_the_sitemap_of_the_requested_host(browser, settings, host, secure):
-    settings.ALLOWED_HOSTS = ["testserver", "retwis.example"]
-    answer = browser().get("/robots.txt", secure=secure, headers={"host": host})
-    address = f"{'https' if secure else 'http'}://{host}/sitemap.xml"
-    assert f"\nSitemap: {address}\n" in answer.content.decode()
-    assert browser().get("/sitemap.xml", secure=secure, headers={"host": host}).status_code == 200
-
-
-def test_robots_txt_is_the_same_for_everyone(browser, member):
-    member.cookies["messages"] = "x"
-    answer = member.get("/robots.txt")
-    assert "Vary" not in answer
-    assert not answer.cookies
-    assert answer["Cache-Control"] == "public, max-age=3600"
-    assert browser().get("/robots.txt", headers={"if-none-match": answer["ETag"]}).status_code == 304

@@ -156,11 +156,6 @@ def test_without_notices_the_page_says_so(browser, bob, raw):
     assert raw.keys("notices:*") == []
 
 
-def test_visitors_are_sent_to_the_login(browser):
-    response = browser().get("/notifications/?only=mentions")
-    assert (response.status_code, response["Location"]) == (302, "/login/?next=%2Fnotifications%2F%3Fonly%3Dmentions")
-
-
 @pytest.mark.parametrize("query", ["?before=x", "?only=likes", "?read=x", "?before=5-like:1"])
 def test_a_wrong_address_is_refused(browser, bob, query):
     assert browser(bob).get(f"/notifications/{query}").status_code == 400

@@ -133,17 +133,6 @@ def test_a_killed_edit_is_finished_with_its_tags_mentions_and_notices(raw, store
     assert raw.keys("notices:*") == ["notices:3" if is_edited else "notices:2"]
 
 
-@pytest.mark.parametrize("step", range(1, 12))
-def test_a_killed_post_has_its_tags_once_a_worker_has_run(raw, store, alice, bob, step):
-    killed_before_round_trip(step, lambda: Posts(store).publish(1, NewPost("@bob #Redis"), "t"))
-    drain_due(store, raw)
-    is_published = raw.exists("updates:1")
-    assert tags(raw) == ({"redis": {"1": 1}} if is_published else {})
-    assert raw.hgetall("tags") == ({"redis": "Redis"} if is_published else {})
-    pid = Posts(store).publish(1, NewPost("@bob #Redis"), "t").pid
-    assert tags(raw) == {"redis": {str(pid): pid}}
-
-
 @pytest.mark.parametrize("step", range(1, 9))
 def test_a_killed_deletion_leaves_no_tags(raw, store, alice, step):
     publish(raw, store, alice, "#Redis")

@@ -10,11 +10,10 @@ import pytest
 
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.store.chunks import answer
-from tests.support.delivering import drain_due
 from tests.support.http.page_text import text_of
 from tests.support.stored_keys import everything, publish, ranking
 from tests.support.stores.key_layouts import noted
-from tests.support.stores.seam import before_round_trip, killed_before_round_trip
+from tests.support.stores.seam import before_round_trip
 from timeline.relations.edges import Edges
 from timeline.relations.relations import NO_BLOCKS, BlockedPeople, Blocks, Follows, Likes, Mutes, ask_blocks
 
@@ -84,18 +83,6 @@ def test_the_round_trips_are_few_and_fixed(store, raw, alice, round_trips):
     assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 15
     assert len(round_trips(lambda: BlockedPeople(store).unblock(ALICE, BOB)).round_trips) == 10
     assert len(round_trips(lambda: BlockedPeople(store).block(ALICE, BOB)).round_trips) == 12
-
-
-@pytest.mark.parametrize("step", range(1, 15))
-def test_a_block_that_is_killed_is_finished_by_a_worker(store, raw, step):
-    Follows(store).follow(ALICE, BOB)
-    killed_before_round_trip(step, lambda: BlockedPeople(store).block(ALICE, BOB))
-    drain_due(store, raw)
-    assert noted(raw) == []
-    blocked = raw.zscore("blocked:1", BOB)
-    assert raw.zscore("blocked_by:2", ALICE) == blocked
-    assert (raw.zscore("following:1", BOB) is None) == (blocked is not None)
-    assert ranking(raw) == ({} if blocked else {"2": 1})
 
 
 def test_a_block_whose_follows_take_too_long_keeps_its_job(store, raw, monkeypatch):

@@ -161,20 +161,6 @@ def test_a_bad_job_becomes_a_dead_letter_in_the_end(raw, store):
     assert raw.keys("outbox") == raw.keys("attempts") == []
 
 
-@pytest.mark.parametrize("step", range(1, 8))
-def test_a_worker_killed_anywhere_leaves_posts_that_the_next_one_indexes(raw, store, step):
-    for pid in (1, 2, 3):
-        write_post(raw, pid, "dogs")
-        raw.zadd("outbox", {f"index:{pid}:x": 1})
-    raw.set("next_post_id", "3")
-    killed_before_round_trip(step, lambda: drain(store, "one"))
-    for key in raw.keys("lease:*"):
-        raw.delete(key)  # after a minute
-    drain(store, "two")
-    assert posts_under(store, "dog") == {1, 2, 3}
-    assert is_finished(raw)
-
-
 @pytest.mark.indexed
 @pytest.mark.parametrize("step", range(1, 12))
 def test_a_post_whose_publication_was_killed_is_found_when_it_is_shown(raw, store, layout, alice, step):

@@ -95,12 +95,6 @@ def test_missing_and_deleted_posts_are_left_out_and_named(store, posts, raw):
     assert read(store, pids=[9, 2, 1]) == ([1], [9, 2])
 
 
-def test_posts_of_deleted_accounts_are_left_out(store, posts, raw):
-    raw.hset("user:2", "deleted", "1")
-    assert read(store) == ([6, 4, 3, 1], [])
-    assert read(store, User(3, "carol")) == ([6, 4, 3, 1], [])
-
-
 def test_each_rule_of_a_page_leaves_out_posts(store, posts):
     assert read(store, rules=[PostsBy(2)]) == ([5, 2], [])
     assert read(store, rules=[PostsOfFollowed(1, ALL)]) == ([5, 4, 2, 1], [])
