@@ -70,6 +70,28 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert "Decide all 3 reports about @bob together" in older
 
 
+def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(browser, site, bob, carol, store, raw):
+    said = {"reason": "illegal", "note": "My address", "body": "Oak"}
+    for number in range(2):
+        report(store, register(store, f"person{number}").user.uid, BOB, 1, **said)
+    last = report(store, CAROL, BOB, 1)
+    report(store, CAROL, BOB, note="Of the person")
+    staff = browser(carol)
+    queue = " ".join(page_of(staff.get("/moderation/")).split())
+    assert "It is spam or fraud · It is against the law" in queue
+    address = f"/moderation/reports/{last.rid}/"
+    page = staff.get(address).content.decode()
+    assert re.findall(r'<a href="/moderation/reports/\d+/">(.*?)</a>: <q dir="auto">(.*?)</q>', page) == [
+        ("It is against the law", "My address")
+    ]
+    assert '<p class="reported" dir="auto">Oak</p>' in page
+    staff.post(address, {"action": "warned", "reason": "Ads"})
+    report(store, ALICE, BOB, 1, note="Later")
+    page = staff.get(address).content.decode()
+    assert "My address" in page
+    assert "Later" not in page
+
+
 def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site, carol, store, raw, bob):
     publish(raw, store, bob, "Buy more!")
     for number in range(60):
@@ -277,8 +299,12 @@ def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(brow
     assert "The sanction on this person has changed." in page
     assert raw.zcard("reports") == 1
     [shown] = re.findall(r'name="imposed" value="(\w*)"', page)
+    assert '<p class="note">Account suspended</p>' in page
     staff.post(address, {**form, "imposed": shown})
-    assert Sanctions(store).of(BOB).state is State.FROZEN
+    frozen = Sanctions(store).of(BOB)
+    assert frozen.state is State.FROZEN
+    page = staff.get(f"/moderation/reports/{report(store, ALICE, BOB).rid}/").content.decode()
+    assert f'<p class="note">Account frozen · It ends on {day(frozen.until, "en")}.</p>' in page
 
 
 def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
