@@ -170,6 +170,8 @@ ACTS = {
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
     "link": _("Password reset link created"),
+    "password": _("Password set"),
+    "factors:removed": _("Second factor removed"),
 }
 
 
