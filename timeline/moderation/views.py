@@ -485,7 +485,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
         with _refusals_on(form):
-            _require_shown(request, present)
+            if found.decision is None:  # else the report itself is what has changed
+                _require_shown(request, present)
             also = [one.pid for one in others if str(one.pid) in (chosen or ())]
             Deciding(store).decide(found, form.decision(also), me.uid)
             response = done(request, _("Decided."), "moderation")

@@ -45,7 +45,7 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "Buy!" in staff.get(address).content.decode()
     assert staff.post(address, {"action": "frozen", "days": "7"}).status_code == 422
     assert staff.post(address, {"action": "frozen", "days": "7", "reason": "Ads"})["Location"] == "/moderation/"
-    page = page_of(staff.post(address, {"action": "dismissed", "reason": "No"}), 422)
+    page = page_of(staff.post(address, {"action": "dismissed", "reason": "No", "imposed": ""}), 422)
     assert "This report has been decided already." in page
     assert "The moderators have acted" in browser(alice).get("/notifications/").content.decode()
     Sanctions(store).appeal(BOB, "It was no ad")
