@@ -142,6 +142,17 @@ def test_the_former_name_of_a_deletion_still_deletes(browser, site, bob, carol, 
     assert "The moderators have deleted a post of yours." in browser(bob).get("/notifications/").content.decode()
 
 
+def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser, site, carol, store):
+    """The author would be told of a deletion that never was."""
+    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    assert 'name="delete"' in staff.get(address).content.decode()
+    Posts(store).delete(BOB, 1)
+    page = staff.get(address).content.decode()
+    assert "The post is deleted." in page
+    assert 'name="delete"' not in page
+    assert 'value="warned"' in page
+
+
 def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
     address, staff = f"/moderation/reports/{site.rid}/", browser(carol)
     page = staff.get(address).content.decode()
