@@ -81,12 +81,12 @@ def main(wanted: dict[str, Any], content: bytes) -> tuple[dict[str, Any], list[b
         named, files = [*named, ANIMATED], [*files, moving]
     small = largest.convert("RGB")
     small.thumbnail((32, 32))
-    row, column = dhash.dhash_row_col(largest)
+    shown = [largest, upright] if wanted["crops"] else [largest]  # the whole is what a post has
     about = {
         "width": largest.width,
         "height": largest.height,
         "files": [[name, len(file)] for name, file in zip(named, files, strict=True)],
-        "look": dhash.format_hex(row, column),
+        "look": " ".join(dhash.format_hex(*dhash.dhash_row_col(one)) for one in shown),
         "blurhash": blurhash.encode(small, 4, 3),
     }
     return about, files

@@ -74,7 +74,9 @@ class Decoded:
     width: int  # pixels, of the largest file
     height: int
     files: dict[str, bytes]
-    look: str  # a hash that is nearly the same for a picture that looks nearly the same (dhash, 32 hex digits)
+    # A hash that is nearly the same for a picture that looks nearly the same (dhash, 32 hex digits); behind that of a
+    # picture that was cut, that of the whole one.
+    look: str
     blurhash: str
 
     @property

@@ -115,12 +115,14 @@ TELLING = 16  # bits that a look must have, and must not have: that of a plain p
 
 
 def is_alike(blocked: str, look: str) -> bool:
-    """Whether pictures with these hashes look nearly the same."""
+    """Whether pictures with these hashes look nearly the same: one of the hashes of each."""
     try:
-        one, other = int(blocked, 16), int(look, 16)
+        pairs = [(int(one, 16), int(other, 16)) for one in blocked.split() for other in look.split()]
     except ValueError:
         return False
-    return TELLING <= one.bit_count() <= BITS - TELLING and (one ^ other).bit_count() <= ALIKE
+    return any(
+        TELLING <= one.bit_count() <= BITS - TELLING and (one ^ other).bit_count() <= ALIKE for one, other in pairs
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,7 @@ media_info = OfText(
         Field("sizes", says="what the names of its files add to the digest, with spaces between", shown=COMMANDS),
         Field("owner", USER, "who has uploaded it first", COMMANDS),
         Field("since", TIME, "unix s", COMMANDS),
-        Field("look", says="a hash that pictures share which look nearly the same"),
+        Field("look", says="a hash that pictures share which look nearly the same; of a cut one also the whole's"),
         Field("blurhash", says="its colours, for an app that waits for it"),
         Field("going", TIME, "a worker is removing it, unix s: nobody may use it any more", COMMANDS),
     )),

@@ -22,7 +22,7 @@ from retwis_site.store.replies import Reading, trip
 from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
-from timeline.moderation.reports import Action
+from timeline.moderation.reports import Action, Reports
 from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
 from timeline.notifications.repository import Decided, Group, Item, Notifications, grouped
 from timeline.people.lists import ask_listed
@@ -166,12 +166,12 @@ class Read(NamedTuple):
 
 
 def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> Read:
-    """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more while the accounts
-    are not cached."""
+    """What the viewer sees of the chosen groups. Two round trips, as the page of notices; one more with decisions of
+    staff, and one while the accounts are not cached."""
     chosen: dict[Group, Together] = {}
 
     def as_on_page(rows: Sequence[Row]) -> list[Group]:
-        chosen.update({grouped(one.rows)[0]: one for one in choose(rows)})
+        chosen.update({grouped(one.rows)[0]: one for one in choose(_told_to_apps(call, rows))})
         return list(chosen)
 
     statuses = Statuses(call)
@@ -182,7 +182,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
         if item.post is not None and TYPES[item.group.kind] == "mention":
             made[item.post.pid] = _naming(me, made[item.post.pid], statuses.origin)
     people = accounts_of(connect(), statuses.origin, [user.uid for item in items for user in item.people])
-    told = [(chosen[item.group], item) for item in items if item.people[0].uid in people and _is_told_to_apps(item, me)]
+    told = [(chosen[item.group], item) for item in items if item.people[0].uid in people]
     return Read(told, made, people)
 
 
@@ -195,9 +195,11 @@ def _naming(me: User, status: Entity, origin: str) -> Entity:
     return {**status, "mentions": [*mentions, mention_of(origin, me)]}
 
 
-def _is_told_to_apps(item: Item, me: User) -> bool:
-    """What became of the viewer's own reports is on the page alone."""
-    return item.decided is None or item.decided.report.about.whom == me.uid
+def _told_to_apps(call: Call, rows: Sequence[Row]) -> list[Row]:
+    """What became of the viewer's own reports is on the page alone. One round trip; none without decisions."""
+    reports = Reports(connect()).some([row.notice.what for row in rows if row.notice.kind is Kind.REPORT])
+    about_me = {rid for rid, report in reports.items() if report.about.whom == call.viewer.uid}
+    return [row for row in rows if row.notice.kind is not Kind.REPORT or row.notice.what in about_me]
 
 
 def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> Read:
@@ -219,10 +221,10 @@ def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collect
 
 
 def _unread(call: Call, in_groups: Collection[str]) -> object:
-    """One round trip."""
+    """One round trip; two with decisions of staff."""
     wanted, most = _wanted(call), call.sent.number("limit", 100, 1000)
     _, rows, noticed = Notifications(connect()).rows(call.viewer)
-    new = [row for row in rows if row.when > noticed and wanted.has(row)]
+    new = _told_to_apps(call, [row for row in rows if row.when > noticed and wanted.has(row)])
     return {"count": min(len(_together(new, in_groups)), most)}
 
 

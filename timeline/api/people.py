@@ -191,8 +191,9 @@ MOST_POSTS = 10  # of one call
 
 
 def report(call: Call) -> object:
-    """Reports the person, or each of the posts: a report of this site is about one thing. Of several rules it names the
-    first. Some ten round trips for each post. Raises Invalid, NotFound.
+    """Reports the person, or each of the posts: a report of this site is about one thing. Reposts alone: the person,
+    since staff can delete no repost. Of several rules it names the first. Some ten round trips for each post. Raises
+    Invalid, NotFound.
     https://docs.joinmastodon.org/entities/Report/"""
     sent, uid = call.sent, call.sent.id("account_id") or 0
     me, [person] = call.viewer.ask_as_user(lambda pipe, me: trip(ask_user(pipe, uid)))
@@ -204,7 +205,8 @@ def report(call: Call) -> object:
     if len(comment) > LONGEST_NOTE:
         raise Invalid(f"Comment is longer than {LONGEST_NOTE} characters")
     pids = [parse_id(text) or 0 for text in dict.fromkeys(sent.texts("status_ids"))][:MOST_POSTS]
-    posts = [one_post_or_hidden(call.viewer, person.username, pid)[0] for pid in pids]
+    shown = [one_post_or_hidden(call.viewer, person.username, pid)[0] for pid in pids]
+    posts = [post for post in shown if post.links.repost_of is None]
     category, (reason, rule) = sent.text("category") or "other", _reason(call)
     new = NewReport(uid, None, reason, comment, rule)
     things = [new._replace(pid=post.pid, body=post.body, media=post.media) for post in posts]

@@ -83,8 +83,22 @@ def _by_thing(reports: Iterable[Report]) -> dict[str, list[Report]]:
 
 def _reported(reports: Sequence[Report]) -> Reported:
     newest = reports[0]
-    label, beginning = label_of(newest.about.reason, newest.about.rule), beginning_of(newest.about.body, BEGINNING)
-    return Reported(newest, len(reports), label, beginning, *moment(newest.when, active_language()))
+    labels = dict.fromkeys(label_of(one.about.reason, one.about.rule) for one in reports)
+    beginning = beginning_of(newest.about.body, BEGINNING)
+    return Reported(newest, len(reports), " · ".join(labels), beginning, *moment(newest.when, active_language()))
+
+
+def alike(report: Report, known: Iterable[tuple[Reported, str]]) -> list[Reported]:
+    """What others have said of the same thing: those of the known reports that wait with this one, or were decided with
+    it, each that says something else. No round trip."""
+    said = {
+        (one.label, one.newest.about.note, one.newest.about.body): one
+        for one, _words in known
+        if (one.newest.about.thing, one.newest.decision) == (report.about.thing, report.decision)
+    }
+    about = report.about
+    said.pop((label_of(about.reason, about.rule), about.note, about.body), None)
+    return list(said.values())
 
 
 def _named(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
@@ -156,6 +170,8 @@ ACTS = {
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
     "link": _("Password reset link created"),
+    "password": _("Password set"),
+    "factors:removed": _("Second factor removed"),
 }
 
 

@@ -38,6 +38,7 @@ from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
     ShownPost,
     about_person,
+    alike,
     in_words,
     label_of,
     named,
@@ -484,7 +485,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
         with _refusals_on(form):
-            _require_shown(request, present)
+            if found.decision is None:  # else the report itself is what has changed
+                _require_shown(request, present)
             also = [one.pid for one in others if str(one.pid) in (chosen or ())]
             Deciding(store).decide(found, form.decision(also), me.uid)
             response = done(request, _("Decided."), "moderation")
@@ -495,7 +497,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
     posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
-    context |= {**about, "reporter": name, "now": posts[0].body if posts else None}
+    context |= {**about, **_imposed(present), "reporter": name, "now": posts[0].body if posts else None}
+    context["alike"] = alike(found, about["reports"])
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
     context["iso"], context["when"] = moment(found.when, active_language())
     return staff_page(request, "report.html", context)

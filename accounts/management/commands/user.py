@@ -56,6 +56,8 @@ class Show(UserCommand):
         record = record_of(store, options["username"])
         if options["remove_second_factor"]:
             found = remove_factors(store, record.user.uid)
+            if found:
+                Log(store).write(Act(what="factors:removed", whom=record.user.uid))
             self.say("The second factor is removed." if found else "There is no second factor.")
         for what, value in _lines(record):
             self.say(f"{what}: {value}")
@@ -90,7 +92,9 @@ class Password(UserCommand):
     def run(self, store: Store, **options: Any) -> None:
         username: str = options["username"]
         uid = uid_of(store, username)
-        Sessions(store).change_password(uid, make_password(new_password(username)))
+        password = make_password(new_password(username))
+        Log(store).write(Act(what="password", whom=uid))
+        Sessions(store).change_password(uid, password)
         self.say(f"{username} has a new password and is logged out on every device.")
 
 

@@ -2,6 +2,7 @@
 
 from django.core.management import call_command
 
+from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.recovery.codes import ResetLinks
 from accounts.users.entities import Role
@@ -46,6 +47,7 @@ def test_the_command_removes_all_factors(browser, store, raw, capsys, alice, ali
     assert "The second factor is removed." in said(capsys, "user", "ALICE", "--remove-second-factor")
     assert raw.keys("credentials:*") == []
     assert "There is no second factor." in said(capsys, "user", "alice", "--remove-second-factor")
+    assert [act.what for act in Log(store).about(1)] == ["factors:removed"]
     assert browser().post("/login/", {"username": "alice", "password": PASSWORD})["Location"] == "/"
 
 

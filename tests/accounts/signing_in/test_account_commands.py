@@ -1,5 +1,7 @@
 """`createuser` and `changepassword`: accounts from the command line."""
 
+import json
+
 import pytest
 from django.contrib.auth.hashers import check_password
 from django.core.management import call_command
@@ -98,6 +100,8 @@ def test_changepassword_changes_the_password_and_signs_out_everywhere(raw, alice
     typed(f"{NEW_PASSWORD}\n")
     out = said(capsys, "changepassword", "Alice")
     assert out == "Alice has a new password and is logged out on every device.\n"
+    [line] = raw.zrange("acts:1", 0, -1)
+    assert {name: json.loads(line)[name] for name in ("what", "by")} == {"what": "password", "by": 0}
     assert 'action="/logout/"' not in phone.get("/").content.decode()
     login = browser().post("/login/", {"username": "alice", "password": PASSWORD})
     assert login.status_code == 422

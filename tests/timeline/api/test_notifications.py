@@ -5,8 +5,11 @@ import pytest
 from retwis_site.store import snowflake
 from tests.support.apps import App
 from tests.support.clock import Clock
+from tests.support.people import register
+from tests.support.protocols.reports import make_admin, report
 from tests.support.stored_keys import publish
 from timeline.api import notifications
+from timeline.moderation.reports import Action, Deciding, Decision
 from timeline.notices import MARK
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -170,6 +173,18 @@ def test_hidden_people_and_deleted_posts_cause_no_notices(told, store, raw, alic
     assert [one["type"] for one in app.json("GET", ALL)] == ["mention", "follow"]
     BlockedPeople(store).block(alice.user.uid, 3)
     assert app.json("GET", ALL) == []
+
+
+def test_what_became_of_own_reports_is_neither_counted_nor_takes_the_place_of_others(told, store, app):
+    make_admin(store, register(store, "dan").user.uid)
+    for by, whom in ((1, 2), (2, 1), (1, 3)):
+        one = report(store, by, whom)
+        Deciding(store).decide(one, Decision(Action.WARN, "Be kind"), 4)
+    [newest] = app.json("GET", ALL, {"limit": 1})
+    assert newest["type"] == "moderation_warning"
+    assert [one["type"] for one in app.json("GET", ALL)].count("moderation_warning") == 1
+    for address in (ALL, GROUPED):
+        assert app.json("GET", f"{address}/unread_count", {"types[]": "moderation_warning"}) == {"count": 1}
 
 
 def test_a_marker_moves_forward_for_pages_and_apps_alike(told, raw, alice, browser):

@@ -5,6 +5,7 @@ import json
 from retwis_site.identity import forget
 from tests.support.apps import App
 from tests.support.stored_posts import write_posts
+from timeline.posts.delivery import Reposts
 
 REPORTS = "/api/v1/reports"
 
@@ -23,6 +24,20 @@ def test_a_person_and_posts_are_reported(store, raw, alice, bob):
     assert (found["status_ids"], found["rule_ids"], raw.zcard("reports")) == (["7", "8"], ["2"], 3)
     stored = raw.hgetall(f"report:{found['id']}")
     assert (stored["pid"], stored["reason"], stored["rule"], stored["body"]) == ("7", "rule:2", "No spam.", "post 7")
+
+
+def test_a_reported_repost_is_a_report_about_the_person_since_staff_deletes_none(store, raw, alice, bob):
+    app, them = App(alice), bob.user.uid
+    write_posts(raw, alice.user.uid, [7])
+    write_posts(raw, them, [8])
+    Reposts(store).repost(them, 7, alice.user.uid)
+    [repost] = raw.zrange(f"reposts:{them}", 0, -1, withscores=True)
+    pid = int(repost[1])
+    assert raw.hget(f"post:{pid}", "repost_of") == "7"
+    for sent, told in (([pid], []), ([pid, 8], ["8"])):
+        found = app.json("POST", REPORTS, {"account_id": them, "status_ids[]": sent})
+        assert found["status_ids"] == told
+        assert raw.hget(f"report:{found['id']}", "pid") == (told[0] if told else None)
 
 
 def test_what_cannot_be_reported_is_refused(store, raw, alice, bob):

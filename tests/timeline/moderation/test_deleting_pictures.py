@@ -1,10 +1,12 @@
 """Staff deletes one picture of a post; the rest of the post stays, and nobody uploads the picture again."""
 
+import io
 import json
 import re
 
 import pytest
 import redis
+from PIL import Image
 
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
@@ -119,6 +121,21 @@ def test_what_was_uploaded_before_its_picture_was_blocked_cannot_be_posted(store
     Posts(store).edit(carol.user.uid, shown, "What shows it can be edited")
     assert raw.hkeys("blocked_media") == [red]
     assert f"post:{carol.user.uid}:{shown}" in raw.zrange(f"media_users:{red}", 0, -1)
+
+
+@pytest.mark.parametrize("blocked", list(Shape))
+def test_a_blocked_picture_is_refused_in_every_shape_also_as_it_was_shown(store, alice, blocked):
+    file = io.BytesIO()
+    drawn = Image.linear_gradient("L").rotate(30).resize((1200, 500))
+    drawn.paste(Image.radial_gradient("L").resize((300, 300)), (450, 100))
+    drawn.save(file, "PNG")
+    shown = Pictures(store).upload(1, file.getvalue(), blocked)
+    Pictures(store).block(shown.digest)
+    for shape in Shape:
+        with pytest.raises(PictureBlocked):
+            Pictures(store).upload(1, file.getvalue(), shape)
+        with pytest.raises(PictureBlocked):
+            Pictures(store).upload(1, shown.files[""], shape)
 
 
 def test_plain_pictures_are_not_alike():

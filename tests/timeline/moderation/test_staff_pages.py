@@ -45,7 +45,7 @@ def test_a_report_is_decided_and_the_reporter_reads_it(browser, site, alice, bob
     assert "Buy!" in staff.get(address).content.decode()
     assert staff.post(address, {"action": "frozen", "days": "7"}).status_code == 422
     assert staff.post(address, {"action": "frozen", "days": "7", "reason": "Ads"})["Location"] == "/moderation/"
-    page = page_of(staff.post(address, {"action": "dismissed", "reason": "No"}), 422)
+    page = page_of(staff.post(address, {"action": "dismissed", "reason": "No", "imposed": ""}), 422)
     assert "This report has been decided already." in page
     assert "The moderators have acted" in browser(alice).get("/notifications/").content.decode()
     Sanctions(store).appeal(BOB, "It was no ad")
@@ -68,6 +68,28 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert 'href="/@bob/2/">See it in its thread' in newer
     assert "?all=1" in newer
     assert "Decide all 3 reports about @bob together" in older
+
+
+def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(browser, site, bob, carol, store, raw):
+    said = {"reason": "illegal", "note": "My address", "body": "Oak"}
+    for number in range(2):
+        report(store, register(store, f"person{number}").user.uid, BOB, 1, **said)
+    last = report(store, CAROL, BOB, 1)
+    report(store, CAROL, BOB, note="Of the person")
+    staff = browser(carol)
+    queue = " ".join(page_of(staff.get("/moderation/")).split())
+    assert "It is spam or fraud · It is against the law" in queue
+    address = f"/moderation/reports/{last.rid}/"
+    page = staff.get(address).content.decode()
+    assert re.findall(r'<a href="/moderation/reports/\d+/">(.*?)</a>: <q dir="auto">(.*?)</q>', page) == [
+        ("It is against the law", "My address")
+    ]
+    assert '<p class="reported" dir="auto">Oak</p>' in page
+    staff.post(address, {"action": "warned", "reason": "Ads"})
+    report(store, ALICE, BOB, 1, note="Later")
+    page = staff.get(address).content.decode()
+    assert "My address" in page
+    assert "Later" not in page
 
 
 def test_a_post_that_very_many_have_reported_hides_no_other_report(browser, site, carol, store, raw, bob):
@@ -118,6 +140,17 @@ def test_the_former_name_of_a_deletion_still_deletes(browser, site, bob, carol, 
     assert raw.hexists("post:1", "deleted")
     assert Reports(store).read(site.rid).actions == (Action.DELETE,)
     assert "The moderators have deleted a post of yours." in browser(bob).get("/notifications/").content.decode()
+
+
+def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser, site, carol, store):
+    """The author would be told of a deletion that never was."""
+    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    assert 'name="delete"' in staff.get(address).content.decode()
+    Posts(store).delete(BOB, 1)
+    page = staff.get(address).content.decode()
+    assert "The post is deleted." in page
+    assert 'name="delete"' not in page
+    assert 'value="warned"' in page
 
 
 def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):
@@ -277,8 +310,12 @@ def test_a_decision_does_not_replace_a_sanction_that_its_form_has_not_shown(brow
     assert "The sanction on this person has changed." in page
     assert raw.zcard("reports") == 1
     [shown] = re.findall(r'name="imposed" value="(\w*)"', page)
+    assert '<p class="note">Account suspended</p>' in page
     staff.post(address, {**form, "imposed": shown})
-    assert Sanctions(store).of(BOB).state is State.FROZEN
+    frozen = Sanctions(store).of(BOB)
+    assert frozen.state is State.FROZEN
+    page = staff.get(f"/moderation/reports/{report(store, ALICE, BOB).rid}/").content.decode()
+    assert f'<p class="note">Account frozen · It ends on {day(frozen.until, "en")}.</p>' in page
 
 
 def test_a_link_for_a_new_password_works_once_and_is_in_the_log(browser, site, carol):
