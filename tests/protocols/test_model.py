@@ -35,6 +35,7 @@ SIZES = {
     "POSTS_A_PAGE": 3,
     "READ_MORE": 9,
     "PEOPLE_A_PAGE": 2,
+    "FIRST_COMPARED": 2,
     "COMPARED": 5,  # of six names, nobody follows more: what two people have in common is exact
     "SHORTEST_SLICE": 2,
     "MOST_PROLIFIC": 1,

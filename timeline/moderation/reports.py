@@ -302,16 +302,17 @@ def ask_picture_use(pipe: Pipe, digest: str, whom: int, rid: int) -> Result[Use]
     return Result(read)
 
 
-def close(store: Store, report: Report) -> None:
-    """Take a decided report out of the queue, and give the claim on its thing back. One round trip, two with pictures;
-    can run twice."""
-    Pictures(store).release(report.about.whom, report.about.media.digests)
+def close(store: Store, reports: Sequence[Report]) -> None:
+    """Take decided reports about one person (at least one) out of the queue, and give the claims on their things back.
+    One round trip, two with pictures; can run twice."""
+    Pictures(store).release(reports[0].about.whom, {digest for one in reports for digest in one.about.media.digests})
     pipe = store.pipeline()
-    pipe.zrem(keys.reports(), str(report.rid))
-    if report.who is not None:
-        key, score = keys.reports_by(report.who), str(report.rid)
-        pipe.zremrangebyscore(key, score, score)
-        pipe.zadd(key, {f"{report.about.thing}:{report.rid}": report.rid})
+    for one in reports:
+        pipe.zrem(keys.reports(), str(one.rid))
+        if one.who is not None:
+            key, score = keys.reports_by(one.who), str(one.rid)
+            pipe.zremrangebyscore(key, score, score)
+            pipe.zadd(key, {f"{one.about.thing}:{one.rid}": one.rid})
     pipe.execute()
 
 
@@ -391,7 +392,8 @@ class Deciding(Repository):
 
     def decide(self, report: Report, decision: Decision, by: int) -> None:
         """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
-        report, three more with a deletion, ten for each further post. Raises DecidedAlready, NotYours, NoPost."""
+        report, five more for each AT_ONCE others, three with a deletion, ten for each further post. Raises
+        DecidedAlready, NotYours, NoPost."""
         act = decision.act(report.about, by)
         if Action.DELETE in decision.actions and not any(pids_of(act)):
             raise NoPost
@@ -477,12 +479,13 @@ class Deciding(Repository):
         if actions == (Action.DELETE,):
             self._tell_once(report)
         for alike in self._alike(report):
+            pipe = self._store.pipeline()
             for one in alike:
                 if one.decision is None:
-                    self._store.hsetnx(keys.report(one.rid), "decision", act.line())
+                    pipe.hsetnx(keys.report(one.rid), "decision", act.line())
+            pipe.execute()
             _tell(self._store, [(one, one.who) for one in alike if one.who not in (None, act.by)], act.when)
-            for one in alike:
-                close(self._store, one)
+            close(self._store, alike)
             yield
 
     def _alike(self, report: Report) -> Iterator[list[Report]]:

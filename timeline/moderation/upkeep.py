@@ -188,7 +188,7 @@ class ReportChecks(Searcher):
         Reports(self._store).finish(report)
         now = Reports(self._store).read(report.rid)
         if now is not None and now.decision is not None:
-            close(self._store, now)
+            close(self._store, [now])
 
     def not_open(self) -> Chunks:
         """Members of `reports` without a report, or with one that is decided."""
@@ -204,7 +204,7 @@ class ReportChecks(Searcher):
                     if rid not in found
                 ),
                 *(
-                    Finding(f"{keys.reports()} has {one.rid}, which is decided", partial(close, self._store, one))
+                    Finding(f"{keys.reports()} has {one.rid}, which is decided", partial(close, self._store, [one]))
                     for one in decided
                     if under_way.isdisjoint(self._jobs(one))
                 ),

@@ -29,6 +29,7 @@ from retwis_site.store.rate_limits import RateLimits
 from timeline.language import words
 from timeline.people.directory import (
     LONGEST_QUERY,
+    MOST,
     FollowPages,
     HiddenPerson,
     Hides,
@@ -151,7 +152,9 @@ def blocks(request: RetwisRequest) -> HttpResponse:
     rows: dict[str, Any] = {
         kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.items()
     }
-    return HIDDEN.response(request, by, **rows, **{f"has_{kind}": bool(people) for kind, people in found.items()})
+    shape = {f"has_{kind}": bool(people) for kind, people in found.items()}
+    cut = any(len(people) >= MOST for people in found.values())
+    return HIDDEN.response(request, by, **rows, **shape, cut=cut, most=MOST)
 
 
 # ---- The page of the words that a user mutes.

@@ -125,6 +125,21 @@ def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
     assert noted(raw) == []
 
 
+def test_a_decision_about_many_reports_costs_no_round_trip_for_each(store, raw, round_trips):
+    def decided(number):
+        people = [register(store, f"person{number}of{each}").user.uid for each in range(number)]
+        many = [report(store, who, BOB, 1) for who in people]
+        sent = round_trips(lambda: decide(store, many[-1], Action.WARN))
+        assert raw.zcard("reports") == 0
+        assert {told(raw, one.who)[0] for one in many} == {f"report:{one.rid}:{one.who}" for one in many}
+        for one in many:
+            assert raw.zrange(f"reports_by:{one.who}", 0, -1) == [f"2:1:{one.rid}"]
+        assert len({raw.hget(f"report:{one.rid}", "decision") for one in many}) == 1
+        return len(sent.round_trips)
+
+    assert decided(9) == decided(2)
+
+
 def test_nobody_decides_about_themself_and_moderators_not_about_staff(store):
     about_carol = report(store, ALICE, CAROL)
     for by in (CAROL, DAN, ALICE):

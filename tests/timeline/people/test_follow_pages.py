@@ -22,9 +22,10 @@ FIRST = 10  # the lowest uid of `add_users`
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pages of three rows, for which at most ten rows are compared."""
+    """Pages of three rows, for which four rows are compared, and six more where these do not fill the page."""
     monkeypatch.setattr(directory, "PEOPLE_A_PAGE", 3)
-    monkeypatch.setattr(directory, "COMPARED", 10)
+    monkeypatch.setattr(directory, "FIRST_COMPARED", 4)
+    monkeypatch.setattr(directory, "COMPARED", 6)
 
 
 def add_users(raw, number):
@@ -164,6 +165,22 @@ def test_the_round_trips_do_not_depend_on_the_number_of_rows_that_fit(store, raw
         recorded = round_trips(lambda: read(Viewer(store, ""), "alice", id_cursor(before), Show.MUTUAL))  # noqa: B023  called at once
         assert most - 2 < len(recorded.round_trips) <= most
         assert sum(command[0] == "ZMSCORE" for command in recorded.commands) == 1
+
+
+@pytest.mark.parametrize(("fit", "compared", "trips"), [(25, [500], 3), (2, [500, 100], 6)])
+def test_many_rows_are_read_only_where_the_first_ones_do_not_fill_the_page(
+    store, raw, alice, round_trips, fit, compared, trips
+):
+    add_users(raw, 600)
+    raw.zadd("followers:1", {FIRST + number: 5000 - number for number in range(600)})
+    raw.zadd("following:1", {FIRST + number: 1 for number in (*range(fit), 550)})
+    read = FollowPages(store, "followers").page
+    read(Viewer(store, ""), "alice", None)
+    recorded = round_trips(lambda: read(Viewer(store, ""), "alice", None, Show.MUTUAL))
+    assert [len(command) - 2 for command in recorded.commands if command[0] == "ZMSCORE"] == compared
+    assert len(recorded.round_trips) == trips
+    found = [edge.listed.user.uid for edge in read(Viewer(store, ""), "alice", None, Show.MUTUAL).edges]
+    assert found == [FIRST + number for number in ([*range(fit)][:20] if fit > 20 else [*range(fit), 550])]
 
 
 uids = st.integers(FIRST, FIRST + 30)

@@ -9,6 +9,7 @@ import pytest
 from retwis_site.rendering.dates import moment
 from tests.support.http.page_text import text_of
 from tests.support.removed_accounts import delete_and_remove
+from timeline.people import directory, views
 from timeline.relations.muted_words import MOST_MUTED
 from timeline.relations.relations import BlockedPeople, Mutes
 
@@ -59,6 +60,18 @@ def test_mutes_that_have_ended_and_deleted_accounts_are_left_out(browser, alice,
     BlockedPeople(store).block(ALICE, CAROL)
     delete_and_remove(store, carol)
     assert forms(browser(alice)) == []
+
+
+def test_a_list_that_is_cut_says_so(member, raw, monkeypatch):
+    monkeypatch.setattr(directory, "MOST", 2)
+    monkeypatch.setattr(views, "MOST", 2)
+    raw.zadd("muted:1", {str(BOB): inf})
+    assert "not listed" not in text_of(member.get(ADDRESS))
+    raw.hset("user:4", "username", "dan")
+    raw.zadd("muted:1", {str(CAROL): inf, "4": inf})
+    assert len(forms(member)) == 2
+    text = "Each list ends after 2 people. To unblock or unmute someone who is not listed, open their profile."
+    assert text in text_of(member.get(ADDRESS))
 
 
 def test_a_bad_entry_is_skipped(browser, alice, raw):
