@@ -79,7 +79,7 @@ class Site(WSGIHandler):
         logs each body that it must not send. A file is an iterator."""
         find_place(environ)
         kind = environ.get("CONTENT_TYPE", "")
-        environ["CONTENT_TYPE"] = kind and _without_charset(kind)
+        environ["CONTENT_TYPE"] = kind and without_charset(kind)
         if PLACE:
             set_script_prefix(PLACE)
         request_started.send(sender=Site, environ=environ)
@@ -140,7 +140,7 @@ def find_place(environ: WSGIEnvironment) -> None:
         environ["SCRIPT_NAME"], environ["PATH_INFO"] = PLACE, path
 
 
-def _without_charset(content_type: str) -> str:
+def without_charset(content_type: str) -> str:
     """The Content-Type without its charset; empty for a charset other than UTF-8 or a type that cannot be parsed.
 
     The site reads UTF-8 only. With a charset, Django decodes the address at once, and a failure there gets no error
