@@ -57,6 +57,7 @@ def say_who_delivers() -> None:
 if "retwis_site.server.rsgi" not in sys.modules:  # `serve` runs `deliver` itself
     say_who_delivers()
 
+LONGEST_TYPE = 300  # characters; Django takes boundaries of up to 201
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{1,70}")  # RFC 2046, 5.1.1
 PLACE = settings.SCRIPT_NAME  # of the site on its host; empty: at the top
 MOST_FOUND = 500  # addresses that a process keeps with what they lead to
@@ -79,7 +80,7 @@ class Site(WSGIHandler):
         logs each body that it must not send. A file is an iterator."""
         find_place(environ)
         kind = environ.get("CONTENT_TYPE", "")
-        environ["CONTENT_TYPE"] = kind and _without_charset(kind)
+        environ["CONTENT_TYPE"] = kind and without_charset(kind)
         if PLACE:
             set_script_prefix(PLACE)
         request_started.send(sender=Site, environ=environ)
@@ -140,11 +141,14 @@ def find_place(environ: WSGIEnvironment) -> None:
         environ["SCRIPT_NAME"], environ["PATH_INFO"] = PLACE, path
 
 
-def _without_charset(content_type: str) -> str:
-    """The Content-Type without its charset; empty for a charset other than UTF-8 or a type that cannot be parsed.
+def without_charset(content_type: str) -> str:
+    """The Content-Type without its charset; empty for a charset other than UTF-8 or a type that cannot be parsed, also
+    for a long one: Python takes as many steps as its length squared, and 60 KB would stop a worker for ten seconds.
 
     The site reads UTF-8 only. With a charset, Django decodes the address at once, and a failure there gets no error
     page. A form with an empty type has no fields."""
+    if len(content_type) > LONGEST_TYPE:
+        return ""
     try:
         kind, parameters = parse_header_parameters(content_type)
     except (LookupError, ValueError):

@@ -50,19 +50,18 @@ from retwis_site.store.rate_limits import RateLimits
 @for_passwords
 @never_store
 def authorize(request: RetwisRequest) -> HttpResponse:
-    """Shows what an app asks for; a POST with `allow` gives it a code. Nothing leads to an address that the app has not
-    registered. Visitors log in first, and come back; so do those who have a second factor and have not shown it for
-    ten minutes.
+    """Shows what an app asks for; a POST with `allow` gives it a code. Only a button leads to the app, and only to an
+    address that it has registered: anybody may register one, so an error that led there would lead anywhere. Visitors
+    log in first, and come back; so do those who have a second factor and have not shown it for ten minutes.
 
     An error page keeps no button of it, and so leads here again: a form there may not lead to the app.
     """
     me, generation, has_factor = granting_of(request.viewer)
     try:
         grant = server().get_consent_grant(request, me)
-    except OAuth2Error as error:
-        return _refused(request, error)
-    except (ValueError, Unreadable):  # what Authlib cannot repeat in an error
-        return _bad(request)
+    except (OAuth2Error, ValueError, Unreadable):  # the last two: what Authlib cannot read
+        text = _("The app has asked in a way that this site does not understand, or it is not known here any more.")
+        return error_page(request, 400, _("This app cannot be allowed"), text)
     if "switch" in request.POST:
         return _as_somebody_else(request, me)
     if "deny" in request.POST:
@@ -119,7 +118,10 @@ def _shown_website(app: App) -> str:
 def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) -> HttpResponse:
     """Back to the app, with a code or an error; or a page, for an app without an address."""
     if grant.redirect_uri != OUT_OF_BAND:
-        return _led_to(grant.redirect_uri, server().create_authorization_response(request, granting, grant))
+        answer: HttpResponse = server().create_authorization_response(request, granting, grant)
+        # The address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`.
+        answer["Location"] = f"{grant.redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
+        return answer
     if granting is None:
         return done(request, _("The app may do nothing for you."), "home")
     grant.request.user = granting
@@ -134,24 +136,6 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
     response = logged_out(request, _("You are logged out."))
     response["Location"] = to_login(request.get_full_path())["Location"]
     return response
-
-
-def _refused(request: RetwisRequest, error: OAuth2Error) -> HttpResponse:
-    """An app that was found learns what was wrong at its own address; all else is said to the user."""
-    if error.redirect_uri and error.redirect_uri != OUT_OF_BAND:
-        return _led_to(error.redirect_uri, server().handle_error_response(request, error))
-    return _bad(request)
-
-
-def _led_to(redirect_uri: str, answer: HttpResponse) -> HttpResponse:
-    """The answer, with the address as the app has registered it: Authlib has lost the slashes of `icecubesapp://`."""
-    answer["Location"] = f"{redirect_uri.partition('?')[0]}?{answer['Location'].partition('?')[2]}"
-    return answer
-
-
-def _bad(request: RetwisRequest) -> HttpResponse:
-    text = _("The app has asked in a way that this site does not understand, or it is not known here any more.")
-    return error_page(request, 400, _("This app cannot be allowed"), text)
 
 
 # ---- What apps ask

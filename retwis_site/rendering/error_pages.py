@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from django.conf import settings
@@ -43,6 +44,9 @@ FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here"
 
 
 LATE = "retwis.late"  # in a WSGI environment: whether the server has given up waiting for the rest of the body
+MOST_PARTS = 1200  # of a form: Django reads 1000 fields, 100 files and some that are empty
+MOST_PARAMETERS = 30  # of a part: browsers send two or three
+LONGEST_HEAD = 1024  # bytes of a part: Django reads no more
 _CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
 
 
@@ -75,7 +79,7 @@ def refusal_of_body(request: HttpRequest) -> Refusal | None:
     body = _read(lambda: _body(request, length)) if length else b""
     complete = len(body) == length
     try:
-        if complete and _is_readable(request):
+        if complete and _is_readable(request, body):
             return None
     except RequestDataTooBig:  # what is no picture in a form that may have some
         return _too_much_text(request, body[: settings.DATA_UPLOAD_MAX_MEMORY_SIZE])
@@ -113,6 +117,8 @@ def _read(body: Callable[[], bytes]) -> bytes:
 
 def _fields(request: HttpRequest, start: bytes) -> QueryDict:
     """The fields in the start of a body; none when it cannot be read as a form."""
+    if _is_crowded(request, start):
+        return QueryDict()
     try:
         if request.content_type == "application/x-www-form-urlencoded":
             return QueryDict(_CUT_ESCAPE.sub(b"", start), encoding="utf-8")
@@ -122,11 +128,22 @@ def _fields(request: HttpRequest, start: bytes) -> QueryDict:
         return QueryDict()
 
 
-def _is_readable(request: HttpRequest) -> bool:
+def _is_crowded(request: HttpRequest, body: bytes) -> bool:
+    """Whether the head of a part of a form has more parameters than any client sends. Python takes as many steps as
+    their number squared, for each of the parts that Django reads: 1 MB would stop a worker for seconds."""
+    if request.content_type != "multipart/form-data":
+        return False
+    boundary = f"--{(request.content_params or {}).get('boundary', '')}".encode()
+    parts = islice(re.finditer(re.escape(boundary), body), MOST_PARTS)
+    heads = (body[part.end() : part.end() + LONGEST_HEAD].partition(b"\r\n\r\n")[0] for part in parts)
+    return any(head.count(b";") > MOST_PARAMETERS for head in heads)
+
+
+def _is_readable(request: HttpRequest, body: bytes) -> bool:
     """Whether Django can parse the form. The header may name an encoding that is unknown, wrong, or not for text.
     Django does not catch what Python raises then."""
     try:
-        return request.POST is not None
+        return not _is_crowded(request, body) and request.POST is not None
     except (LookupError, ValueError, UnreadablePostError):
         return False
 

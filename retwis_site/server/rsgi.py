@@ -33,7 +33,7 @@ from retwis_site.http.client_ip import address_in
 from retwis_site.rendering.error_pages import LATE
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
-from retwis_site.wsgi import find_place
+from retwis_site.wsgi import find_place, without_charset
 
 Response = tuple[int, list[tuple[str, str]], Any]  # status, headers, content
 
@@ -135,6 +135,7 @@ class Application:
         find_place(environ)
         length, content = int(environ.get("CONTENT_LENGTH") or 0), b""  # a number: granian has refused any other text
         if length:
+            environ["CONTENT_TYPE"] = without_charset(environ.get("CONTENT_TYPE", ""))  # as the site reads it
             await _move_to_loop()
             body = await self._read(environ, protocol, length)
             content = body.content

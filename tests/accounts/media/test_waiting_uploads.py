@@ -94,7 +94,8 @@ def test_so_does_that_of_an_app(client, raw, alice, method, address, name):
     assert (answer.status_code, raw.keys("media*")) == (503, [])
 
 
-def test_under_serve_the_event_loop_decodes_nothing(serving, raw, alice, monkeypatch):
+@pytest.mark.parametrize("form_type", [FORM, "Multipart/Form-Data; boundary=x; charset=utf-8"])
+def test_under_serve_the_event_loop_decodes_nothing(serving, raw, alice, monkeypatch, form_type):
     decoding = []
 
     def note(content, shape):
@@ -103,7 +104,7 @@ def test_under_serve_the_event_loop_decodes_nothing(serving, raw, alice, monkeyp
 
     monkeypatch.setattr(repository, "decoded", note)
     body = form('; filename="a.gif"', name="file").encode()
-    headers = Headers([("host", "localhost"), ("content-length", str(len(body))), ("content-type", FORM)])
+    headers = Headers([("host", "localhost"), ("content-length", str(len(body))), ("content-type", form_type)])
     headers.append(("authorization", f"Bearer {token_of(alice)}"))
     protocol = Protocol(body)
 

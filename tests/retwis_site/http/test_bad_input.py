@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+from email import message
 
 import pytest
 
@@ -186,6 +187,24 @@ def test_a_broken_multipart_body_gets_an_answer(browser, alice):
     for content_type in content_types:
         response = post_body(browser(alice), "/post/", b"--x\r\nbroken", content_type)
         assert response.status_code in {302, 400, 422}, content_type
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.parametrize(
+    ("method", "address"), [("POST", "/login/"), ("POST", "/post/"), ("POST", "/api/v1/apps"), ("PUT", "/api/v1/apps")]
+)
+def test_the_head_of_a_part_with_hundreds_of_parameters_is_not_parsed(
+    client, raw, monkeypatch, method, address, missing
+):
+    """Python takes as many steps as their number squared: a form of 1 MB stopped a worker for two seconds."""
+    real, parsed = message._parseparam, [0]
+    monkeypatch.setattr(message, "_parseparam", lambda text: parsed.append(text.count(";")) or real(text))
+    part = f'--x\r\nContent-Disposition: form-data; name="a"; y="{";" * 900}\r\n\r\n\r\n'
+    body, kind = f"{part * 3}--x--\r\n".encode(), "multipart/form-data; boundary=x"
+    cut = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body) + missing)}
+    answer = client.generic(method, address, body, kind, **cut)
+    assert answer.status_code == 400
+    assert max(parsed) < 40
 
 
 def test_ten_megabytes_are_answered_and_not_stored(browser, alice, raw):

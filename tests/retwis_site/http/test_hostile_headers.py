@@ -4,6 +4,7 @@ import gc
 import io
 import logging
 import sys
+from http import cookies
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,6 +21,7 @@ from tests.support.protocols.thoroughness import examples
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 
+BACKSLASH = "\\"
 PAGES = ["/", "/timeline/", "/timeline/atom/", "/@Alice/rss/", "/@Alice/", "/@Alice/1/", "/robots.txt", "/sitemap.xml"]
 
 
@@ -93,6 +95,17 @@ def test_a_header_that_is_too_long_is_a_431_in_the_language_of_the_reader(name):
     assert answer.status_code == 431
     assert answer["Content-Language"] == "de"
     assert "Lösche die Cookies" in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/timeline/", "/livez", "/@Alice/rss/", "/api/v1/instance"])
+@pytest.mark.parametrize(("length", "host"), [(1000, "localhost"), (LONGEST_HEADER, "localhost"), (1000, "x" * 300)])
+def test_cookies_with_many_escapes_are_not_parsed(alice, monkeypatch, path, length, host):
+    """Older versions of Python take as many steps as their length squared."""
+    real, parsed = cookies._unquote, [""]
+    monkeypatch.setattr(cookies, "_unquote", lambda text: parsed.append(text) or real(text))
+    answer = ask(path, host=host, cookie=f'a="{BACKSLASH * length}"')
+    assert answer.status_code == (200 if host == "localhost" or path == "/livez" else 400)
+    assert not any(BACKSLASH in text for text in parsed)
 
 
 # ---- what is kept

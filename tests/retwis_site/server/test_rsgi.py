@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+from email import message
 from itertools import chain
 from tempfile import TemporaryFile
 from wsgiref.validate import check_environ
@@ -66,6 +67,17 @@ def test_content_type_and_content_length_have_no_http_prefix(serving):
     assert (environ["CONTENT_TYPE"], environ["CONTENT_LENGTH"]) == ("text/plain", "7")
     assert "HTTP_CONTENT_TYPE" not in environ
     assert "HTTP_CONTENT_LENGTH" not in environ
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_long_content_type_is_not_parsed(serving, raw, monkeypatch, method):
+    """Python takes as many steps as its length squared: 60 KB stopped a worker for ten seconds."""
+    real, parsed = message._parseparam, [0]
+    monkeypatch.setattr(message, "_parseparam", lambda text: parsed.append(len(text)) or real(text))
+    kind, body = f'multipart/form-data; charset="{";" * 5000}', b"a=1"
+    headers = ("host", "localhost"), ("content-type", kind), ("content-length", str(len(body)))
+    assert answered(serving, with_headers(*headers, path="/", method=method), Protocol(body)).status in {200, 403}
+    assert max(parsed) < 400
 
 
 @pytest.mark.parametrize(
