@@ -88,7 +88,7 @@ def _keep_draft(uid: int, picture: Picture) -> None:
 def _focus(sent: Sent) -> str:
     """As `Picture.focus`. Raises Invalid."""
     try:
-        numbers = [round(float(part), 4) for part in (sent.text("focus") or "").split(",") if part]
+        numbers = [round(float(part), 4) for part in (sent.text("focus") or "").split(",", maxsplit=2) if part]
     except ValueError as error:
         raise Invalid("Focus is no pair of numbers") from error
     text = ",".join(f"{number:g}" for number in numbers)
