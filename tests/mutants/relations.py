@@ -61,10 +61,22 @@ MUTANTS = [
         (LATER,),
     ),
     Mutant(
-        "repost: it is withdrawn in the round trip that removes the post which only it leads to",
+        "repost: it is withdrawn after the edge that alone leads to it",
         EDGES,
-        "                effect.withdraw(pipe, edge, score)\n        pipe.execute()\n",
-        "                effect.withdraw(pipe, edge, score)\n",
+        """        for effect in self._relation.effects:
+            effect.withdraw(self._store, refused)
+        pipe = self._store.pipeline()
+        for edge, score in refused.items():
+            self._queue_removal(pipe, edge, score)
+        pipe.execute()
+""",
+        """        pipe = self._store.pipeline()
+        for edge, score in refused.items():
+            self._queue_removal(pipe, edge, score)
+        pipe.execute()
+        for effect in self._relation.effects:
+            effect.withdraw(self._store, refused)
+""",
         (TAKEN_BACK,),
     ),
     Mutant(

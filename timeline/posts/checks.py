@@ -89,9 +89,9 @@ class PostChecks(Searcher):
     def lost_posts(self, names: list[str]) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
 
-        Only timelines and listings tell such a post from one whose request died before the commit: a post comes into
-        them after the commit. An author whose post is in a timeline has lost entries, so all missing posts of that
-        author are lost.
+        Only timelines, listings, likes and the like tell such a post from one whose request died before the commit: all
+        of them come after the commit. An author whose post is in a timeline has lost entries, so all missing posts of
+        that author are lost.
         """
         for batch in ids(self._store, names):
             yield [
@@ -118,14 +118,15 @@ class PostChecks(Searcher):
         return [one for one, score in scores.items() if score is None]
 
     def was_listed(self, pid: int, author: int) -> bool:
-        """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; or whether
-        `updates:` has a bad entry for it, or had any. False when the author does not exist: the post could not be put
-        back. Two round trips at most."""
+        """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; whether
+        somebody likes it, answers it and so on; or whether `updates:` has a bad entry for it, or had any. False when
+        the author does not exist: the post could not be put back. Two round trips at most."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
         entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
         damaged = ask_damaged(pipe, keys.updates(author))
+        reactions = [pipe.zcard(count.mirror(pid)) for count in counts_of_posts()]
         look = ask_look(pipe, written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
@@ -134,7 +135,8 @@ class PostChecks(Searcher):
         pipe.execute()
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         stands = [place.value for place in places] + [score.value for score in listed]
-        return has_losses or bool(entries.value or damaged.value) or any(one is not None for one in stands)
+        shown = bool(entries.value or damaged.value) or any(number.value for number in reactions)
+        return has_losses or shown or any(one is not None for one in stands)
 
     @cached_property
     def _authors_with_losses(self) -> set[int]:

@@ -176,7 +176,7 @@ class Edges:
 
     def _write(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
         """Take back the edges that must not stand, and write what follows from the truth, but the counts. One round
-        trip, two more with such edges; none where nothing follows."""
+        trip, one more with such edges, three with such reposts; none where nothing follows."""
         standing = self._take_back(seen)
         pipe = self._store.pipeline()
         for edge, now in standing.items():
@@ -188,16 +188,14 @@ class Edges:
 
     def _take_back(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
         """Remove the truth of the edges that must not stand. First what only its score leads to."""
-        refused = [(edge, now.score) for edge, now in seen.items() if now.score is not None and not now.allowed]
+        refused = {edge: now.score for edge, now in seen.items() if now.score is not None and not now.allowed}
+        for effect in self._relation.effects:
+            effect.withdraw(self._store, refused)
         pipe = self._store.pipeline()
-        for edge, score in refused:
-            for effect in self._relation.effects:
-                effect.withdraw(pipe, edge, score)
-        pipe.execute()
-        for edge, score in refused:
+        for edge, score in refused.items():
             self._queue_removal(pipe, edge, score)
         pipe.execute()
-        return {**seen, **{edge: replace(seen[edge], score=None) for edge, _ in refused}}
+        return {**seen, **{edge: replace(seen[edge], score=None) for edge in refused}}
 
     def _queue_removal(self, pipe: Pipe, edge: Edge, score: float) -> None:
         """Remove the truth. Of an edge with its own post only the one with this score: the person may have undone it

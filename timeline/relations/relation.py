@@ -243,8 +243,8 @@ class Effect:
     queue: Callable[[Pipe, Edge, float | None, object], None]
     # What decides about the effect; part of each look.
     ask: Callable[[Pipe, Edge], Result[object]] = lambda pipe, edge: Result(lambda: None)
-    # What only the score of the edge leads to. It is removed before an edge that must not stand.
-    withdraw: Callable[[Pipe, Edge, float], None] = lambda pipe, edge, score: None
+    # Removes what only the scores of edges lead to, before these edges: they must not stand.
+    withdraw: Callable[[Store, Mapping[Edge, float]], None] = lambda store, scores: None
 
 
 def _drop_home(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:

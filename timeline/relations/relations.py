@@ -36,7 +36,6 @@ from timeline.relations.relation import (
     Scores,
     ask_among,
     ask_person,
-    ask_post_exists,
     ask_standing,
     to_person,
 )
@@ -449,17 +448,45 @@ class Likes(Repository):
 # `timeline/posts/delivery.py` brings it to the homes of followers.
 
 
-def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, fact: object) -> None:
-    """The repost of this edge is in `updates:`. If it is not the one that stands, as after a second click, it goes."""
+def ask_is_repost(pipe: Pipe, edge: Edge, own: float) -> Result[bool | None]:
+    """Whether a post is the repost of an edge; None: there is no such post. It may be another one: where a server has
+    taken over without the last writes, the hash is lost, and the counter gives its id out again. One command."""
+    fields = pipe.hmget(keys.post(integer(own)), ["user_id", "repost_of"])
+
+    def read() -> bool | None:
+        author, original = fields.value
+        return None if author is None else (author, original) == (str(edge.who), edge.target)
+
+    return Result(read)
+
+
+def _ask_own(pipe: Pipe, edge: Edge) -> Result[object]:
     if not edge.own_post:
+        return Result(lambda: None)
+    is_repost = ask_is_repost(pipe, edge, edge.own_post)
+    return Result(lambda: is_repost.value)
+
+
+def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, is_repost: object) -> None:
+    """The repost of this edge is in `updates:`. If it is not the one that stands, as after a second click, it goes."""
+    if not edge.own_post or is_repost is False:
         return
     if score == edge.own_post:
         pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
     else:
-        _withdraw(pipe, edge, edge.own_post)
+        _queue_withdrawal(pipe, edge, edge.own_post)
 
 
-def _withdraw(pipe: Pipe, edge: Edge, own_post: float) -> None:
+def _withdraw(store: Store, reposts: Mapping[Edge, float]) -> None:
+    found = answers(store, lambda pipe, edge: ask_is_repost(pipe, edge, reposts[edge]), reposts)
+    pipe = store.pipeline()
+    for edge, is_repost in found.items():
+        if is_repost is not False:
+            _queue_withdrawal(pipe, edge, reposts[edge])
+    pipe.execute()
+
+
+def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float) -> None:
     """Remove a repost. A home that still has its id shows nothing: there is no hash."""
     pid = integer(own_post)
     pipe.zrem(keys.updates(edge.who), str(pid))
@@ -468,10 +495,8 @@ def _withdraw(pipe: Pipe, edge: Edge, own_post: float) -> None:
 
 def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:
     """A `Condition`: the repost that stands has its hash. `cleanup` may have removed the hash of one that took long."""
-    if not edge.own_post:
-        return Result(lambda: True)
-    exists = ask_post_exists(pipe, str(edge.own_post))
-    return Result(lambda: score.value != edge.own_post or exists.value)
+    found = _ask_own(pipe, edge)
+    return Result(lambda: not edge.own_post or score.value != edge.own_post or found.value is True)
 
 
 REPOSTS = PostCount(keys.reposted_by)
@@ -481,7 +506,7 @@ REPOST = Relation(
     target=POST,
     count=REPOSTS,
     conditions=(_ask_own_post,),
-    effects=(Effect(_list_own_post, withdraw=_withdraw), notice_of(Kind.REPOST)),
+    effects=(Effect(_list_own_post, _ask_own, _withdraw), notice_of(Kind.REPOST)),
     scores=Scores.OWN_POST,
 )
 

@@ -34,7 +34,7 @@ from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
 from retwis_site.store.replies import Result
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
-from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, relations
+from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, relations
 
 # ---- The file of a whole site
 
@@ -429,9 +429,9 @@ class RepostChecks(Searcher):
 
 def _ask_without_post(pipe: Pipe, one: Repost) -> Result[bool]:
     stands = pipe.zscore(keys.reposts(one.who), str(one.original))
-    has_hash = pipe.hexists(keys.post(one.own), "user_id")
+    is_repost = ask_is_repost(pipe, Edge(one.who, str(one.original)), one.own)
     listed = pipe.zscore(keys.updates(one.who), str(one.own))
-    return Result(lambda: stands.value == one.own and not (has_hash.value and listed.value is not None))
+    return Result(lambda: stands.value == one.own and not (is_repost.value and listed.value is not None))
 
 
 def _ask_without_edge(pipe: Pipe, one: Repost) -> Result[bool]:

@@ -190,6 +190,23 @@ def test_doctor_keeps_what_a_post_shows_and_drops_what_is_not_there(post, raw, c
     assert report_of(capsys)[1]["errors"] == []
 
 
+@pytest.mark.parametrize("command", [("doctor", "--fix"), ("cleanup",)])
+def test_what_a_post_shows_stays_when_only_what_is_known_of_it_is_lost(post, store, raw, capsys, command):
+    """As after a failover of one server of a cluster, which had not got the last writes."""
+    red = decoded_picture().digest
+    raw.delete(f"media_info:{red}")
+    before = {key: raw.dump(key) for key in raw.keys("*") if red in key}
+    call_command(*command, verbosity=0)
+    assert {key: raw.dump(key) for key in raw.keys("*") if red in key} == before
+    assert red in raw.hget(f"post:{post}", "media")
+    report = report_of(capsys)[1]
+    assert (report["errors"], report["debris"]) == ([], [])
+    Posts(store).delete(1, post)
+    drain(store, "worker")
+    call_command("cleanup", verbosity=0)
+    assert [key for key in raw.keys("media*") if red in key] == []
+
+
 def test_the_download_has_the_pictures_and_their_descriptions(post, store, alice):
     lines = [line for chunk in _lines(store, alice.user, lambda *names: f"/{names[-1]}") for line in chunk]
     [shown] = [line for line in lines if line["type"] == "post"]

@@ -12,6 +12,7 @@ from tests.support.stored_posts import write_posts
 from timeline.posts.checks import CountChecks, PostChecks, counts_of_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
+from timeline.relations.relations import Likes
 
 LACKING = "posts that are missing from a listing, or expire while they have replies"
 THREAD = "entries of thread: that no post explains"
@@ -93,6 +94,21 @@ def test_a_post_that_stands_in_a_listing_was_published_and_is_put_back(site, cap
     assert doctor(capsys) == (0, {}, {})
     assert {key: site.zrange(key, 0, -1) for key in listed} == listed
     assert_conversations_agree(site, "put back")
+
+
+@pytest.mark.parametrize("pid", [1, 6], ids=["answered", "liked"])
+def test_a_post_that_people_have_answered_or_liked_was_published_and_is_put_back(site, store, capsys, pid):
+    """Post 6 is bob's, and alice likes it."""
+    Posts(store).publish(2, NewPost("post 6"), "6")
+    Likes(store).like(1, 6, 2)
+    site.zrem("updates:2", pid)
+    site.delete("timeline", "posts:1", "posts:2")
+    said(capsys, "cleanup")
+    assert doctor(capsys) == (1, {LOST: 1}, {})
+    doctor(capsys, "--fix")
+    assert doctor(capsys) == (0, {}, {})
+    assert site.zscore("updates:2", pid) == pid
+    assert site.hget(f"post:{pid}", "body") == f"post {pid}"
 
 
 def test_a_post_in_a_listing_that_is_put_back_first_keeps_no_other_lost_post_from_it(site, store):

@@ -8,7 +8,7 @@ from retwis_site.jobs.worker import drain
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from timeline.posts.delivery import Reposts
-from timeline.posts.entities import NoSuchPost
+from timeline.posts.entities import NewPost, NoSuchPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
 
@@ -117,6 +117,26 @@ def test_the_deletion_of_the_original_withdraws_all_reposts(store, raw, pid):
     Posts(store).delete(BOB, pid)
     assert raw.keys("reposts:*") == raw.keys("reposted_by:*") == raw.keys("updates:*") == []
     assert raw.keys("post:*") == [f"post:{pid}"]
+
+
+@pytest.mark.parametrize("author", ["bob", "alice"])
+@pytest.mark.parametrize("ended", ["by an undo", "with the original"])
+def test_a_post_that_has_got_the_id_of_a_lost_repost_stays(request, store, raw, pid, author, ended):
+    """A server of a cluster has taken over without the last writes: it lacks the hash, and the counter is behind."""
+    Reposts(store).repost(ALICE, pid, BOB)
+    own = own_post(raw, pid)
+    raw.delete(f"post:{own}")
+    raw.set("next_post_id", own - 1)
+    uid = request.getfixturevalue(author).user.uid
+    assert Posts(store).publish(uid, NewPost("Mine"), "t-1").pid == own
+    stored = raw.hgetall(f"post:{own}")
+    if ended == "by an undo":
+        Reposts(store).undo(ALICE, pid, BOB)
+    else:
+        Posts(store).delete(BOB, pid)
+    assert raw.hgetall(f"post:{own}") == stored
+    assert raw.zscore(f"updates:{uid}", own) == own
+    assert not raw.exists("reposts:1", f"reposted_by:{pid}")
 
 
 def test_a_repost_is_undone_and_not_deleted(store, raw, pid):

@@ -164,6 +164,20 @@ def test_a_repost_and_its_edge_go_together(reposts, capsys, lost):
     assert_relations_agree(reposts, lost)
 
 
+@pytest.mark.parametrize("author", [ALICE, BOB])
+def test_a_repost_whose_id_another_post_has_got_is_taken_back(reposts, capsys, author):
+    reposts.zrem("updates:1", 3)
+    reposts.delete("post:3")
+    reposts.hset("post:3", mapping={"user_id": author, "time": 5, "body": "Mine"})
+    reposts.zadd(f"updates:{author}", {"3": 3})
+    assert doctor(capsys)[:2] == (1, {NO_POST: 1})
+    doctor(capsys, "--fix")
+    assert doctor(capsys)[:2] == (0, {})
+    assert reposts.hget("post:3", "body") == "Mine"
+    assert reposts.zscore(f"updates:{author}", "3") == 3
+    assert not reposts.exists("reposts:1")
+
+
 def test_a_block_that_is_mended_ends_the_follows(blocks, capsys):
     """Its process died after the commit, and its job was lost."""
     blocks.zadd("blocked:2", {"3": 5})
