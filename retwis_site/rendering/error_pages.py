@@ -181,20 +181,21 @@ def kept_fields(request: HttpRequest) -> list[KeptField]:
 
 def kept_of(request: HttpRequest, typed: QueryDict) -> list[KeptField]:
     """The same of what was typed into the form at the request's address. A field that is not shown may have several
-    values. Fields for files come last and empty: a page cannot choose a file."""
+    values. Fields that had files come last and empty: a page cannot choose a file."""
     form = _form_of(request)
     if form is None:
         return []
     declared = {one.name: one for feature in features() for one in feature.form_fields.get(form.url_name or "", ())}
     has_secrets = getattr(form.func, "has_secrets", False)
+    files = {one.name: KeptField(one, "") for one in declared.values() if one.kind in ("file", "files")}
+    given = [kept for name, kept in files.items() if name not in typed]  # browsers send an empty text for no file
     kept = [
         KeptField(field, "" if field.kind == "password" else text.rstrip("\N{REPLACEMENT CHARACTER}"))
-        for field in (declared.get(name) or FormField(name, "hidden") for name in typed)
+        for field in (declared.get(name) or FormField(name, "hidden") for name in typed if name not in files)
         if field.name in declared or not (has_secrets or field.name in NOT_KEPT)
         for text in typed.getlist(field.name)[0 if field.kind == "hidden" else -1 :]
     ]
-    files = [KeptField(field, "") for field in declared.values() if field.kind in ("file", "files")]
-    return kept + files if is_upload(request.META) else kept
+    return kept + given if is_upload(request.META) else kept
 
 
 def has_text(kept: Sequence[KeptField]) -> bool:

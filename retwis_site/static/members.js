@@ -251,7 +251,7 @@ document.addEventListener("submit", ({ target, submitter }) => {
 
 /** Open a composer below a card, or close it. Its text is kept. */
 async function answerBelow(link) {
-  if (link.pathname === location.pathname) return location.assign(link.href); // this page has the composer
+  if (link.pathname === location.pathname) return document.querySelector("#reply [name=body]")?.focus(); // a frozen user has none
   const card = link.closest(".post");
   if (card.nextElementSibling?.matches(".composer")) return card.nextElementSibling.remove();
   const pid = card.id.replace("post-", "");

@@ -30,6 +30,7 @@ document.addEventListener("DOMContentLoaded", upgrade);
 addEventListener("pageshow", ({ persisted }) => {
   if (!persisted) return;
   isLeft = false;
+  last = {};
   unanswered.clear(); // the browser has kept the page as it was left
   markSlow();
   upgrade();
@@ -155,13 +156,16 @@ const meOn = (page) => page.querySelector("a.me")?.getAttribute("href");
 const isOtherSession = (page) => meOn(document) !== undefined && meOn(page) !== meOn(document);
 
 // A form goes out once: a second click would find that the name is taken or the password another by now, and what the
-// first had answered would be lost. On the window: after all that stands on the document, which may send it in place.
-const DOUBLE_CLICK = 1000; // milliseconds
-let last = { form: null, at: 0 };
+// first had answered would be lost. Not for ever, since nothing tells that the user has stopped the browser meanwhile. On
+// the window: after all that stands on the document, which may send it in place.
+const ANSWERED_IN = 10_000; // milliseconds, also on a slow line
+let last = {};
+addEventListener("input", () => (last = {})); // it is another form now
 addEventListener("submit", (event) => {
-  if (event.defaultPrevented || event.target.matches("[data-gives-file]")) return; // a script sends it; the page stays
-  if (event.target === last.form && event.timeStamp - last.at < DOUBLE_CLICK) return event.preventDefault();
-  if (event.target.method === "post") last = { form: event.target, at: event.timeStamp }; // a search may go out again with another word
+  const { target: form, submitter, timeStamp: at } = event;
+  if (event.defaultPrevented || form.matches("[data-gives-file]")) return; // a script sends it; the page stays
+  if (form === last.form && submitter === last.submitter && at - last.at < ANSWERED_IN) return event.preventDefault();
+  if (form.method === "post") last = { form, submitter, at }; // a search may go out again with another word
   unanswered.add(event);
   markSlow();
 });

@@ -14,7 +14,16 @@ from django.views.decorators.http import require_safe
 
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.repository import PictureGone, Pictures
-from accounts.signing_in.guards import change, for_acting, for_forms, login_required, match_of, page_of_form, to_login
+from accounts.signing_in.guards import (
+    change,
+    for_acting,
+    for_forms,
+    log_in_first,
+    login_required,
+    match_of,
+    page_of_form,
+    to_login,
+)
 from accounts.signing_in.html import form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import NotSignedIn, User
@@ -205,7 +214,10 @@ def _composer_again(
 
 
 def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) -> HttpResponse:
-    """Keep a post until its author has logged in. An invalid post is answered at once, with status 422."""
+    """Keep a post until its author has logged in: a text in a draft, one with pictures on an error page. An invalid
+    text is answered at once, with status 422."""
+    if request.FILES or "media" in request.POST:
+        return log_in_first(request)
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
         text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}

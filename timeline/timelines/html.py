@@ -208,9 +208,9 @@ def profile_page(request: RetwisRequest, found: ProfilePage) -> HttpResponse:
     by = rendering(request)
     pinned = [found.pinned] if found.pinned else []
     others = [post for post in found.page.posts if found.pinned is None or post.pid != found.pinned.pid]
-    shown = listing(request, PostsPage(others, found.page.older), by)
     owner, relation, origin = found.person, found.relation, origin_of(request)
     is_blocked = relation.hiding.blocks.mine  # then the page is empty, whatever they have written
+    shown = listing(request, PostsPage(others, None if is_blocked else found.page.older), by)
     return PROFILE.response(
         request,
         by,

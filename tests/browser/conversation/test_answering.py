@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
-from tests.browser.support.steps import composer, nothing_scrolls_sideways, post, said
+from tests.browser.support.steps import composer, nothing_scrolls_sideways, post, said, stayed, stays
 from tests.browser.support.touch import cut_off
 from tests.browser.support.windows import PHONE, sign_in
 from tests.support.stored_keys import publish
@@ -71,6 +71,16 @@ def test_each_composer_of_a_page_has_its_own_name_and_counter(window, store, raw
     page.keyboard.type("four")
     assert page.locator("output").all_inner_texts() == ["280", "276"]
     assert findings(page) == []
+
+
+@pytest.mark.parametrize("query", ["", "?after=1"], ids=["the first page", "a later page of replies"])
+def test_on_the_page_of_the_post_one_writes_in_the_composer_that_it_has(page, alice, answered, query):
+    page.goto(f"/@{alice.user.username}/{answered[1]}/{query}")
+    stays(page)
+    post(page, answered[0]).get_by_role("link", name=REPLY).click()
+    page.keyboard.type("like it")
+    expect(answer_box(page)).to_have_value("like it")
+    stayed(page)
 
 
 def test_a_second_click_closes_it_and_a_third_brings_the_text_back(page, answered):

@@ -18,6 +18,18 @@ RIGHT_EDGE = """(it) => {
   text.selectNodeContents(it);
   return text.getBoundingClientRect().right;
 }"""
+# The words of headings and labels that go on below without a hyphen. A piece before a soft hyphen is a word here.
+TORN = """(main) => {
+  const torn = [], line = document.createRange();
+  for (const it of main.querySelectorAll("h1, h2, label"))
+    for (const text of it.childNodes)
+      for (const { 0: word, index } of (text.data ?? "").matchAll(/[^\\s\\u00ad]{3,}/g)) {
+        line.setStart(text, index + 1);
+        line.setEnd(text, index + word.length);
+        if (line.getClientRects().length > 1) torn.push(word);
+      }
+  return torn;
+}"""
 DIRECTION = {"ar": "rtl", "de": "ltr", "en": "ltr"}
 
 
@@ -180,6 +192,15 @@ def test_on_a_phone_the_posts_of_home_begin_near_the_top_in_every_language(windo
     page.goto("/")
     page.goto("/")  # now it also says that nothing is new
     assert page.get_by_role("article").first.bounding_box()["y"] < FIRST_POST
+
+
+@pytest.mark.parametrize("address", ["/settings/", "/settings/recovery/", "/settings/security/"])
+def test_on_a_phone_no_long_word_of_a_heading_or_label_is_torn(window, alice, address):
+    page = window(alice, viewport=PHONE)
+    choose(page, GERMAN)
+    page.goto(address)
+    assert page.get_by_role("main").evaluate(TORN) == []
+    nothing_scrolls_sideways(page)
 
 
 @pytest.mark.parametrize("language", [ENGLISH, GERMAN, ARABIC])

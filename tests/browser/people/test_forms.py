@@ -142,6 +142,26 @@ def test_the_second_click_of_a_double_click_sends_no_form(window, alice, raw):
     expect(page.get_by_role("textbox", name="Address of the invitation")).to_have_count(2)
 
 
+PRESSED = """
+(button) => {
+  let now = 0;
+  const stopped = [];
+  Object.defineProperty(Event.prototype, "timeStamp", { get: () => now });
+  addEventListener("submit", (event) => stopped.push(event.defaultPrevented));
+  for (now of [1_000, 6_000, 12_000]) button.click();
+  button.form.dispatchEvent(new Event("input", { bubbles: true }));
+  button.click();
+  return stopped;
+}
+"""
+
+
+def test_on_a_slow_line_a_form_goes_out_again_only_after_ten_seconds_or_with_another_text(window, alice):
+    page = window(alice, at="/settings/invites/")
+    assert page.get_by_role("button", name="Create an invitation").evaluate(PRESSED) == [False, True, False, False]
+    said(page, "The invitation was created.")
+
+
 def test_a_search_goes_out_again_while_the_first_is_not_answered(window):
     page = window(at="/search/")
     assert page.get_by_role("main").get_by_role("button", name="Search").evaluate(TWO_CLICKS) == [False, False]

@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import post, posted, stayed, stays, write
+from tests.browser.support.steps import nothing_scrolls_sideways, post, posted, stayed, stays, write
+from tests.browser.support.windows import PHONE, ZOOMED
+from tests.support.stored_keys import publish
 
 
 @pytest.mark.parametrize("action", [pytest.param("Like", marks=pytest.mark.gate), "Bookmark"])
@@ -97,3 +99,15 @@ def test_a_menu_that_is_asked_for_before_an_answer_opens_after_it(page, held_lik
     go()
     menus.pop().continue_()
     expect(card.get_by_role("button", name="Repost")).to_be_focused()
+
+
+@pytest.mark.parametrize("viewport", [PHONE, ZOOMED], ids=lambda viewport: str(viewport["width"]))
+def test_numbers_stay_on_one_line_on_a_phone(window, store, raw, alice, viewport):
+    pid = publish(raw, store, alice, "Read by many")
+    raw.hset(f"post:{pid}", mapping={"replies": 174, "reposts": 1740, "likes": 17402})
+    page = window(alice, at="/", viewport=viewport)
+    card = post(page, "Read by many")
+    acts = [card.get_by_role("link", name="Reply 174"), card.get_by_role("link", name="Repost 1740")]
+    acts += [card.get_by_role("button", name="Like 17402"), card.get_by_role("button", name="Bookmark")]
+    assert len({one.bounding_box()["height"] for one in acts}) == 1
+    nothing_scrolls_sideways(page)

@@ -225,3 +225,13 @@ def test_pictures_are_asked_for_again(raw, member):
     assert again.files == {"picture"}
     assert 'action="/post/" enctype="multipart/form-data"' in failed
     assert "Pictures that you chose are not sent again." in failed
+
+
+def test_a_picture_that_nobody_chose_is_not_asked_for_again(member):
+    """Browsers send such a field as a part with an empty name of the file, which is read as a text."""
+    part = '--x\r\nContent-Disposition: form-data; name="{}"{}\r\n\r\n{}\r\n'
+    body = part.format("bio", "", "I bake.") + part.format("picture", '; filename=""', "") + "--x--\r\n"
+    with broken_store(redis.ConnectionError()):
+        failed = member.post("/settings/", body, content_type="multipart/form-data; boundary=x").content.decode()
+    assert "I bake.</textarea>" in failed
+    assert "kept_picture" not in failed

@@ -15,6 +15,7 @@ from accounts.media.repository import Pictures
 from retwis_site.jobs.worker import drain
 from tests.support.apps import App
 from tests.support.http.page_text import page_of
+from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
 from tests.support.stores.seam import broken_store
 from timeline.posts.entities import Media, NewPost, Picture
@@ -80,6 +81,20 @@ def test_a_form_of_another_user_comes_back_and_says_that_its_pictures_stay_behin
     for sent, says in (({"media": red, "alt": ""}, True), ({}, False)):
         page = page_of(member.post("/post/", {"body": "Look", "as": bob.user.uid} | sent), 409)
         assert ("Pictures that you chose are not sent again." in page) == says
+
+
+def test_after_a_logout_elsewhere_the_pictures_and_their_descriptions_stay_in_the_form(browser, alice, raw, red):
+    client, phone = browser(alice), browser(alice)
+    phone.post("/logout/")
+    sent = {"body": "", "media": red, "alt": "Something red", "sensitive": "1", "as": alice.user.uid, "token": "t1"}
+    failed = page_of(client.post("/post/", sent), 403)
+    assert "Nothing was saved. Log in in another window, then send this form again." in failed
+    kept = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', failed))
+    client.post("/login/", {"username": "alice", "password": PASSWORD})
+    client.post("/post/", {"body": "Look"} | kept)
+    media = json.loads(raw.hget("post:1", "media"))
+    assert [one[0::3] for one in media["pictures"]] == [[red, "Something red"]]
+    assert media["sensitive"] is True
 
 
 def test_without_a_script_pictures_are_added_described_and_removed(member, raw):

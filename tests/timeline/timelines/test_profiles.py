@@ -38,6 +38,15 @@ def test_a_profile_of_replies_alone_leads_to_them(browser, store, alice, bob, ra
     assert "You block" in browser(alice).get("/@bob/").content.decode()
 
 
+def test_a_blocked_profile_leads_to_no_older_posts_however_many_there_are(browser, alice, bob, raw):
+    write_posts(raw, 2, range(1, 302))
+    browser(alice).post("/@bob/block/")
+    for address in ("/@bob/", "/@bob/replies/"):
+        page = browser(alice).get(address).content.decode()
+        assert "You block" in page
+        assert "?before=" not in page
+
+
 def test_a_profile_with_exactly_one_page_has_no_older_link(browser, alice, raw):
     write_posts(raw, 1, range(1, 21))
     answer = browser().get("/@alice/")
