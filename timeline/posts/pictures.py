@@ -141,7 +141,7 @@ def take_out(store: Store, pid: int, digest: str) -> None:
 
 def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
     """Give pictures of a post of user `uid` other descriptions, by digest; those of other pictures are left out.
-    Returns False when nothing is to be changed. Five round trips; one without a change, none without descriptions.
+    Returns False when nothing is to be changed. Seven round trips; one without a change, none without descriptions.
     Raises NoSuchPost, also for another author's and a deleted one. Commit: the HSET of all descriptions."""
     if not alts:
         return False
