@@ -117,7 +117,7 @@ class SiteWords(Repository):
 
     def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
         """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not
-        written. Six round trips; one when nothing changes. Of two changes at once, the later one stands, field by
+        written. Seven round trips; one when nothing changes. Of two changes at once, the later one stands, field by
         field.
 
         The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
