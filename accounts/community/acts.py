@@ -117,7 +117,7 @@ class SiteWords(Repository):
 
     def change(self, fields: Mapping[str, str], by: int = OPERATOR) -> None:
         """Set these fields; an empty text removes one. The log names those whose meaning changes; the others are not
-        written. Six round trips; one when nothing changes. Of two changes at once, the later one stands, field by
+        written. Seven round trips; one when nothing changes. Of two changes at once, the later one stands, field by
         field.
 
         The commit is one HSET, which also has the line for the log. An emptied field stays and counts as absent: to
@@ -190,7 +190,8 @@ def kind_of_picture(store: Store, uid: int, digest: str) -> Kind:
 
 def remove_picture(store: Store, act: Act, kind: Kind, digest: str, blocks: bool) -> None:
     """Remove a picture from the profile of the person of an act, which says by whom and why; `blocks` as for
-    `begin_removal`. The line is written also when the profile no longer has it. Six round trips."""
+    `begin_removal`. The line is written also when the profile no longer has it. Seven round trips, two more to
+    block."""
     act = replace(act, what=f"{kind}:removed")
     begin_removal(store, f"staff_profile:{act.whom}:{kind}", digest, act, blocks, finish_picture)
 
@@ -217,7 +218,7 @@ class NotBlocked(Refused):
 
 def allow_picture(store: Store, removed: Act, by: int, reason: str) -> None:
     """Let people upload the picture again that this act has blocked. The block of another one that looks nearly the
-    same stands. Commit: the HDEL. Five round trips. Raises NotBlocked."""
+    same stands. Commit: the HDEL. Six round trips. Raises NotBlocked."""
     digest = removed.also
     if not Pictures(store).blocked([digest]):
         raise NotBlocked

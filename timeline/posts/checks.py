@@ -120,7 +120,8 @@ class PostChecks(Searcher):
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; whether
         somebody likes it, answers it and so on; or whether `updates:` has a bad entry for it, or had any. False when
-        the author does not exist: the post could not be put back. Two round trips at most."""
+        the author does not exist: the post could not be put back. Two round trips at most, and once those that find all
+        authors with losses."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]

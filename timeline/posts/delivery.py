@@ -57,7 +57,7 @@ class Delivery(Repository):
     def deliver(self, job: Job, uid: int, pid: int, now: PostState, followers: int) -> None:
         """Deliver a new post whose `job` was just added; `job.store` is the store of this object. Up to
         DELIVER_INLINE_LIMIT readers, who follow its author or have chosen one of its tags, get it here, more of them
-        from a worker. Seven round trips, two more with readers by tags, and up to three more where lists are cut; for a
+        from a worker. Six round trips, two more with readers by tags, and up to three more where lists are cut; for a
         reply or a quote those of `Settling.agree`, and for a post that concerns people those of
         `PostNotices.write`."""
         look, by_tags = self._list(uid, pid, {pid: now})

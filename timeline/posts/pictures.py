@@ -141,7 +141,7 @@ def take_out(store: Store, pid: int, digest: str) -> None:
 
 def describe(store: Store, uid: int, pid: int, alts: Mapping[str, str]) -> bool:
     """Give pictures of a post of user `uid` other descriptions, by digest; those of other pictures are left out.
-    Returns False when nothing is to be changed. Five round trips; one without a change, none without descriptions.
+    Returns False when nothing is to be changed. Seven round trips; one without a change, none without descriptions.
     Raises NoSuchPost, also for another author's and a deleted one. Commit: the HSET of all descriptions."""
     if not alts:
         return False
@@ -176,7 +176,8 @@ def require_picture(store: Store, pid: int, digest: str) -> None:
 
 def remove_by_staff(store: Store, act: Act, digest: str, blocks: bool) -> None:
     """Remove one picture from the post of an act, which says by whom, whose it is and why; `blocks` as for
-    `begin_removal`. The line is written also when the post no longer has it. Nine round trips."""
+    `begin_removal`. The line is written also when the post no longer has it. Ten round trips, two more to
+    block."""
     act = replace(act, what="picture:deleted")
     begin_removal(store, f"staff_picture:{act.post}", digest, act, blocks, finish_removal)
 

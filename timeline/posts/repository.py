@@ -178,12 +178,12 @@ class Posts(Repository):
 
         Commit: the ZADD to the outbox. Ten round trips for any number of followers, and up to two more where lists are
         cut; one more for a text with an @name, four more for a reply or a quote, six for both, one more where a
-        repost is named; three more with pictures. Up to DELIVER_INLINE_LIMIT followers get the post here, more of them
-        from a worker. A second click on a published or deleted post costs three round trips. It drops the author's
-        home, because the first request may have died before that push. When the first request died before its commit,
-        the second click finishes it, with the first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and
-        TargetBlocked for what it answers or quotes; PictureGone for a picture that its author has not uploaded, or that
-        was removed.
+        repost is named; three more with pictures, and those of `PostNotices.write`. Up to DELIVER_INLINE_LIMIT
+        followers get the post here, more of them from a worker. A second click on a published or deleted post costs
+        four round trips, and those for what it names. It drops the author's home, because the first request may have
+        died before that push. When the first request died before its commit, the second click finishes it, with the
+        first text (HSETNX). Raises StoreError; TargetMissing, TargetDeleted and TargetBlocked for what it answers or
+        quotes; PictureGone for a picture that its author has not uploaded, or that was removed.
         """
         leased = owned(self._store)  # `cleanup` may take a hash without a job for an orphan later
         try:
@@ -333,8 +333,8 @@ class Posts(Repository):
 
     def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
-        trips; two more each for a reply and for a quote, twelve more with likes or reposts, one more where a worker
-        gets them. Raises NoSuchPost (also for another author's), PostDeleted.
+        trips; two more each for a reply and for a quote, one more with notices, twelve more with likes, thirteen with
+        reposts, one more where a worker gets them. Raises NoSuchPost (also for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
         author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])

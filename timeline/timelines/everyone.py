@@ -56,7 +56,7 @@ class EveryoneList:
         return ListContent(sorted(ids, reverse=True), complete_down_to, complete=True)
 
     def below(self, before: int) -> ListContent:
-        """The content that a page below the cursor needs. One round trip."""
+        """The content that a page below the cursor needs. One round trip, and those of a rebuild."""
         return self.page(answer(self._store, self.ask_page, before), before)
 
     def remove_dead(self, pids: Sequence[int]) -> None:

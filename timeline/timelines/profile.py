@@ -330,8 +330,9 @@ class Profiles(Repository):
         comparisons: "Sequence[Comparison]",
         smaller: Mapping[str, list[str]],
     ) -> "_Read":
-        """What the later round trips of a profile say. None while all is cached, else one; two where not all `smaller`
-        sets of the comparisons have been read, or where the first posts do not fill the page."""
+        """What the later round trips of a profile say. None while all is cached, else those of `PostReader.reading`;
+        one more where not all `smaller` sets of the comparisons have been read, and those of another reading where the
+        first posts do not fill the page."""
         pipe = self._store.pipeline()
         first = pids[:at_first]
         reading = begun(reader.reading(pipe, first if pinned is None or pinned in first else [*first, pinned]))

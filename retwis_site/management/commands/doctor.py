@@ -18,6 +18,10 @@ from retwis_site.store.client import Store
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import State, examine
 
+OLDER = Advice(
+    "retwis.W020", "An older version of the site has written this store.", "Stop the site and run: manage.py upgrade"
+)
+
 
 class Command(StoreCommand):
     help = (
@@ -48,7 +52,8 @@ class Command(StoreCommand):
 
     def _report(self, store: Store, repairs: bool) -> Report:
         census = self._count(store)
-        if _state(store, census) is State.FOREIGN:
+        state = _state(store, census)
+        if state is State.FOREIGN:
             return Report(census, True, [*_server_advice(store), *census.advice()])
         errors = list(self.examine(store, inconsistencies(store), repairs=repairs))
         found_orphans = list(self.examine(store, orphans(store), repairs=repairs))
@@ -56,6 +61,8 @@ class Command(StoreCommand):
             Memory.clear_all()
             census = self._count(store)
         found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
+        if state is State.OLDER:
+            found.append(OLDER)
         return Report(census, False, found, errors, found_orphans)
 
     def _count(self, store: Store) -> Census:

@@ -95,6 +95,15 @@ def test_counts_that_the_store_refuses_could_not_run(site, capsys):
 # ---- advice
 
 
+def test_the_store_of_an_older_version_is_advice_until_it_is_upgraded(site, capsys):
+    site.delete("schema")
+    advised = "advice: An older version of the site has written this store. Stop the site and run: manage.py upgrade"
+    assert advised in said(capsys, "doctor").splitlines()
+    assert "retwis.W020" in advice_ids(capsys)
+    said(capsys, "upgrade")
+    assert advised not in said(capsys, "doctor")
+
+
 def test_readable_passwords_are_advice_with_their_number(site, capsys):
     site.set("schema", "1")
     site.hset("user:2", "password", "as typed")

@@ -3,8 +3,10 @@
 import secrets
 import time
 from itertools import count
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from retwis_site.inspector.key_browser import ChangedKey
 from retwis_site.store import kinds
@@ -44,6 +46,16 @@ def test_what_a_worker_sends_for_a_post_is_printed(trace):
     assert "APPEND postings:0:" in printed
     assert "ZREM outbox index:2:•••" in printed
     assert "  Nothing new is seen in: attempts, lease:index:2:•••, outbox, " in printed
+
+
+@pytest.mark.indexed
+def test_the_document_shows_lines_that_are_printed(trace):
+    printed = {" ".join(line.split()) for line in trace("post", "alice", "hello").splitlines()}
+    document = (Path(settings.BASE_DIR) / "docs/inspector.md").read_text()
+    sample = document.partition("```text\ndemo posts")[2].partition("```")[0].splitlines()
+    lines = [" ".join(line.split()) for line in sample[1:] if line != "..."]
+    assert [line for line in lines if line not in printed] == []
+    assert f"alice posts{sample[0]}" in printed
 
 
 def test_a_home_is_printed_twice(trace):

@@ -138,6 +138,14 @@ def test_a_blocked_picture_is_refused_in_every_shape_also_as_it_was_shown(store,
             Pictures(store).upload(1, shown.files[""], shape)
 
 
+@pytest.mark.parametrize(("blocks", "trips"), [(False, 10), (True, 12)])
+def test_the_docstring_says_how_many_round_trips_a_removal_takes(store, bob, post, round_trips, blocks, trips):
+    act = Act(what="", by=1, whom=bob.user.uid, post=post)
+    sent = round_trips(lambda: remove_by_staff(store, act, decoded_picture().digest, blocks))
+    assert len(sent.round_trips) == trips
+    assert "Ten round trips, two more to block" in " ".join(remove_by_staff.__doc__.split())
+
+
 def test_plain_pictures_are_not_alike():
     assert is_alike(LOOK, LOOK)
     assert not is_alike("0" * 32, "0" * 32)

@@ -17,10 +17,12 @@ from tests.support.delivering import drain_due
 from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import Killed, before_round_trip
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.posts.settling import DELETED_STAYS, Settling
 from timeline.relations.relation import Counts
+from timeline.relations.relations import Likes
 
 
 def test_the_page_of_a_deleted_post_answers_410_for_thirty_days(browser, member, raw):
@@ -59,6 +61,21 @@ def test_the_commands_go_out_in_the_order_of_the_protocol(store, alice, sent):
     ]
     assert sent.round_trips[2].commands[0][2::2] == ("deleted",)
     assert sent.round_trips[6].commands[0][2:] == ("body", "")  # the text is the last to go
+
+
+def test_the_round_trips_of_a_deletion_are_those_of_its_docstring(store, alice, bob, raw, round_trips):
+    first = {body: publish(raw, store, alice, body) for body in ("liked", "reposted", "answered", "alone")}
+    Likes(store).like(2, first["liked"], 1)
+    Reposts(store).repost(2, first["reposted"], 1)
+    reply = Posts(store).publish(2, NewPost("yes", reply_to=first["answered"]), "t").pid
+    written = [(2, reply), *((1, first[body]) for body in ("alone", "liked", "reposted"))]
+    trips = [len(round_trips(lambda one=one: Posts(store).delete(*one)).round_trips) for one in written]
+    assert trips == [8 + 2 + 1, 8, 8 + 12, 8 + 13]
+    said = " ".join(Posts.delete.__doc__.split())
+    assert (
+        "two more each for a reply and for a quote, one more with notices, twelve more with likes, thirteen with"
+        in said
+    )
 
 
 def test_dead_ids_that_leave_a_page_short_are_removed_from_the_list(store, member, raw):

@@ -10,6 +10,7 @@ import pytest
 from accounts.signing_in.viewer import Viewer
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
+from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NewPost, Published
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows
@@ -101,6 +102,19 @@ def test_eight_clicks_at_once_are_one_post(store, alice, raw):
     assert raw.keys("post:*") == [f"post:{pid}"]
     assert raw.zrange("updates:1", 0, -1) == [str(pid)]
     assert raw.zcard("outbox") == 0
+
+
+def test_the_docstrings_say_how_many_round_trips_there_are(store, alice, bob, round_trips):
+    Follows(store).follow(bob.user.uid, alice.user.uid)
+    posts, new = Posts(store), NewPost("Hello")
+    first = round_trips(lambda: posts.publish(1, new, "t1")).round_trips
+    second = round_trips(lambda: posts.publish(1, new, "t1")).round_trips
+    job = next(number for number, trip in enumerate(first) if trip.commands[0][:2] == ("ZADD", "outbox"))
+    assert (len(first), len(second), len(first[job + 1 :])) == (10, 4, 6)
+    said = " ".join(Posts.publish.__doc__.split())
+    assert "Ten round trips" in said
+    assert "A second click on a published or deleted post costs four round trips" in said
+    assert "Six round trips" in Delivery.deliver.__doc__
 
 
 def test_a_second_click_on_a_deleted_post_does_not_bring_it_back(store, alice, raw):

@@ -20,6 +20,7 @@ from tests.support.pictures import decoded_picture, picture_file, uploaded
 from tests.support.stores.seam import broken_store
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.forms import new_token
+from timeline.posts.pictures import describe
 from timeline.posts.repository import Posts
 
 pytestmark = pytest.mark.usefixtures("quick_decoder")
@@ -233,6 +234,13 @@ def pid(store, alice):
 
 def alts(raw, pid=1):
     return [one[3] for one in json.loads(raw.hget(f"post:{pid}", "media"))["pictures"]]
+
+
+def test_the_docstring_says_how_many_round_trips_a_description_takes(store, pid, raw, round_trips):
+    trips = [len(round_trips(lambda: describe(store, 1, pid, {RED: "Red"})).round_trips) for _ in range(2)]
+    assert alts(raw) == ["Red"]
+    assert trips == [7, 1]
+    assert "Seven round trips; one without a change" in describe.__doc__
 
 
 def test_a_form_with_a_picture_reminds_of_its_description(browser, alice, raw):
