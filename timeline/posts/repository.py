@@ -333,7 +333,7 @@ class Posts(Repository):
 
     def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
-        trips; two more each for a reply and for a quote, one more with notices, twelve more with likes, thirteen with
+        trips; two more each for a reply and for a quote, one more with notices, twelve more with likes, fourteen with
         reposts, one more where a worker gets them. Raises NoSuchPost (also for another author's), PostDeleted.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""

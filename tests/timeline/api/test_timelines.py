@@ -255,4 +255,6 @@ def test_a_timeline_costs_no_more_round_trips_than_its_page(store, raw, browser,
             of_page = round_trips(lambda: page.get(here))  # noqa: B023
             clock.sleep(seconds)
             of_app = round_trips(lambda: app.json("GET", address))  # noqa: B023
-            assert len(of_app.round_trips) <= len(of_page.round_trips), (address, seconds, of_app.round_trips)
+            # A profile foresees its posts, which an app's part of it does not.
+            most = len(of_page.round_trips) + ("statuses" in there and seconds > 0)
+            assert len(of_app.round_trips) <= most, (address, seconds, of_app.round_trips)
