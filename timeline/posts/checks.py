@@ -89,7 +89,7 @@ class PostChecks(Searcher):
     def lost_posts(self, names: list[str]) -> Chunks:
         """Posts that were published and are missing from their author's `updates:`.
 
-        Only timelines, listings, likes and the like tell such a post from one whose request died before the commit: all
+        Only timelines, listings, likes and reposts tell such a post from one whose request died before the commit: all
         of them come after the commit. An author whose post is in a timeline has lost entries, so all missing posts of
         that author are lost.
         """
@@ -119,24 +119,28 @@ class PostChecks(Searcher):
 
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; whether
-        somebody likes it, answers it and so on; or whether `updates:` has a bad entry for it, or had any. False when
-        the author does not exist: the post could not be put back. Two round trips at most, and once those that find all
-        authors with losses."""
+        somebody likes or reposts it, or it is the repost that stands; or whether `updates:` has a bad entry for it, or
+        had any. False when the author does not exist: the post could not be put back. Two round trips at most, and once
+        those that find all authors with losses."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
         entries = pipe.zcount(keys.updates(author), str(pid), str(pid))
         damaged = ask_damaged(pipe, keys.updates(author))
-        reactions = [pipe.zcard(count.mirror(pid)) for count in counts_of_posts()]
+        # Not replies and quotes: these outlive a deletion, which a server may have lost.
+        reactions = [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))]
+        original = pipe.hget(keys.post(pid), "repost_of")
         look = ask_look(pipe, written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
             return False
         listed = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
+        repost = pipe.zscore(keys.reposts(author), original.value) if original.value is not None else None
         pipe.execute()
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         stands = [place.value for place in places] + [score.value for score in listed]
         shown = bool(entries.value or damaged.value) or any(number.value for number in reactions)
+        shown = shown or (repost is not None and repost.value == pid)
         return has_losses or shown or any(one is not None for one in stands)
 
     @cached_property

@@ -474,7 +474,7 @@ def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, is_repost: objec
     if score == edge.own_post:
         pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
     else:
-        _queue_withdrawal(pipe, edge, edge.own_post)
+        _queue_withdrawal(pipe, edge, edge.own_post, is_repost)
 
 
 def _withdraw(store: Store, reposts: Mapping[Edge, float]) -> None:
@@ -482,15 +482,17 @@ def _withdraw(store: Store, reposts: Mapping[Edge, float]) -> None:
     pipe = store.pipeline()
     for edge, is_repost in found.items():
         if is_repost is not False:
-            _queue_withdrawal(pipe, edge, reposts[edge])
+            _queue_withdrawal(pipe, edge, reposts[edge], is_repost)
     pipe.execute()
 
 
-def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float) -> None:
-    """Remove a repost. A home that still has its id shows nothing: there is no hash."""
+def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float, is_there: object) -> None:
+    """Remove a repost. A home that still has its id shows nothing: there is no hash. Where there was none before,
+    another post may get the id by now."""
     pid = integer(own_post)
     pipe.zrem(keys.updates(edge.who), str(pid))
-    pipe.unlink(keys.post(pid))
+    if is_there:
+        pipe.unlink(keys.post(pid))
 
 
 def _ask_own_post(pipe: Pipe, edge: Edge, score: Reply[float | None]) -> Result[bool]:

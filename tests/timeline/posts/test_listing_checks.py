@@ -1,7 +1,10 @@
 """`doctor` finds and repairs threads, replies, quotes and numbers that disagree with the posts; `cleanup` removes
 texts of posts that are gone."""
 
+from contextlib import suppress
+
 import pytest
+from django.core.management import call_command
 
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import LOST, doctor
@@ -10,6 +13,7 @@ from tests.support.protocols.conversations import assert_conversations_agree
 from tests.support.stored_keys import everything
 from tests.support.stored_posts import write_posts
 from timeline.posts.checks import CountChecks, PostChecks, counts_of_posts
+from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Likes
@@ -96,19 +100,56 @@ def test_a_post_that_stands_in_a_listing_was_published_and_is_put_back(site, cap
     assert_conversations_agree(site, "put back")
 
 
-@pytest.mark.parametrize("pid", [1, 6], ids=["answered", "liked"])
-def test_a_post_that_people_have_answered_or_liked_was_published_and_is_put_back(site, store, capsys, pid):
-    """Post 6 is bob's, and alice likes it."""
-    Posts(store).publish(2, NewPost("post 6"), "6")
-    Likes(store).like(1, 6, 2)
+def act_on(store, pid, how):
+    """Alice acts on a post of bob's."""
+    if how == "liked":
+        Likes(store).like(1, pid, 2)
+    elif how == "reposted":
+        Reposts(store).repost(1, pid, 2)
+    else:
+        Posts(store).publish(1, NewPost("about it", **{how: pid}), f"{how} {pid}")
+
+
+@pytest.mark.parametrize("how", ["liked", "reposted"])
+def test_a_post_that_people_like_or_repost_was_published_and_is_put_back(site, store, capsys, how):
+    pid = Posts(store).publish(2, NewPost("Lost"), "t").pid
+    act_on(store, pid, how)
     site.zrem("updates:2", pid)
     site.delete("timeline", "posts:1", "posts:2")
     said(capsys, "cleanup")
-    assert doctor(capsys) == (1, {LOST: 1}, {})
+    assert doctor(capsys)[1] == {LOST: 1}
     doctor(capsys, "--fix")
     assert doctor(capsys) == (0, {}, {})
     assert site.zscore("updates:2", pid) == pid
-    assert site.hget(f"post:{pid}", "body") == f"post {pid}"
+    assert site.hget(f"post:{pid}", "body") == "Lost"
+
+
+@pytest.mark.parametrize("how", ["reply_to", "quote", "liked", "reposted"])
+@pytest.mark.parametrize("command", [("doctor", "--fix"), ("cleanup",)], ids=" ".join)
+def test_a_post_whose_deletion_a_server_has_lost_is_not_published_again(site, store, browser, capsys, how, command):
+    """Replies and quotes of it stand still."""
+    pid = Posts(store).publish(2, NewPost("My secret"), "t").pid
+    act_on(store, pid, how)
+    before = site.hgetall(f"post:{pid}")
+    Posts(store).delete(2, pid)
+    site.delete(f"post:{pid}", "timeline", "posts:1", "posts:2")
+    site.hset(f"post:{pid}", mapping=before)
+    with suppress(SystemExit):
+        call_command(*command)
+    assert site.zscore("updates:2", pid) is None
+    assert "My secret" not in browser().get("/@bob/").content.decode()
+
+
+def test_cleanup_keeps_a_repost_that_doctor_puts_back(site, store, capsys):
+    Reposts(store).repost(1, 1, 2)
+    own = int(site.zscore("reposts:1", "1"))
+    site.zrem("updates:1", own)
+    site.delete("posts:1", "posts:2", "timeline")
+    said(capsys, "cleanup")
+    doctor(capsys, "--fix")
+    assert doctor(capsys) == (0, {}, {})
+    assert site.zscore("updates:1", own) == own
+    assert site.hget(f"post:{own}", "repost_of") == "1"
 
 
 def test_a_post_in_a_listing_that_is_put_back_first_keeps_no_other_lost_post_from_it(site, store):

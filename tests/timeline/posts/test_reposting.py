@@ -7,6 +7,7 @@ import pytest
 from retwis_site.jobs.worker import drain
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
+from tests.support.stores.seam import before_round_trip
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost
 from timeline.posts.repository import Posts
@@ -137,6 +138,19 @@ def test_a_post_that_has_got_the_id_of_a_lost_repost_stays(request, store, raw, 
     assert raw.hgetall(f"post:{own}") == stored
     assert raw.zscore(f"updates:{uid}", own) == own
     assert not raw.exists("reposts:1", f"reposted_by:{pid}")
+
+
+@pytest.mark.in_order
+@pytest.mark.parametrize("moment", range(8))
+def test_a_post_that_gets_the_id_of_a_lost_repost_while_that_is_undone_stays(store, raw, carol, pid, moment):
+    Reposts(store).repost(ALICE, pid, BOB)
+    own = own_post(raw, pid)
+    raw.delete(f"post:{own}")
+    raw.set("next_post_id", own - 1)
+    with before_round_trip(moment, lambda: Posts(store).publish(CAROL, NewPost("Mine"), "t-1")):
+        Reposts(store).undo(ALICE, pid, BOB)
+    assert raw.hget(f"post:{own}", "body") == "Mine"
+    assert raw.zscore(f"updates:{CAROL}", own) == own
 
 
 def test_a_repost_is_undone_and_not_deleted(store, raw, pid):
