@@ -119,9 +119,9 @@ class PostChecks(Searcher):
 
     def was_listed(self, pid: int, author: int) -> bool:
         """Whether a post is in a timeline or in a listing, or another lost post of its author in a timeline; whether
-        somebody likes or reposts it, or it is the repost that stands; or whether `updates:` has a bad entry for it, or
-        had any. False when the author does not exist: the post could not be put back. Two round trips at most, and once
-        those that find all authors with losses."""
+        somebody likes or reposts it; or whether `updates:` has a bad entry for it, or had any. False when the author
+        does not exist: the post could not be put back. Two round trips at most, and once those that find all authors
+        with losses."""
         pipe = self._store.pipeline()
         exists = pipe.hexists(keys.user(author), "username")
         places = [pipe.lpos(key, str(pid)) for key in (keys.timeline(pid), keys.home(author))]
@@ -129,18 +129,15 @@ class PostChecks(Searcher):
         damaged = ask_damaged(pipe, keys.updates(author))
         # Not replies and quotes: these outlive a deletion, which a server may have lost.
         reactions = [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))]
-        original = pipe.hget(keys.post(pid), "repost_of")
         look = ask_look(pipe, written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
             return False
         listed = [pipe.zscore(key, str(pid)) for key in look.value.seen[pid].stands_in]
-        repost = pipe.zscore(keys.reposts(author), original.value) if original.value is not None else None
         pipe.execute()
         has_losses = author in self._authors_with_losses  # asked always, since after the first repair nobody can tell
         stands = [place.value for place in places] + [score.value for score in listed]
         shown = bool(entries.value or damaged.value) or any(number.value for number in reactions)
-        shown = shown or (repost is not None and repost.value == pid)
         return has_losses or shown or any(one is not None for one in stands)
 
     @cached_property
@@ -506,7 +503,11 @@ class PostOrphans(Searcher):
             yield self._findings(self._orphans(self._all_recent))
 
     def _orphans(self, pids: Sequence[int]) -> list[int]:
-        return [pid for pid, author in self._checks.unlisted(pids) if not self._checks.was_listed(pid, author)]
+        """Without a repost that stands: the checks of relations put it back."""
+        suspects = [one for one in self._checks.unlisted(pids) if not self._checks.was_listed(*one)]
+        of = answers(self._store, lambda pipe, one: pipe.hget(keys.post(one[0]), "repost_of"), suspects)
+        stands = answers(self._store, lambda pipe, one: pipe.zscore(keys.reposts(one[1]), of[one] or ""), suspects)
+        return [pid for pid, author in suspects if stands[pid, author] != pid]
 
     def _recent(self, pids: Sequence[int]) -> set[int]:
         given_up_before = time.time() - OWNER_GIVES_UP - 1
