@@ -45,7 +45,7 @@ FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here"
 
 LATE = "retwis.late"  # in a WSGI environment: whether the server has given up waiting for the rest of the body
 MOST_PARTS = 1200  # of a form: Django reads 1000 fields, 100 files and some that are empty
-MOST_PARAMETERS = 30  # of a part: browsers send two or three
+MOST_PARAMETERS = 100  # of a part: browsers send two or three, but a name of a file may have some `;`
 LONGEST_HEAD = 1024  # bytes of a part: Django reads no more
 _CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
 
@@ -129,12 +129,14 @@ def _fields(request: HttpRequest, start: bytes) -> QueryDict:
 
 
 def _is_crowded(request: HttpRequest, body: bytes) -> bool:
-    """Whether the head of a part of a form has more parameters than any client sends. Python takes as many steps as
-    their number squared, for each of the parts that Django reads: 1 MB would stop a worker for seconds."""
-    if request.content_type != "multipart/form-data":
+    """Whether a form has more parts, or the head of a part more parameters, than any client sends. Python takes as many
+    steps as their number squared: 1 MB would stop a worker for seconds. Django bounds only the parts with a name."""
+    if not (request.content_type or "").startswith("multipart/"):  # of these, `_fields` reads them all
         return False
     boundary = f"--{(request.content_params or {}).get('boundary', '')}".encode()
-    parts = islice(re.finditer(re.escape(boundary), body), MOST_PARTS)
+    parts = [*islice(re.finditer(re.escape(boundary), body), MOST_PARTS + 1)]
+    if len(parts) > MOST_PARTS:
+        return True
     heads = (body[part.end() : part.end() + LONGEST_HEAD].partition(b"\r\n\r\n")[0] for part in parts)
     return any(head.count(b";") > MOST_PARAMETERS for head in heads)
 

@@ -161,6 +161,7 @@ const isOtherSession = (page) => meOn(document) !== undefined && meOn(page) !== 
 const ANSWERED_IN = 10_000; // milliseconds, also on a slow line
 let last = {};
 addEventListener("input", () => (last = {})); // it is another form now
+addEventListener("keydown", ({ key }) => key === "Escape" && (last = {})); // it stops the browser
 addEventListener("submit", (event) => {
   const { target: form, submitter, timeStamp: at } = event;
   if (event.defaultPrevented || form.matches("[data-gives-file]")) return; // a script sends it; the page stays

@@ -207,6 +207,31 @@ def test_the_head_of_a_part_with_hundreds_of_parameters_is_not_parsed(
     assert max(parsed) < 40
 
 
+@pytest.mark.parametrize("kind", ["form-data", "mixed"])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_no_part_with_hundreds_of_parameters_hides_behind_many_without_a_name(client, raw, monkeypatch, kind, missing):
+    """Django counts neither these parts nor those of other kinds."""
+    real, parsed = message._parseparam, [0]
+    monkeypatch.setattr(message, "_parseparam", lambda text: parsed.append(text.count(";")) or real(text))
+    nameless = '--x\r\nContent-Disposition: form-data; filename="a"\r\n\r\n\r\n'
+    crowded = f'--x\r\nContent-Disposition: form-data; filename="a"; y="{";" * 900}\r\n\r\n\r\n'
+    body = f"{nameless * 1250}{crowded * 3}--x--\r\n".encode()
+    cut = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body) + missing)}
+    client.generic("POST", "/login/", body, f"multipart/{kind}; boundary=x", **cut)
+    assert max(parsed) < 40
+
+
+def test_a_name_of_a_file_may_have_semicolons(member, raw):
+    name = "".join(f"a{number}; " for number in range(40))
+    part = f'--x\r\nContent-Disposition: form-data; name="picture"; filename="{name}.jpg"\r\n\r\n\r\n'
+    fields = "".join(
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in {"body": "Hello", "token": "t"}.items()
+    )
+    answer = member.post("/post/", f"{fields}{part}--x--\r\n", content_type="multipart/form-data; boundary=x")
+    assert "Hello</textarea>" in page_of(answer, 422)  # the form is read; its picture is empty
+
+
 def test_ten_megabytes_are_answered_and_not_stored(browser, alice, raw):
     response = browser(alice).post("/post/", {"body": "x" * 10_000_000, "token": "t"})
     assert response.status_code == 413
