@@ -226,6 +226,23 @@ def test_a_damaged_file_changes_nothing(raw, alice, download, tmp_path, change, 
 # ---- killed and disturbed runs
 
 
+def test_a_run_killed_before_any_command_is_completed_by_the_next(raw, store, alice, bob, download, capsys):
+    """Without a worker between them; with one: tests/protocols/killed."""
+    Follows(store).follow(2, 1)
+    publish(raw, store, bob, "Hello")
+    raw.set("next_post_id", 20)
+    path = download([(40, "2023-11-14T22:13:24Z", "last"), *TWO])
+    number = 0
+    while killed_before_round_trip(number, lambda: import_account(path, "--into-existing")):
+        import_account(path, "--into-existing")
+        texts = sorted((when, text) for _, when, text in posts_of(raw, 1))
+        assert texts == [("1700000001", "sooner"), ("1700000002", "later"), ("1700000004", "last")]
+        assert {11, 12} < {pid for pid, _, _ in posts_of(raw, 1)}
+        raw.delete("outbox", *(f"post:{pid}" for pid, _, _ in posts_of(raw, 1)), "updates:1")
+        number += 1
+    assert number > 15
+
+
 def test_cleanup_at_any_moment_removes_no_post(raw, store, alice, bob, download, capsys):
     raw.set("next_post_id", 20)
     publish(raw, store, bob, "Hello")
