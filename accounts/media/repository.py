@@ -199,6 +199,11 @@ class Pictures:
             raise StoreFull
         if own.value is None and of_user.value + picture.size > settings.MEDIA_QUOTA:
             raise QuotaReached
+        Pictures(leased).write(uid, picture, now)
+
+    def write(self, uid: int, picture: Decoded, since: str) -> None:
+        """Store the files of a picture of this user, and what is known of it. One round trip; can run twice."""
+        digest, pipe = picture.digest, self._store.pipeline()
         for name, content in picture.files.items():
             pipe.set(keys.media(f"{digest}{name}"), content)
         about = {
@@ -211,7 +216,7 @@ class Pictures:
         }
         pipe.hset(keys.media_info(digest), about)
         pipe.hsetnx(keys.media_info(digest), "owner", str(uid))
-        pipe.hsetnx(keys.media_info(digest), "since", now)
+        pipe.hsetnx(keys.media_info(digest), "since", since)
         pipe.zadd(keys.media_of(uid), {digest: picture.size})
         pipe.zadd(keys.media_sizes(), {digest: picture.size})
         pipe.execute()

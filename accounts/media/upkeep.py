@@ -3,11 +3,13 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
 from django.conf import settings
 
+from accounts.media.decoding import Shape, decoded
 from accounts.media.removal import State, is_used, marks_of, settle_picture
 from accounts.media.repository import ANIMATED, Info, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
@@ -166,6 +168,9 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Checks
 
 
+SIZES = [*dict.fromkeys([*(name for shape in Shape for name, *_ in shape.value), ANIMATED])]  # behind the digest
+
+
 def advice(store: Store) -> list[Advice]:
     """Whether pictures soon find no room. One round trip."""
     used = answer(store, ask_memory, keys.media_sizes())
@@ -178,6 +183,19 @@ def advice(store: Store) -> list[Advice]:
 
 class PictureChecks(Searcher):
     """Searches pictures. The checks of posts, which run later, write marks that are missing."""
+
+    def inconsistencies(self) -> list[Check]:
+        return [
+            self._check_of(
+                "pictures that something shows, of which nothing is known",
+                keys.media_users,
+                self._forgotten,
+                "{0}",
+                self._describe,
+                read=names_alone,
+                jobs=lambda _: set(),  # it is known before something shows it
+            )
+        ]
 
     def orphans(self) -> list[Check]:
         unnamed = self._unknown(_digest_in)
@@ -206,8 +224,7 @@ class PictureChecks(Searcher):
         last writes may lack that key alone, and pages show the files without it. Three round trips."""
 
         def ask(pipe: Pipe, one: T) -> Result[bool]:
-            known = pipe.hexists(keys.media_info(digest_in(one)), "width")
-            return Result(lambda: not known.value)
+            return _ask_unknown(pipe, digest_in(one))
 
         def look(some: Sequence[T]) -> list[T]:
             found = looking(self._store, ask)(some)
@@ -216,9 +233,33 @@ class PictureChecks(Searcher):
 
         return look
 
+    def _forgotten(self, names: Sequence[str]) -> list[str]:
+        """One round trip, and four where something is found. The checks of what shows a picture take out one without
+        its file."""
+        found = looking(self._store, _ask_unknown)(map(_digest_in, names))
+        shown = _shown_by(self._store, with_file(self._store, found))
+        return [name for name in names if _digest_in(name) in shown]
+
+    def _describe(self, key: str) -> None:
+        """Write again what is known of a picture: its files say nearly all of it, and what has shown it first whose it
+        is. Without that no export and no download has it. A round trip for each size, and four."""
+        digest, pictures = _digest_in(key), Pictures(self._store)
+        files = {size: file for size in SIZES if (file := pictures.file(f"{digest}{size}")) is not None}
+        shown = [one for one, state in marks_of(self._store, [digest])[digest].items() if state is State.SHOWN]
+        if not shown or "" not in files:  # it has gone meanwhile
+            return
+        since = self._store.zscore(key, str(shown[0])) or 0
+        picture = decoded(files[""], Shape.POST)  # it has the size of that shape at most, and so keeps it
+        pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
+
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])
         return [name for name in names if not is_used(marks[_digest_in(name)])]
+
+
+def _ask_unknown(pipe: Pipe, digest: str) -> Result[bool]:
+    known = pipe.hexists(keys.media_info(digest), "width")
+    return Result(lambda: not known.value)
 
 
 def _digest_in(key: str) -> str:

@@ -479,7 +479,7 @@ def familiar_followers(call: Call) -> object:
 
 
 def _hidden(call: Call, kind: Hides, shown: Callable[[Entity, HiddenPerson], Any]) -> Listed:
-    people = hidden_people(connect(), call.viewer)[kind]
+    people = hidden_people(connect(), call.viewer).people[kind]
     some, newest, older = part_of(call, people, lambda one: str(one.user.uid))
     found = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in some])
     return listed([shown(found[one.user.uid], one) for one in some if one.user.uid in found], newest, older)

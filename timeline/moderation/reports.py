@@ -32,7 +32,7 @@ from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Kind, Notice, queue_add, queue_remove
-from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted
+from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
 from timeline.posts.pictures import remove_by_staff, require_picture, with_stored
 from timeline.posts.reading.records import media_field, media_from
 from timeline.posts.repository import Posts
@@ -68,7 +68,6 @@ class Action(StrEnum):
 
 
 SANCTIONS = (Action.FREEZE, Action.HIDE, Action.SUSPEND)  # each is also the name of a state
-TOLD = (Action.WARN, Action.DELETE, Action.PICTURE)  # the person is told in a notice; a page of theirs names a sanction
 
 
 class NewReport(NamedTuple):
@@ -470,11 +469,12 @@ class Deciding(Repository):
             self._delete_picture(act)
         elif action is not Action.DELETE:
             Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
+        has_deleted = False
         for number, pid in enumerate(report.deleted):
             if number:
                 yield
-            self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
-        if not {*TOLD}.isdisjoint(actions):
+            has_deleted |= self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
+        if has_deleted or action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
             _tell(self._store, [(report, act.whom)], act.when)
         if actions == (Action.DELETE,):
             self._tell_once(report)
@@ -543,12 +543,15 @@ class Deciding(Repository):
         else:
             remove_by_staff(self._store, act, digest, bool(blocked))
 
-    def _delete(self, act: Act) -> None:
-        Log(self._store).write(act)
+    def _delete(self, act: Act) -> bool:
+        """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""
         try:
-            Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
+            with suppress(PostRemoved):  # by staff: this is done again
+                Posts(self._store).delete(act.whom, act.post, DeletedBy.STAFF)
         except (NoSuchPost, PostDeleted):
-            return  # its author was faster
+            return False
+        Log(self._store).write(act)
+        return True
 
 
 def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:

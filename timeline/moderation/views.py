@@ -264,6 +264,12 @@ class SanctionChanged(Refused):
     message = gettext_lazy("The sanction on this person has changed. Look at it again.")
 
 
+class PostsDeleted(Refused):
+    """Their author was faster: a notice of a deletion by staff would be untrue."""
+
+    message = gettext_lazy("The post is deleted.")
+
+
 def _require_shown(request: RetwisRequest, present: Imposed | None) -> None:
     """Raises SanctionChanged where the form has shown another sanction than the present one: nobody replaces or lifts
     one unseen."""
@@ -474,7 +480,7 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
 @for_forms
 def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     """A report, and the decision about it. `also` in the form: what else of the person is decided with it. `?all=1`
-    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and nine."""
+    chooses all of it beforehand. Round trips of a POST: those of `Deciding.decide`, and ten."""
     store = connect()
     found = Reports(store).read(rid)
     if found is None:
@@ -482,12 +488,17 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     about = about_person(store, found.about.whom)
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
     chosen = request.POST.getlist("also") if request.method == "POST" else None
+    reported = [found.about.pid, *(one.pid for one in others)]
+    there = {post.pid: post.body for post in Posts(store).read([pid for pid in reported if pid])[0]}
     form, present = DecisionForm(typed(request)), Sanctions(store).of(found.about.whom)
     if form.is_valid():
         with _refusals_on(form):
+            also = [one.pid for one in others if str(one.pid) in (chosen or ())]
             if found.decision is None:  # else the report itself is what has changed
                 _require_shown(request, present)
-            also = [one.pid for one in others if str(one.pid) in (chosen or ())]
+                pids = [pid for pid in (found.about.pid, *also) if pid]
+                if form.cleaned_data["delete"] and pids and there.keys().isdisjoint(pids):
+                    raise PostsDeleted
             Deciding(store).decide(found, form.decision(also), me.uid)
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
@@ -496,8 +507,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
-    posts, _missing = Posts(store).read([found.about.pid] if found.about.pid else [])
-    context |= {**about, **_imposed(present), "reporter": name, "now": posts[0].body if posts else None}
+    context |= {**about, **_imposed(present), "reporter": name, "now": there.get(found.about.pid or 0), "there": there}
     context["alike"] = alike(found, about["reports"])
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]
     context["iso"], context["when"] = moment(found.when, active_language())

@@ -397,15 +397,21 @@ class HiddenPerson(NamedTuple):
     until: int | None  # unix seconds; None: until the user undoes it
 
 
-def hidden_people(store: Store, viewer: Viewer) -> dict[Hides, list[HiddenPerson]]:
+class HiddenPeople(NamedTuple):
+    people: dict[Hides, list[HiddenPerson]]
+    is_cut: bool  # a list may lack people: it has MOST, with deleted accounts
+
+
+def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
     people = answer(store, ask_people, {uid for rows in found.values() for uid in rows})
-    return {
+    shown = {
         kind: [HiddenPerson(people[uid], until) for uid, until in rows.items() if uid in people]
         for kind, rows in found.items()
     }
+    return HiddenPeople(shown, any(len(rows) == MOST for rows in found.values()))
 
 
 def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, dict[int, int | None]]]:

@@ -150,11 +150,10 @@ def _hidden_row(kind: Hides, one: HiddenPerson, by: Rendering) -> Html:
 def blocks(request: RetwisRequest) -> HttpResponse:
     found, by = hidden_people(connect(), request.viewer), rendering(request)
     rows: dict[str, Any] = {
-        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.items()
+        kind: joined(_hidden_row(kind, one, by) for one in people) for kind, people in found.people.items()
     }
-    shape = {f"has_{kind}": bool(people) for kind, people in found.items()}
-    cut = any(len(people) >= MOST for people in found.values())
-    return HIDDEN.response(request, by, **rows, **shape, cut=cut, most=MOST)
+    shape = {f"has_{kind}": bool(people) for kind, people in found.people.items()}
+    return HIDDEN.response(request, by, **rows, **shape, cut=found.is_cut, most=MOST)
 
 
 # ---- The page of the words that a user mutes.

@@ -52,6 +52,7 @@ from timeline.posts.reading.records import (
     link_fields,
     links_from,
     media_field,
+    post_deleted,
 )
 from timeline.posts.settling import (
     PostNotices,
@@ -334,14 +335,15 @@ class Posts(Repository):
     def delete(self, uid: int, pid: int, by: DeletedBy = DeletedBy.AUTHOR) -> None:
         """Delete a post of user `uid`, and the likes of it: up to AT_ONCE here, more of them by a worker. Eight round
         trips; two more each for a reply and for a quote, one more with notices, twelve more with likes, fourteen with
-        reposts, one more where a worker gets them. Raises NoSuchPost (also for another author's), PostDeleted.
+        reposts, one more where a worker gets them. Raises NoSuchPost (also for another author's), PostDeleted,
+        PostRemoved.
 
         Commit: the HSET of `deleted`. A post with replies stays in its thread, without its text."""
         author, deleted, original = self._store.hmget(keys.post(pid), ["user_id", "deleted", "repost_of"])
         if author != str(uid) or original is not None:  # a repost is undone, not deleted
             raise NoSuchPost(pid)
         if deleted is not None:
-            raise PostDeleted(pid)
+            raise post_deleted(pid, deleted_by(deleted))
         job = Outbox(self._store).add(f"del:{pid}:{uid}:{nonce()}{by.mark}")
         mark_deleted(job.store, [pid], by)
         with suppress(LeaseEnded):

@@ -18,7 +18,7 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
-from accounts.signing_in.factors import remove_factors
+from accounts.signing_in.factors import ask_has_factor, remove_factors
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.repository import Sessions
@@ -28,6 +28,7 @@ from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand, number
 from retwis_site.rendering.dates import A_DAY, iso
+from retwis_site.store.chunks import answer
 from retwis_site.store.client import Store
 from retwis_site.store.rate_limits import RateLimits
 
@@ -55,10 +56,11 @@ class Show(UserCommand):
     def run(self, store: Store, **options: Any) -> None:
         record = record_of(store, options["username"])
         if options["remove_second_factor"]:
-            found = remove_factors(store, record.user.uid)
-            if found:
+            has_factor = answer(store, ask_has_factor, record.user.uid)
+            if has_factor:
                 Log(store).write(Act(what="factors:removed", whom=record.user.uid))
-            self.say("The second factor is removed." if found else "There is no second factor.")
+                remove_factors(store, record.user.uid)
+            self.say("The second factor is removed." if has_factor else "There is no second factor.")
         for what, value in _lines(record):
             self.say(f"{what}: {value}")
         for act in Log(store).about(record.user.uid):

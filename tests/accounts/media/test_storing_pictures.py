@@ -6,13 +6,15 @@ import base64
 import pytest
 from django.core.management import call_command
 
+from accounts.media.decoding import Shape
+from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import CLASSES, Mark, PictureGone, Pictures, QuotaReached, StoreFull, job_of
 from accounts.users.deletion import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from tests.support.maintenance.doctor_report import report_of
 from tests.support.maintenance.site_files import empty
-from tests.support.pictures import decoded_picture
+from tests.support.pictures import decoded_picture, moving_file, picture_file
 from timeline.account_data.download import _lines
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
@@ -190,21 +192,50 @@ def test_doctor_keeps_what_a_post_shows_and_drops_what_is_not_there(post, raw, c
     assert report_of(capsys)[1]["errors"] == []
 
 
-@pytest.mark.parametrize("command", [("doctor", "--fix"), ("cleanup",)])
-def test_what_a_post_shows_stays_when_only_what_is_known_of_it_is_lost(post, store, raw, capsys, command):
+def test_what_a_post_shows_stays_when_only_what_is_known_of_it_is_lost(post, store, raw, capsys):
     """As after a failover of one server of a cluster, which had not got the last writes."""
     red = decoded_picture().digest
     raw.delete(f"media_info:{red}")
     before = {key: raw.dump(key) for key in raw.keys("*") if red in key}
-    call_command(*command, verbosity=0)
+    call_command("cleanup", verbosity=0)
     assert {key: raw.dump(key) for key in raw.keys("*") if red in key} == before
     assert red in raw.hget(f"post:{post}", "media")
     report = report_of(capsys)[1]
-    assert (report["errors"], report["debris"]) == ([], [])
+    label = "pictures that something shows, of which nothing is known"
+    assert ([one["check"] for one in report["errors"]], report["debris"]) == ([label], [])
     Posts(store).delete(1, post)
     drain(store, "worker")
     call_command("cleanup", verbosity=0)
     assert [key for key in raw.keys("media*") if red in key] == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "content"),
+    [(Shape.POST, picture_file()), (Shape.POST, moving_file()), (Shape.PROFILE, picture_file("blue"))],
+    ids=["a post", "a post that moves", "a profile"],
+)
+def test_doctor_writes_again_what_is_known_of_a_picture(store, raw, alice, capsys, tmp_path, shape, content):
+    picture = Pictures(store).upload(1, content, shape)
+    if shape is Shape.POST:
+        Posts(store).publish(1, NewPost("Look", media=Media((Picture(picture.digest),))), "t1")
+    else:
+        ProfilePictures(store).choose(1, Kind.PICTURE, picture.digest)
+    info = f"media_info:{picture.digest}"
+    before, kept = raw.hgetall(info), {key: raw.dump(key) for key in raw.keys("media*") if key != info}
+    raw.delete(info)
+    assert [one["repaired"] for one in report_of(capsys, "--fix")[1]["errors"]] == [1]
+    after = raw.hgetall(info)
+    exact = ("width", "height", "bytes", "owner", "sizes")  # the rest is read from the stored file, and from its mark
+    assert [after[name] for name in exact] == [before[name] for name in exact]
+    assert after.keys() == before.keys()
+    assert all(after[name] for name in ("look", "blurhash", "since"))
+    assert {key: raw.dump(key) for key in raw.keys("media*") if key != info} == kept
+    assert report_of(capsys)[1]["errors"] == []
+    file = tmp_path / "site.jsonl"
+    call_command("export", str(file), verbosity=0)
+    empty(raw)
+    call_command("import", str(file), verbosity=0)
+    assert raw.hget(f"media_info:{picture.digest}", "width") == str(picture.width)
 
 
 def test_the_download_has_the_pictures_and_their_descriptions(post, store, alice):

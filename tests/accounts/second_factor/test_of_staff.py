@@ -1,5 +1,8 @@
 """What operators and staff do about second factors: the requirement for staff, the command, and the link."""
 
+from io import StringIO
+
+import pytest
 from django.core.management import call_command
 
 from accounts.community.log import Log
@@ -8,6 +11,7 @@ from accounts.recovery.codes import ResetLinks
 from accounts.users.entities import Role
 from tests.support.command_output import refuses, said
 from tests.support.people import NEW_PASSWORD, PASSWORD, log_in
+from tests.support.stores.seam import killed_before_round_trip
 
 PAGES = ["/moderation/", "/moderation/joining/", "/moderation/site/", "/moderation/people/bob/"]
 SECURITY = "/settings/security/"
@@ -49,6 +53,17 @@ def test_the_command_removes_all_factors(browser, store, raw, capsys, alice, ali
     assert "There is no second factor." in said(capsys, "user", "alice", "--remove-second-factor")
     assert [act.what for act in Log(store).about(1)] == ["factors:removed"]
     assert browser().post("/login/", {"username": "alice", "password": PASSWORD})["Location"] == "/"
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_a_removal_stands_in_the_log_wherever_the_command_was_killed(store, raw, alice, alices_app, number):
+    def remove():
+        call_command("user", "show", "alice", "--remove-second-factor", stdout=StringIO())
+
+    killed_before_round_trip(number, remove)
+    remove()
+    assert raw.keys("credentials:*") == []
+    assert {act.what for act in Log(store).about(1)} == {"factors:removed"}
 
 
 def test_a_link_for_those_who_have_lost_everything_says_what_it_removes(browser, store, raw, alice, bob, alices_app):

@@ -22,6 +22,7 @@ from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
 from timeline.moderation.reports import Action, Deciding, Decision, NoPost, NotYours, Reports
 from timeline.moderation.upkeep import ReportChecks
+from timeline.posts.repository import Posts
 
 DAN = 4
 
@@ -183,6 +184,25 @@ def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(
     assert raw.zcard("reports") == 0
     assert Sanctions(store).of(BOB).reason == "Ads"
     assert [job for job in noted(raw) if job.startswith("report:")] == []
+
+
+def test_a_deletion_in_which_the_author_was_faster_is_neither_told_nor_logged(store, raw):
+    one = report(store, ALICE, BOB, 1)
+    Posts(store).delete(BOB, 1)
+    decide(store, one, Action.DELETE)
+    assert told(raw, BOB) == []
+    assert Log(store).about(BOB) == []
+    assert (told(raw, ALICE), raw.zcard("reports")) == ([f"report:{one.rid}:1"], 0)
+
+
+def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw):
+    one = report(store, ALICE, BOB, 1)
+    decide(store, one, Action.DELETE)
+    raw.delete("notices:2", "acts:2")
+    for _ in range(2):
+        [*Deciding(store).finish(one.rid)]
+    assert told(raw, BOB) == [f"report:{one.rid}:2"]
+    assert [act.post for act in Log(store).about(BOB)] == [1]
 
 
 def test_a_report_about_a_person_has_no_post_to_delete(store):

@@ -142,7 +142,7 @@ def test_the_former_name_of_a_deletion_still_deletes(browser, site, bob, carol, 
     assert "The moderators have deleted a post of yours." in browser(bob).get("/notifications/").content.decode()
 
 
-def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser, site, carol, store):
+def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser, site, bob, carol, store, raw):
     """The author would be told of a deletion that never was."""
     staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
     assert 'name="delete"' in staff.get(address).content.decode()
@@ -151,6 +151,30 @@ def test_a_post_that_its_author_has_deleted_is_not_offered_to_be_deleted(browser
     assert "The post is deleted." in page
     assert 'name="delete"' not in page
     assert 'value="warned"' in page
+    report(store, CAROL, BOB)
+    assert 'name="delete"' not in staff.get(address).content.decode()  # of what else is reported, nothing is a post
+    publish(raw, store, bob, "Buy more!")
+    report(store, CAROL, BOB, 2)
+    assert 'name="delete"' in staff.get(address).content.decode()
+    Posts(store).delete(BOB, 2)
+    assert 'name="delete"' not in staff.get(address).content.decode()
+
+
+@pytest.mark.parametrize("action", ["dismissed", "warned"])
+def test_a_page_that_was_open_while_the_author_deleted_the_post_deletes_nothing(
+    browser, site, bob, carol, store, raw, action
+):
+    staff, address = browser(carol), f"/moderation/reports/{site.rid}/"
+    Posts(store).delete(BOB, 1)
+    form = {"action": action, "delete": "on", "reason": "Ads", "imposed": ""}
+    assert "The post is deleted." in page_of(staff.post(address, form), 422)
+    assert Reports(store).read(site.rid).decision is None
+    assert "The moderators" not in browser(bob).get("/notifications/").content.decode()
+    publish(raw, store, bob, "Buy more!")
+    report(store, CAROL, BOB, 2)
+    assert staff.post(address, {**form, "also": "2"}).status_code == 302
+    assert raw.hget("post:2", "deleted").endswith(":staff")
+    assert [act.post for act in Log(store).about(BOB) if act.what == "report:post_deleted"] == [2]
 
 
 def test_a_text_that_is_the_same_stands_once(browser, site, carol, store):

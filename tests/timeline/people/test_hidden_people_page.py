@@ -74,6 +74,18 @@ def test_a_list_that_is_cut_says_so(member, raw, monkeypatch):
     assert text in text_of(member.get(ADDRESS))
 
 
+def test_deleted_accounts_and_ended_mutes_do_not_hide_or_pretend_that_a_list_is_cut(member, raw, monkeypatch):
+    monkeypatch.setattr(directory, "MOST", 2)
+    monkeypatch.setattr(views, "MOST", 2)
+    raw.zadd("blocked:1", {"4": 1, str(BOB): 2, str(CAROL): 3})
+    raw.hset(f"user:{CAROL}", "deleted", "1")
+    assert forms(member) == [("/@bob/unblock/", "")]  # the third one is not listed
+    assert "Each list ends after 2 people." in text_of(member.get(ADDRESS))
+    raw.delete("blocked:1")
+    raw.zadd("muted:1", {"4": 1, str(BOB): inf})  # a mute that has ended comes after all that stand
+    assert "not listed" not in text_of(member.get(ADDRESS))
+
+
 def test_a_bad_entry_is_skipped(browser, alice, raw):
     raw.zadd("blocked:1", {"x": 1, str(BOB): 2})
     assert forms(browser(alice)) == [("/@bob/unblock/", "")]
