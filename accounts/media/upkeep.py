@@ -3,13 +3,14 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
 from django.conf import settings
 
-from accounts.media.decoding import Shape, decoded
+from accounts.media.decoding import PictureRefused, Shape, decoded
 from accounts.media.removal import State, is_used, marks_of, settle_picture
 from accounts.media.repository import ANIMATED, Info, Pictures, ask_info, ask_memory
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
@@ -249,8 +250,9 @@ class PictureChecks(Searcher):
         if not shown or "" not in files:  # it has gone meanwhile
             return
         since = self._store.zscore(key, str(shown[0])) or 0
-        picture = decoded(files[""], Shape.POST)  # it has the size of that shape at most, and so keeps it
-        pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
+        with suppress(PictureRefused):  # the file is damaged: the finding stays
+            picture = decoded(files[""], Shape.POST)  # it has the size of that shape at most, and so keeps it
+            pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
 
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])
