@@ -44,9 +44,9 @@ from timeline.conversation.repository import (
 )
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
+from timeline.posts.composer import composer
 from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
-from timeline.posts.html.composer import composer
 from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden

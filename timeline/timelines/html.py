@@ -27,9 +27,9 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
 from timeline.people.html import join_date, newest_users, suggestions
 from timeline.people.lists import About, Suggested
+from timeline.posts.composer import composer
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.entities import Post
-from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import cards, html_of, phrases
 from timeline.posts.links import tags_in
 from timeline.relations.html import (

@@ -14,7 +14,7 @@ from tests.support.command_output import refuses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
-from timeline.posts.forms import DRAFT_COOKIE
+from timeline.posts.composer import DRAFT_COOKIE
 from timeline.relations.relations import Follows
 from timeline.timelines.html import LAST_READ_COOKIE
 

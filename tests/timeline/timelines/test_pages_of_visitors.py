@@ -13,7 +13,7 @@ from tests.support.memory import everything
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stores.seam import before_each_round_trip, broken_store
-from timeline.posts.forms import DRAFT_COOKIE
+from timeline.posts.composer import DRAFT_COOKIE
 from timeline.posts.repository import Posts
 from timeline.timelines.html import LAST_READ_COOKIE
 
