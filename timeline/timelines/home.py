@@ -74,8 +74,9 @@ class Homes(Repository):
         )
         content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
-        if before is None and newest:
-            self._write_seen(owner.uid, newest, seen)
+        if before is None and newest > (seen or 0):
+            with suppress(StoreReadOnly):  # it can wait
+                self.note_seen(owner.uid, newest)
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
@@ -144,13 +145,6 @@ class Homes(Repository):
         rules = [PostsOfFollowed(owner.uid, *chosen.value)]
         posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
-
-    def _write_seen(self, me: int, pid: int, seen: int | None) -> None:
-        """Store the highest id that the home has shown. One round trip, none when `seen` is not lower."""
-        if seen is not None and pid <= seen:
-            return
-        with suppress(StoreReadOnly):  # it can wait
-            self.note_seen(me, pid)
 
     def note_seen(self, me: int, pid: int) -> None:
         """Posts up to this one have been seen. One round trip."""
