@@ -171,14 +171,14 @@ def _note_spare(me: int, listed: list[int], filled: Filled) -> None:
         _spare.put(me, needed)
 
 
-def _seen(me: int, text: str | None) -> int | None:
+def _seen(me: int, replies: Sequence[str | None]) -> int | None:
     """The highest id that the home has shown. None when it was written while the clock was ahead."""
-    seen = stored_id(keys.user(me), text)
+    seen = stored_id(keys.user(me), replies[0])
     return None if seen is not None and snowflake.is_ahead(seen) else seen
 
 
 # The highest id that the home of a user has shown, as `HomePage.seen`. One command.
-SEEN = Question(("HGET", keys.user, "seen"), read=lambda me, replies: _seen(me, replies[0]))
+SEEN = Question(("HGET", keys.user, "seen"), read=_seen)
 
 
 def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
