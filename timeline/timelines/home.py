@@ -107,8 +107,8 @@ class Homes(Repository):
             about_authors=about_authors,
         )
         is_first_page = part == FIRST_PAGE
-        spare = max(SPARE, _spare.get(me) or 0) if is_first_page else SPARE
-        filled = part.fill(listed, reader.read, spare)
+        needed_last = (_spare.get(me) or 0) if is_first_page else 0
+        filled = part.fill(listed, reader.read, max(SPARE, needed_last))
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=begins_lower)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
@@ -117,7 +117,7 @@ class Homes(Repository):
             followed = rule.followed.others
             _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
         if is_first_page:
-            _note_spare(me, listed, filled)
+            _note_spare(me, listed, filled, needed_last)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -162,12 +162,12 @@ _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
 _spare: Hints[int] = Hints(1 << 14)
 
 
-def _note_spare(me: int, listed: list[int], filled: Filled) -> None:
+def _note_spare(me: int, listed: list[int], filled: Filled, needed_last: int) -> None:
     if len(filled.posts) < POSTS_A_PAGE:
         return
     dead = len(filled.dead)  # the next visit does not find them in the list
     needed = listed.index(filled.posts[-1].listed) + 2 - POSTS_A_PAGE - dead
-    if needed > SPARE or _spare.get(me):
+    if needed > SPARE or needed_last:
         _spare.put(me, needed)
 
 
