@@ -94,18 +94,14 @@ def _with_line(posts: Sequence[Post], above: int, by: Rendering) -> bytes:
 
 
 HOME = Page("timeline/timelines/home.html", here="home", shape=SHAPE)
-UNREAD = Fragment(
-    "timeline/timelines/_unread.html",
-    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
-)
 ARRIVALS = Fragment("timeline/timelines/_arrivals.html")
 
 
 def home_page(
-    request: HttpRequest, by: Rendering, found: HomePage, before: int | None, suggested: tuple[Suggested, ...]
+    request: RetwisRequest, found: HomePage, before: int | None, suggested: tuple[Suggested, ...]
 ) -> HttpResponse:
     """The page of the signed-in viewer. `before`: its cursor. On the first page, the cookie keeps what was read."""
-    user, kept = found.viewer, _last_read_in_cookie(request, found)
+    by, user, kept = rendering(request), found.viewer, _last_read_in_cookie(request, found)
     last_read = kept or found.seen  # the highest id before this visit; None on the first visit of all
     said = _unread_html(found, before, last_read, by.language)
     shown = listing(request, found.page, by, last_read=last_read)
@@ -116,7 +112,7 @@ def home_page(
     response = HOME.response(
         request,
         by,
-        polls="before" not in request.GET,
+        polls=before is None,
         **heading(user, by.language),
         counts=counts_of(user, found.counts, by.language),
         composer=composer(request, by),
@@ -139,6 +135,11 @@ def home_page(
 
 LAST_READ_COOKIE = f"{settings.COOKIE_PREFIX}since"
 LAST_READ_LIVES = 600  # seconds
+
+UNREAD = Fragment(
+    "timeline/timelines/_unread.html",
+    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
+)
 
 
 @dataclass(frozen=True, slots=True)

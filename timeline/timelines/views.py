@@ -30,7 +30,7 @@ def home(request: RetwisRequest) -> HttpResponse:
         found = Homes(connect()).page(request.viewer, before)
     except NotSignedIn:
         return _welcome(request)
-    return home_page(request, rendering(request), found, before, _suggested(found, before))
+    return home_page(request, found, before, _suggested(found, before))
 
 
 @require_safe
