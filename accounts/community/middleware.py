@@ -1,31 +1,20 @@
-"""Leads a visitor to the login, refuses what a frozen user may not do, and shows a suspended one why no session begins.
-Each in one place, for all views: a view need not know of it."""
+"""Leads a visitor to the login, and tells a frozen user what they may not do and a suspended one why no session begins,
+in one place for all views."""
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 
 from accounts.community.views import frozen_page, suspended_page
 from accounts.signing_in.guards import log_in_first
 from accounts.signing_in.middleware import RetwisRequest, ViewerMiddleware
-from accounts.users.entities import AccountFrozen, NotSignedIn, State, SuspendedLogin, User
+from accounts.users.entities import AccountFrozen, NotSignedIn, SuspendedLogin
 from retwis_site.exceptions import StoreError
 from retwis_site.rendering.error_pages import store_failure
 
 
 class SanctionMiddleware(ViewerMiddleware):
-    """Attaches the viewer, of whom it may have to refuse something."""
-
-    def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
-        """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything; so is a
-        page that is only there to act. No round trip."""
-        if (request.method != "POST" and not hasattr(view, "for_acting")) or getattr(view, "open_to_frozen", False):
-            return
-        viewer = cast(RetwisRequest, request).viewer
-        viewer.check = _refuse_frozen
-        if viewer.signed_in:  # known already
-            _refuse_frozen(viewer.require_user())
+    """Attaches the viewer, and has a page for each thing that is refused."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, NotSignedIn):
@@ -38,8 +27,3 @@ class SanctionMiddleware(ViewerMiddleware):
             except StoreError as error:  # Django makes a 500 of what is raised here
                 return store_failure(request, error)
         return None
-
-
-def _refuse_frozen(user: User) -> None:
-    if user.state is State.FROZEN:
-        raise AccountFrozen

@@ -144,7 +144,7 @@ def rendering(request: RetwisRequest) -> Rendering:
     """Round trips as for `request.viewer.checked`, and for `shown_site` on a page that asks the store for nothing."""
     viewer = request.viewer
     checked = viewer.checked
-    token = escaped(csrf_token(request)) if checked.user.is_authenticated else NOTHING
+    token = escaped(csrf_token(request)) if isinstance(checked.user, User) else NOTHING
     return Rendering(request.LANGUAGE_CODE, token, checked, viewer.shown_site)
 
 
@@ -244,7 +244,7 @@ def frame_of_error(request: HttpRequest) -> Mapping[str, Any]:
         return {}
     viewer: Viewer | None = getattr(request, "viewer", None)  # a body that is refused has none
     known = viewer.known if viewer else last_checked(request.COOKIES.get(settings.AUTH_COOKIE, ""))
-    if known is None or not known.user.is_authenticated:
+    if known is None or not isinstance(known.user, User):
         return {}
     by = Rendering(active_language(), NOTHING, known, known_site())
     return frame(by, "", "waits")

@@ -1,10 +1,11 @@
-"""Attaches `request.viewer`, and a lazy `request.user`. A page that asks neither costs no round trip.
+"""Attaches `request.viewer`, and a lazy `request.user`. A page that asks neither costs no round trip. Refuses what a
+frozen user may not do, in one place for all views: a view need not know of it.
 
 A page that asks either depends on the cookie. Its response says so to caches: retwis_site/middleware.py.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.signing_in.tokens import OWN
 from accounts.signing_in.viewer import AppToken, Viewer
-from accounts.users.entities import User, Visitor
+from accounts.users.entities import AccountFrozen, State, User, Visitor
 from retwis_site.http import cookies
 from retwis_site.http.apps import bearer_of, is_of_app
 from retwis_site.identity import forget
@@ -77,3 +78,18 @@ class ViewerMiddleware:
         attached.viewer = viewer
         attached.user = SimpleLazyObject(lambda: viewer.user)
         return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *arguments: object) -> None:
+        """A POST is refused as soon as the view learns that its viewer is frozen, before it changes anything; so is a
+        page that is only there to act. No round trip."""
+        if (request.method != "POST" and not hasattr(view, "for_acting")) or getattr(view, "open_to_frozen", False):
+            return
+        viewer = cast(RetwisRequest, request).viewer
+        viewer.check = _refuse_frozen
+        if viewer.signed_in:  # known already
+            _refuse_frozen(viewer.require_user())
+
+
+def _refuse_frozen(user: User) -> None:
+    if user.state is State.FROZEN:
+        raise AccountFrozen

@@ -295,8 +295,9 @@ class Viewer:
                 pipe.execute()
                 self._site, self.besides = site.value, _nothing
                 return rest(pipe, reading)
-            me = self._unchecked_uid()
+            me = self.proof.unchecked_uid(self._store)
             if me is None:
+                self._take_for(None)
                 continue
             uid = self.proof.ask_uid(pipe)
             fields = pipe.hmget(keys.user(me), [*PERSON, "role", "state_reason", "dismissed", *self.proof.fields])
@@ -378,13 +379,6 @@ class Viewer:
         """The user with this name. Round trips and errors as for `ask_about`."""
         user, _ = self.ask_about(name, lambda pipe, me, them: trip())
         return user
-
-    def _unchecked_uid(self) -> int | None:
-        """The uid that the proof leads to, not yet checked; None when it opens nothing. At most one round trip."""
-        guess = self.proof.unchecked_uid(self._store)
-        if guess is None:
-            self._take_for(None)
-        return guess
 
     def _take_for(self, uid: int | None) -> None:
         """Go on with the uid to which `auths` leads from the secret."""

@@ -28,9 +28,8 @@ from retwis_site.maintenance.filling import Copy, connect_source
 from retwis_site.maintenance.site_files import create
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.client import Store
+from retwis_site.store.client import Store, no_answer, refusal
 from retwis_site.store.connection import recorder
-from retwis_site.store.connection.failures import no_answer, refusal
 from retwis_site.store.embedded import servers_on, temporary_server
 
 # ---- The snapshot of a server: all its data at one moment, as the RDB file that it sends to a new replica.

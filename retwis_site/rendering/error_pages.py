@@ -4,20 +4,13 @@ These pages never load the user: that needs the store, which may be what failed.
 without it is their frame (`frame_of_errors`).
 """
 
-import io
 import logging
-import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.http.multipartparser import MultiPartParser, MultiPartParserError
-from django.http.request import UnreadablePostError
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
@@ -39,124 +32,6 @@ RETRY_AFTER = 5  # seconds
 RECORD_NOT_FOUND = "Record not found"  # apps compare it
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
 FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here": ""}
-
-# ---- Request bodies that the site refuses: without a length, too large, late, cut off, or not readable as a form.
-
-
-LATE = "retwis.late"  # in a WSGI environment: whether the server has given up waiting for the rest of the body
-MOST_PARTS = 1200  # of a form: Django reads 1000 fields, 100 files and some that are empty
-MOST_PARAMETERS = 100  # of a part: browsers send two or three, but a name of a file may have some `;`
-LONGEST_HEAD = 1024  # bytes of a part: Django reads no more
-_CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
-
-
-class Refusal(NamedTuple):
-    """What the error page for a refused body says."""
-
-    status: int
-    title: str
-    text: str
-    arrived: QueryDict = QueryDict()  # the fields that arrived; the last one may be cut off
-
-
-def refusal_of_body(request: HttpRequest) -> Refusal | None:
-    """Why the body is refused; None when it is accepted. Of a body over DATA_UPLOAD_MAX_MEMORY_SIZE the start is read,
-    for its text; of a form with pictures, of one over LARGEST_UPLOAD."""
-    if "HTTP_TRANSFER_ENCODING" in request.META:
-        text = _("The request must state its length (Content-Length).")
-        return Refusal(411, _("Length required"), text)
-    if request.method == "GET" and not request.META.get("CONTENT_LENGTH"):
-        return None
-    length = _content_length(request)
-    has_pictures = is_upload(request.META)
-    if length > (settings.LARGEST_UPLOAD if has_pictures else settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
-        start = _read(lambda: request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE))
-        if not has_pictures:
-            return _too_much_text(request, start)
-        text = _("Pictures may have %(most)d MB together. Nothing was saved. Choose fewer or smaller ones.")
-        most = {"most": settings.LARGEST_UPLOAD // 1024**2}
-        return Refusal(422, _("Too large"), text % most, _fields(request, start))
-    body = _read(lambda: _body(request, length)) if length else b""
-    complete = len(body) == length
-    try:
-        if complete and _is_readable(request, body):
-            return None
-    except RequestDataTooBig:  # what is no picture in a form that may have some
-        return _too_much_text(request, body[: settings.DATA_UPLOAD_MAX_MEMORY_SIZE])
-    if complete:
-        text = _("This form cannot be read. Send it in UTF-8.")
-        return Refusal(400, _("Unreadable form"), text)
-    # A part of a form is refused: a text that was cut off on its way must not be posted.
-    arrived = _fields(request, body)
-    if request.META.get(LATE):
-        text = _("The form did not arrive in time, so nothing was saved. Send it again.")
-        return Refusal(408, _("Too slow"), text, arrived)
-    text = _("Only a part of the form arrived, so nothing was saved. Send it again.")
-    return Refusal(400, _("Incomplete form"), text, arrived)
-
-
-def _too_much_text(request: HttpRequest, start: bytes) -> Refusal:
-    text = _("The form is too large, so nothing was saved. Shorten your text and send it again.")
-    return Refusal(413, _("Too large"), text, _fields(request, start))
-
-
-def _body(request: HttpRequest, length: int) -> bytes:
-    """The whole body. Django's own `body` refuses one that is longer than a form without files may be."""
-    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-        request._body = request.read(length)
-    return request.body
-
-
-def _read(body: Callable[[], bytes]) -> bytes:
-    """Empty when the client has gone."""
-    try:
-        return body()
-    except UnreadablePostError:
-        return b""
-
-
-def _fields(request: HttpRequest, start: bytes) -> QueryDict:
-    """The fields in the start of a body; none when it cannot be read as a form."""
-    if _is_crowded(request, start):
-        return QueryDict()
-    try:
-        if request.content_type == "application/x-www-form-urlencoded":
-            return QueryDict(_CUT_ESCAPE.sub(b"", start), encoding="utf-8")
-        about = {**request.META, "CONTENT_LENGTH": len(start)}
-        return MultiPartParser(about, io.BytesIO(start), [], encoding="utf-8").parse()[0]
-    except (SuspiciousOperation, MultiPartParserError):  # too many fields, or no form
-        return QueryDict()
-
-
-def _is_crowded(request: HttpRequest, body: bytes) -> bool:
-    """Whether a form has more parts, or the head of a part more parameters, than any client sends. Python takes as many
-    steps as their number squared: 1 MB would stop a worker for seconds. Django bounds only the parts with a name."""
-    if not (request.content_type or "").startswith("multipart/"):  # of these, `_fields` reads them all
-        return False
-    boundary = f"--{(request.content_params or {}).get('boundary', '')}".encode()
-    parts = [*islice(re.finditer(re.escape(boundary), body), MOST_PARTS + 1)]
-    if len(parts) > MOST_PARTS:
-        return True
-    heads = (body[part.end() : part.end() + LONGEST_HEAD].partition(b"\r\n\r\n")[0] for part in parts)
-    return any(head.count(b";") > MOST_PARAMETERS for head in heads)
-
-
-def _is_readable(request: HttpRequest, body: bytes) -> bool:
-    """Whether Django can parse the form. The header may name an encoding that is unknown, wrong, or not for text.
-    Django does not catch what Python raises then."""
-    try:
-        return not _is_crowded(request, body) and request.POST is not None
-    except (LookupError, ValueError, UnreadablePostError):
-        return False
-
-
-def _content_length(request: HttpRequest) -> int:
-    """The Content-Length in bytes, 0 when it is no number. Django reads no further than that."""
-    header = str(request.META.get("CONTENT_LENGTH") or "0")
-    if not (header.isascii() and header.isdigit()):
-        return 0
-    return int(header) if len(header) < 20 else sys.maxsize
-
 
 # ---- The fields of a form that failed. Its error page sends them again, so that nothing is lost.
 #
@@ -280,11 +155,6 @@ def page_of_exception(request: HttpRequest, exception: Exception) -> HttpRespons
     if isinstance(exception, BadCursor):
         return error_page(request, 400, _("Invalid address"), _("This list has no page at this address."))
     return None
-
-
-def unread_form(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The page for a body that is refused."""
-    return error_page(request, refusal.status, refusal.title, refusal.text, kept_of(request, refusal.arrived))
 
 
 def not_a_page(request: HttpRequest, allowed: str) -> HttpResponse:

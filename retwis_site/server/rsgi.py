@@ -30,7 +30,7 @@ from granian.rsgi import HTTPProtocol, ProtocolClosed, Scope
 from retwis_site.fair_queue import PLACE, FairQueue
 from retwis_site.features import is_upload, queue_of
 from retwis_site.http.client_ip import address_in
-from retwis_site.rendering.error_pages import LATE
+from retwis_site.middleware import LATE
 from retwis_site.telemetry.middleware import BEGAN
 from retwis_site.wsgi import application as site
 from retwis_site.wsgi import find_place, without_charset

@@ -14,6 +14,7 @@ again. When a restarted server has closed a connection, the pool replaces it bef
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import dropwhile
 from typing import Any, TypeVar
@@ -21,17 +22,39 @@ from typing import Any, TypeVar
 import redis
 from django.conf import settings
 from django_redis import get_redis_connection
+from redis.exceptions import AskError, ClusterDownError, MovedError, NoPermissionError
+from redis.sentinel import MasterNotFoundError
 
-from retwis_site.exceptions import StoreReadOnly, StoreRefused
+from retwis_site.exceptions import StoreError, StoreReadOnly, StoreRefused
+from retwis_site.store import kinds
 from retwis_site.store.commands import Commands, Scored
 from retwis_site.store.connection import recorder, topology
-from retwis_site.store.connection.failures import checked, hangs, no_answer, refusal
 from retwis_site.store.connection.recorder import asked
+from retwis_site.store.connection.topology import NoSuchService, SentinelRefused
 from retwis_site.store.connection.transport import AS_SENT, Conversation, OneServer, Queued, Transport
-from retwis_site.store.replies import UNREAD, Batch, Question, Reply
+from retwis_site.store.replies import Question, Reply
 from retwis_site.store.schema import Gate
 
 T = TypeVar("T")
+
+
+UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
+
+
+@dataclass(slots=True)
+class Batch:
+    """Queued commands, with the handles that get their replies."""
+
+    queued: list[Queued] = field(default_factory=list)
+    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
+    # One handle for several commands, and what its value is made of.
+    parts: list[tuple[Reply[Any], slice, Callable[[list[Any]], Any]]] = field(default_factory=list)
+
+    def fill(self, replies: list[Any]) -> None:
+        for handle, reply in zip(self.handles, replies, strict=True):
+            handle.value = reply
+        for handle, part, read in self.parts:
+            handle.value = read(replies[part])
 
 
 class Pipe(Commands):
@@ -66,7 +89,9 @@ class Pipe(Commands):
 
     def ask(self, question: Question[T], uid: int) -> Reply[T]:
         """Queue the commands of a question about a user."""
-        return self._queue_each(question.about(uid), partial(question.read, uid))
+        prefix = kinds.PREFIX
+        queued = [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in question.parts]
+        return self._queue_each(queued, partial(question.read, uid))
 
     def _queue_each(self, queued: Sequence[Queued], read: Callable[[list[Any]], T]) -> Reply[T]:
         reply: Reply[T] = Reply()
@@ -256,7 +281,7 @@ class Store(Commands):
     def refuse_while_hanging(self) -> None:
         """Raises StoreError for REDIS_TIMEOUT seconds after a timeout."""
         if time.monotonic() < self._hangs_until:
-            raise hangs()
+            raise StoreError(f"{_name()} did not answer a moment ago. {_fix(None)}")
 
     def note_timeout(self) -> None:
         """Send no command for REDIS_TIMEOUT seconds. Else each request would wait for its own timeout."""
@@ -268,6 +293,45 @@ class Repository:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+
+
+def _names(queued: Sequence[Queued]) -> Iterator[str]:
+    return (str(command[0]) for command, _ in queued)
+
+
+def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
+    """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
+    cursor, chunk = scan(0)
+    yield chunk
+    while cursor:
+        cursor, chunk = scan(cursor)
+        yield chunk
+
+
+# ---- Failures: each becomes a StoreError, with a sentence that names the fix.
+
+
+# The beginnings of the errors of a server that accepts no writes.
+_REFUSES_WRITES = ("READONLY", "OOM", "MISCONF", "NOREPLICAS")
+
+# The fix for an error. The first matching type counts.
+_FIXES: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
+    (
+        SentinelRefused,
+        "Set REDIS_SENTINEL_PASSWORD, and REDIS_SENTINEL_USERNAME if needed, to a user of the sentinels.",
+    ),
+    (NoSuchService, "Set REDIS_SENTINEL_SERVICE to the name that the sentinels' configuration gives the primary."),
+    (MasterNotFoundError, "Wait until the sentinels have elected another primary, or start it."),
+    (redis.AuthenticationError, "Give REDIS_URL a user and password that all servers know; REDIS_NODES too."),
+    (NoPermissionError, "Give the site's user all rights that docs/redis.md lists, on every server."),
+    ((MovedError, AskError), "That server belongs to a cluster: set REDIS_TOPOLOGY=cluster."),
+    (ClusterDownError, "Start the servers that are missing: `redis-cli --cluster check` names them."),
+]
+# Clusters and sentinels tell the addresses of other servers: the certificates of these must contain those addresses.
+_NAMED_BY = {
+    "cluster": "Give its certificate the address that the cluster tells, or the cluster `cluster-announce-hostname`.",
+    "sentinel": "Give its certificate the address that the sentinels tell, or the sentinels `resolve-hostnames yes`.",
+}
 
 
 class _Failures:
@@ -310,17 +374,58 @@ class RoundTrip(_Failures):
             super().__exit__(kind, error, traceback)
 
 
-def _names(queued: Sequence[Queued]) -> Iterator[str]:
-    return (str(command[0]) for command, _ in queued)
+def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
+    """Raises StoreRefused or StoreReadOnly for the first reply that is an error."""
+    for command, reply in zip(commands, replies, strict=True):
+        if isinstance(reply, redis.ResponseError):
+            raise refusal(str(command[0]), reply) from reply
 
 
-def _chunks(scan: Callable[[int], tuple[int, T]]) -> Iterator[T]:
-    """The chunks of a SCAN, HSCAN or ZSCAN. The cursor 0 ends it; an empty chunk does not."""
-    cursor, chunk = scan(0)
-    yield chunk
-    while cursor:
-        cursor, chunk = scan(cursor)
-        yield chunk
+def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
+    """The replies to these commands. Raises StoreRefused or StoreReadOnly when one of them is an error."""
+    for reply in replies:
+        if isinstance(reply, redis.ResponseError):
+            raise_refusals([command for command, _ in queued], replies)
+    return replies
+
+
+def refusal(what: str, error: redis.ResponseError) -> StoreRefused:
+    """The error for a server that refused `what`: a command, or the connection."""
+    if str(error).startswith(_REFUSES_WRITES) or isinstance(error, redis.ReadOnlyError | redis.OutOfMemoryError):
+        return StoreReadOnly(
+            f"the store takes no writes: {str(error).rstrip('.')}. "
+            "Give it enough memory and a working disk, or set REDIS_URL to the primary."
+        )
+    # For an unknown command the server repeats the arguments, which may be secrets.
+    text = f"the store refused {what}: {str(error).partition(', with args')[0].rstrip('.')}"
+    fix = next((fix for kind, fix in _FIXES if isinstance(error, kind)), "")
+    if "cluster support disabled" in text:
+        fix = "REDIS_TOPOLOGY=cluster needs servers with `cluster-enabled yes`."
+    return StoreRefused(f"{text}. {fix}".rstrip())
+
+
+def no_answer(error: redis.RedisError) -> StoreError:
+    """The error for a store that does not answer."""
+    return StoreError(f"{_name()} does not answer: {str(error).rstrip('.')}. {_fix(error)}")
+
+
+def _name() -> str:
+    return "the store at REDIS_URL" if settings.REDIS_URL else "the embedded store"
+
+
+def _fix(error: redis.RedisError | None) -> str:
+    if not settings.REDIS_URL:
+        return "Start it with `make run`, or set REDIS_URL to a server that runs."
+    if "certificate verify failed" in str(error):
+        named = _NAMED_BY.get(settings.REDIS_TOPOLOGY, "Use the host name of its certificate in REDIS_URL.")
+        return f"{named} Name its authority in REDIS_URL: ?ssl_ca_certs=/path/ca.pem."
+    for kind, fix in _FIXES:
+        if isinstance(error, kind):
+            return fix
+    return "Start that server, or set REDIS_URL to one that runs."
+
+
+# ---- The stores of a process
 
 
 @cache

@@ -15,12 +15,9 @@ sends the check of the viewer in the first round trip, too. A StoreError is rais
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from retwis_site.store import kinds
-from retwis_site.store.connection.transport import AS_SENT, Queued
 from retwis_site.store.kinds import OfId
 
 if TYPE_CHECKING:
@@ -92,12 +89,7 @@ class Question(Generic[T]):
         one flat list."""
         self.commands = commands
         self.read = read
-        self._parts = [(name, kind if isinstance(kind, str) else kind.word, rest) for name, kind, *rest in commands]
-
-    def about(self, uid: int) -> list[Queued]:
-        """The commands for one user."""
-        prefix = kinds.PREFIX
-        return [((name, f"{prefix}{word}:{uid}", *rest), AS_SENT) for name, word, rest in self._parts]
+        self.parts = [(name, kind if isinstance(kind, str) else kind.word, rest) for name, kind, *rest in commands]
 
 
 def together(*questions: Question[Any], read: Callable[..., T]) -> Question[T]:
@@ -113,25 +105,6 @@ def together(*questions: Question[Any], read: Callable[..., T]) -> Question[T]:
 def scored(reply: Sequence[str]) -> list[tuple[str, float]]:
     """Members with their scores, from the reply of a question."""
     return [*zip(reply[::2], map(float, reply[1::2]), strict=True)]
-
-
-UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
-
-
-@dataclass(slots=True)
-class Batch:
-    """Queued commands, with the handles that get their replies."""
-
-    queued: list[Queued] = field(default_factory=list)
-    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
-    # One handle for several commands, and what its value is made of.
-    parts: list[tuple[Reply[Any], slice, Callable[[list[Any]], Any]]] = field(default_factory=list)
-
-    def fill(self, replies: list[Any]) -> None:
-        for handle, reply in zip(self.handles, replies, strict=True):
-            handle.value = reply
-        for handle, part, read in self.parts:
-            handle.value = read(replies[part])
 
 
 # ---- Readers

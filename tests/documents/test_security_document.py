@@ -15,8 +15,8 @@ from accounts.signing_in.passwords import LONGEST_PASSWORD, LeanArgon2PasswordHa
 from retwis_site.features import features
 from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.kinds import KINDS
+from timeline.posts.composer import DRAFT_LIVES
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.forms import DRAFT_LIVES
 
 ROOT = Path(settings.BASE_DIR)
 DOCUMENT = (ROOT / "docs/security.md").read_text()

@@ -33,9 +33,9 @@ from retwis_site.store.chunks import AT_ONCE, answer, batches, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
+from timeline.posts.composer import alt_of
 from timeline.posts.delivery import Delivery
 from timeline.posts.entities import NO_MEDIA, Links, Media, Picture
-from timeline.posts.forms import alt_of
 from timeline.posts.links import names_in, tags_in
 from timeline.posts.post_ids import post_ids
 from timeline.posts.reading.records import Version, link_fields, media_field

@@ -14,8 +14,8 @@ from retwis_site.store.client import connect
 from retwis_site.store.ids import is_digest
 from timeline.api.calls import Call, Endpoint
 from timeline.api.entities import Entity, attachment_of
+from timeline.posts.composer import alt_of
 from timeline.posts.entities import MOST_PICTURES, NoSuchPost, Picture, is_focus
-from timeline.posts.forms import alt_of
 from timeline.posts.pictures import with_stored
 
 

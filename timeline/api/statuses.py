@@ -27,10 +27,10 @@ from timeline.conversation.repository import (
     Acting,
     Threads,
 )
+from timeline.posts.composer import EditForm, PostForm, alt_of
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, Post, TooManyEdits, is_language
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import EditForm, PostForm, alt_of
 from timeline.posts.pictures import require_descriptions
 from timeline.posts.reading.cached_posts import forget
 from timeline.posts.reading.post_reader import nothing_more

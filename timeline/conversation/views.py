@@ -44,11 +44,11 @@ from timeline.conversation.repository import (
 )
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
+from timeline.posts.composer import composer
 from timeline.posts.entities import NO_MEDIA, DeletedBy, NoSuchPost, Post, Unavailable
 from timeline.posts.entities import Page as PostsPage
-from timeline.posts.html.composer import composer
 from timeline.posts.html.pictures import preview_of, words_of
-from timeline.posts.html.post_cards import about_post, beginning_of, card_alone, cards, phrases, shortened
+from timeline.posts.html.post_cards import about_post, beginning_of, cards, phrases, shortened
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
 from timeline.relations.html import follow_button, person_menu
 from timeline.relations.relation import BlocksViewer, Relation, ask_standing
@@ -371,7 +371,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         higher_at=at(higher.author.username) if higher else "",
         higher_pid=higher.pid if higher else "",
         above=_in_a_row(found.above, by),
-        post=card_alone(found.post, by) if isinstance(found.post, Post) else _unavailable(found.post, by),
+        post=cards([found.post], by, "alone") if isinstance(found.post, Post) else _unavailable(found.post, by),
         numbers=_numbers(post, by) if post else NOTHING,
         composer=composer(request, by, reply_to=post.pid) if post else NOTHING,
         next=quote(reverse("post", args=[found.author.username, pid])),

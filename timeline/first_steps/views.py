@@ -28,9 +28,9 @@ from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from timeline.explore.exploring import Explore
 from timeline.people.lists import Suggested, Suggestions
+from timeline.posts.composer import PostField, new_token, valid_token
 from timeline.posts.entities import LONGEST_POST, NewPost
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import PostField, new_token, valid_token
 from timeline.posts.links import folded, is_tag
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS

@@ -16,9 +16,8 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RoundTrip, Store
+from retwis_site.store.client import Pipe, RoundTrip, Store, raise_refusals
 from retwis_site.store.commands import READS
-from retwis_site.store.connection.failures import raise_refusals
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
 from retwis_site.store.ids import parse_id

@@ -8,8 +8,8 @@ from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
+from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
-from timeline.posts.forms import DRAFT_COOKIE, give_draft_to
 from timeline.posts.pictures import ask_picture_use, finish_pictures, finish_removal
 from timeline.posts.repository import (
     finish_deletion,

@@ -24,15 +24,30 @@ from accounts.signing_in.guards import (
     page_of_form,
     to_login,
 )
-from accounts.signing_in.html import form_page, rendering, typed
+from accounts.signing_in.html import Page, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import NotSignedIn, User
 from accounts.users.names import FIRST_STRONG_ISOLATE, POP
 from accounts.users.repository import Users
+from retwis_site.rendering.dates import moment
 from retwis_site.rendering.error_pages import error_page, kept_fields
+from retwis_site.rendering.fragments import Fragment, joined
 from retwis_site.store.client import connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
+from timeline.posts.composer import (
+    Draft,
+    EditForm,
+    PostForm,
+    alt_of,
+    compose_page,
+    composer,
+    composer_with,
+    forget_draft,
+    keep_draft,
+    kept_draft,
+    pictures_in,
+)
 from timeline.posts.entities import (
     MOST_PICTURES,
     NewPost,
@@ -43,18 +58,8 @@ from timeline.posts.entities import (
     TooManyEdits,
 )
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import (
-    Draft,
-    EditForm,
-    PostForm,
-    alt_of,
-    forget_draft,
-    keep_draft,
-    kept_draft,
-    pictures_in,
-)
-from timeline.posts.html.composer import compose_page, composer, composer_with, history_page
 from timeline.posts.html.pictures import described, picture_page
+from timeline.posts.html.post_cards import about_post, html_of
 from timeline.posts.pictures import DescriptionMissing, require_descriptions, with_stored
 from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import one_post, texts_of_post
@@ -268,14 +273,31 @@ def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     return form_page(request, "timeline/posts/edit.html", context)
 
 
+# ---- The page with all texts of a post.
+
+
+HISTORY = Page("timeline/posts/history.html", here="history")
+TEXT = Fragment("timeline/posts/_version.html")
+
+
 @require_safe
 def history(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    """At most three round trips. Raises NoSuchPost, also for a repost, PostDeleted, NotShown."""
+    """All texts of a post, the newest first. At most three round trips. Raises NoSuchPost, also for a repost,
+    PostDeleted, NotShown."""
     post, texts = texts_of_post(request.viewer, username, pid)
     shown, _ = PostReader(connect(), request.viewer.user, acted=NOTHING_READ_MUTES_ASIDE).read([pid])
     if post.links.repost_of is not None or not shown:
         raise NoSuchPost(pid)
-    return history_page(request, rendering(request), shown[0], texts)
+    latest, by, rows = shown[0], rendering(request), []
+    # The names that the newest text mentions are links in all of them; whom the others meant is not known any more.
+    names = latest.context.mentioned
+    if names is None and len(texts) > 1:
+        names = frozenset()
+    for number, version in enumerate(reversed(texts)):
+        iso, when = moment(version.since, by.language)
+        text = html_of(version.text, by.language, names=names)
+        rows.append(TEXT.fill(by.language, is_latest=number == 0, iso=iso, moment=when, text=text))
+    return HISTORY.response(request, by, **about_post(latest.author, pid), texts=joined(rows))
 
 
 # ---- A picture of a post, large.

@@ -20,7 +20,7 @@ from timeline.language import words
 from timeline.people.directory import Candidates, ask_candidates, search_query
 from timeline.people.html import listed
 from timeline.people.lists import ListedPerson, choice
-from timeline.posts.html.post_cards import cards_found, phrases, tag_in_path
+from timeline.posts.html.post_cards import cards, phrases, tag_in_path
 from timeline.search.feature import SEARCHES, VISITORS_SEARCHES
 from timeline.search.query import (
     LONGEST_QUERY,
@@ -138,7 +138,7 @@ def results_page(
         has_tags=bool(above.tags),
         tags=_tags(above.tags, by.language),
         has_posts=bool(found.posts),
-        posts=cards_found(found.posts, by, marked),
+        posts=cards(found.posts, by, marks=marked),
         end=end,
         older=found.older or "",
         ages=phrases(by.language),

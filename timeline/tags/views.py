@@ -20,8 +20,8 @@ from retwis_site.rendering.pages import html_response, origin_of
 from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 from timeline.people.lists import ListedPerson
+from timeline.posts.composer import composer
 from timeline.posts.entities import Page as PostPage
-from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import tag_in_path
 from timeline.posts.links import AT_SIGNS, HASH_SIGNS, folded, is_tag
 from timeline.relations.feature import FOLLOWS

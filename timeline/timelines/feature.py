@@ -4,8 +4,8 @@ from retwis_site.features import Feature
 from retwis_site.http.cookies import PersonalCookie
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys
-from timeline.timelines import unread
 from timeline.timelines.checks import TimelineChecks, TimelineOrphans
+from timeline.timelines.html import LAST_READ_COOKIE
 from timeline.timelines.profile import account_lines
 
 FEATURE = Feature(
@@ -13,5 +13,5 @@ FEATURE = Feature(
     searchers=(TimelineChecks, TimelineOrphans),
     account_lines=account_lines,
     site_lines=(lines_of(keys.user.fields["pinned"]),),
-    cookies=(PersonalCookie(unread.COOKIE, outlives_logout=True),),
+    cookies=(PersonalCookie(LAST_READ_COOKIE, outlives_logout=True),),
 )

@@ -74,8 +74,9 @@ class Homes(Repository):
         )
         content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
-        if before is None and newest:
-            self._write_seen(owner.uid, newest, seen)
+        if before is None and newest > (seen or 0):
+            with suppress(StoreReadOnly):  # it can wait
+                self.note_seen(owner.uid, newest)
         hidden = asked.acted.hidden.blocked_or_muted
         return HomePage(owner, counts, page, seen, listed, content.complete_down_to > 0, hidden, newest)
 
@@ -106,8 +107,8 @@ class Homes(Repository):
             about_authors=about_authors,
         )
         is_first_page = part == FIRST_PAGE
-        spare = max(SPARE, _spare.get(me) or 0) if is_first_page else SPARE
-        filled = part.fill(listed, reader.read, spare)
+        needed_last = (_spare.get(me) or 0) if is_first_page else 0
+        filled = part.fill(listed, reader.read, max(SPARE, needed_last))
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=begins_lower)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
@@ -116,7 +117,7 @@ class Homes(Repository):
             followed = rule.followed.others
             _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
         if is_first_page:
-            _note_spare(me, listed, filled)
+            _note_spare(me, listed, filled, needed_last)
         return content, listed, page
 
     def arrived(self, viewer: Viewer, after: int) -> int:
@@ -145,13 +146,6 @@ class Homes(Repository):
         posts, _ = PostReader(self._store, owner, rules, acted=acted.value).read(pids)
         return sum(post.listed_by.uid != owner.uid for post in posts)
 
-    def _write_seen(self, me: int, pid: int, seen: int | None) -> None:
-        """Store the highest id that the home has shown. One round trip, none when `seen` is not lower."""
-        if seen is not None and pid <= seen:
-            return
-        with suppress(StoreReadOnly):  # it can wait
-            self.note_seen(me, pid)
-
     def note_seen(self, me: int, pid: int) -> None:
         """Posts up to this one have been seen. One round trip."""
         self._store.hset(keys.user(me), {"seen": str(pid)})
@@ -168,23 +162,23 @@ _last_needed: Memory[int, Needed] = Memory(size=5000, seconds=3600)
 _spare: Hints[int] = Hints(1 << 14)
 
 
-def _note_spare(me: int, listed: list[int], filled: Filled) -> None:
+def _note_spare(me: int, listed: list[int], filled: Filled, needed_last: int) -> None:
     if len(filled.posts) < POSTS_A_PAGE:
         return
     dead = len(filled.dead)  # the next visit does not find them in the list
     needed = listed.index(filled.posts[-1].listed) + 2 - POSTS_A_PAGE - dead
-    if needed > SPARE or _spare.get(me):
+    if needed > SPARE or needed_last:
         _spare.put(me, needed)
 
 
-def _seen(me: int, text: str | None) -> int | None:
+def _seen(me: int, replies: Sequence[str | None]) -> int | None:
     """The highest id that the home has shown. None when it was written while the clock was ahead."""
-    seen = stored_id(keys.user(me), text)
+    seen = stored_id(keys.user(me), replies[0])
     return None if seen is not None and snowflake.is_ahead(seen) else seen
 
 
 # The highest id that the home of a user has shown, as `HomePage.seen`. One command.
-SEEN = Question(("HGET", keys.user, "seen"), read=lambda me, replies: _seen(me, replies[0]))
+SEEN = Question(("HGET", keys.user, "seen"), read=_seen)
 
 
 def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:

@@ -2,6 +2,7 @@
 
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
@@ -17,16 +18,18 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.users.entities import User
 from accounts.users.html import at, header_address, heading, titled
 from accounts.users.names import isolated
+from retwis_site.http import cookies
 from retwis_site.rendering.dates import moment
 from retwis_site.rendering.fragments import NOTHING, Fragment, Html, escaped, joined
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import snowflake
+from retwis_site.store.ids import parse_id
 from retwis_site.store.local_cache import Memory
 from timeline.people.html import join_date, newest_users, suggestions
 from timeline.people.lists import About, Suggested
+from timeline.posts.composer import composer
 from timeline.posts.entities import Page as PostsPage
 from timeline.posts.entities import Post
-from timeline.posts.html.composer import composer
 from timeline.posts.html.post_cards import cards, html_of, phrases
 from timeline.posts.links import tags_in
 from timeline.relations.html import (
@@ -36,7 +39,6 @@ from timeline.relations.html import (
     known_followers,
     stance_button,
 )
-from timeline.timelines import unread
 from timeline.timelines.entities import EveryonePage, HomePage, Numbers, ProfilePage, Tab
 
 # ---- A page of posts with its links to other pages, as all timelines show it (`_posts.html`).
@@ -92,33 +94,25 @@ def _with_line(posts: Sequence[Post], above: int, by: Rendering) -> bytes:
 
 
 HOME = Page("timeline/timelines/home.html", here="home", shape=SHAPE)
-UNREAD = Fragment(
-    "timeline/timelines/_unread.html",
-    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
-)
 ARRIVALS = Fragment("timeline/timelines/_arrivals.html")
 
 
 def home_page(
-    request: HttpRequest,
-    by: Rendering,
-    found: HomePage,
-    *,
-    said: Html,
-    last_read: int | None,
-    suggested: tuple[Suggested, ...],
+    request: RetwisRequest, found: HomePage, before: int | None, suggested: tuple[Suggested, ...]
 ) -> HttpResponse:
-    """The page of the signed-in viewer. `said`: from `unread_html`. `last_read`: as for `listing`."""
-    user = found.viewer
+    """The page of the signed-in viewer. `before`: its cursor. On the first page, the cookie keeps what was read."""
+    by, user, kept = rendering(request), found.viewer, _last_read_in_cookie(request, found)
+    last_read = kept or found.seen  # the highest id before this visit; None on the first visit of all
+    said = _unread_html(found, before, last_read, by.language)
     shown = listing(request, found.page, by, last_read=last_read)
     if said and shown["end"] == "beginning":
         shown["end"] = ""  # one line says where the user is
     # Posts above this id are new to an open page. It may be an id at the head of the list whose post is not shown.
     newest = max(snowflake.newest(found.listed), found.newest, 1)
-    return HOME.response(
+    response = HOME.response(
         request,
         by,
-        polls="before" not in request.GET,
+        polls=before is None,
         **heading(user, by.language),
         counts=counts_of(user, found.counts, by.language),
         composer=composer(request, by),
@@ -127,19 +121,59 @@ def home_page(
         suggestions=suggestions(suggested, by),
         **shown,
     )
+    if before is None and kept is None and found.seen is not None and found.newest > found.seen:
+        cookies.keep(response, LAST_READ_COOKIE, f"{user.uid}-{found.seen}", LAST_READ_LIVES)
+    return response
 
 
-def unread_html(found: HomePage, before: int | None, last_read: int | None, language: str) -> Html:
-    """What the page says about unread posts. `last_read`: the newest id that the viewer had read before this visit."""
-    if unread.starts_at_last_read(found, before, last_read):
-        return _unread("stopped_here", unread.NO_UNREAD_POSTS, language)
-    if last_read is None or before is not None:
+# ---- Unread posts: what has come to a home timeline since its owner's last visit.
+#
+# Redis has one number for each user, `seen`: the highest post id that their home has shown. A visit that finds higher
+# ids keeps the old number in a cookie for some minutes. Otherwise the next page, or a reload, would not know it any
+# more. The cookie names its user, because another user may use the same browser next.
+
+
+LAST_READ_COOKIE = f"{settings.COOKIE_PREFIX}since"
+LAST_READ_LIVES = 600  # seconds
+
+UNREAD = Fragment(
+    "timeline/timelines/_unread.html",
+    shape={"says": ("stopped_here", "new_posts", "all_read"), "leads": ("", "back", "down")},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPosts:
+    """What the first page says about unread posts, above the posts."""
+
+    count: int  # posts by others
+    has_more: bool  # there may be more: the list ends before the last read post
+    resume_before: int | None  # cursor of the page that begins with the last read post; None when it is on this page
+    has_divider: bool = False  # whether this page has the line between unread and read posts
+
+
+NO_UNREAD_POSTS = UnreadPosts(0, has_more=False, resume_before=None)
+
+
+def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
+    """None without a cookie, or with the cookie of another user."""
+    uid, _, pid = request.COOKIES.get(LAST_READ_COOKIE, "").partition("-")
+    return parse_id(pid) if parse_id(uid) == home.viewer.uid else None
+
+
+def _unread_html(home: HomePage, before: int | None, last_read: int | None, language: str) -> Html:
+    """What the page says about unread posts. `last_read`: the highest id that the viewer had read before this visit."""
+    if last_read is None:
         return NOTHING
-    posts = unread.unread_posts(found, last_read)
-    return _unread("new_posts" if posts.count else "all_read", posts, language)
-
-
-def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
+    shown = home.page.posts
+    if before is None:
+        posts = _unread_posts(home, last_read)
+        says = "new_posts" if posts.count else "all_read"
+    elif before > last_read and (not shown or shown[0].listed <= last_read):
+        # A later page that begins with the last read post: all unread posts are on the pages before it.
+        posts, says = NO_UNREAD_POSTS, "stopped_here"
+    else:
+        return NOTHING
     leads = "down" if posts.has_divider else ""
     return UNREAD.fill(
         language,
@@ -149,6 +183,19 @@ def _unread(says: str, posts: unread.UnreadPosts, language: str) -> Html:
         number=posts.count,
         resume_before=posts.resume_before or "",
     )
+
+
+def _unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
+    """The unread posts of a first page. Own posts do not count, and posts that this page knows to be dead or hidden."""
+    if home.newest <= last_read:
+        return NO_UNREAD_POSTS
+    unread = [post for post in home.page.posts if post.listed > last_read]
+    count = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
+    if len(unread) < len(home.page.posts) or home.page.older is None:
+        return UnreadPosts(count, has_more=False, resume_before=None, has_divider=len(unread) < len(home.page.posts))
+    on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].listed]
+    has_more = home.has_more and all(pid > last_read for pid in home.listed)
+    return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)
 
 
 # ---- The pages that visitors see too: the global timeline, the welcome page, profiles.

@@ -15,11 +15,10 @@ from retwis_site.rendering.pages import html_response, kept_for_visitors
 from retwis_site.store.cached_list import FIRST_TRUSTED
 from retwis_site.store.client import connect
 from timeline.people.lists import Suggested, Suggestions
-from timeline.timelines import unread
 from timeline.timelines.entities import HomePage, Tab
 from timeline.timelines.everyone import EveryoneTimeline
 from timeline.timelines.home import Homes
-from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, unread_html, welcome_page
+from timeline.timelines.html import ARRIVALS, everyone_page, home_page, profile_page, welcome_page
 from timeline.timelines.pagination import POSTS_A_PAGE, post_cursor
 from timeline.timelines.profile import Pins, Profiles
 
@@ -31,19 +30,7 @@ def home(request: RetwisRequest) -> HttpResponse:
         found = Homes(connect()).page(request.viewer, before)
     except NotSignedIn:
         return _welcome(request)
-    by = rendering(request)
-    last_read = unread.last_read_post(request, found)
-    response = home_page(
-        request,
-        by,
-        found,
-        said=unread_html(found, before, last_read, by.language),
-        last_read=last_read,
-        suggested=_suggested(found, before),
-    )
-    if before is None:
-        unread.keep_last_read(request, response, found)
-    return response
+    return home_page(request, found, before, _suggested(found, before))
 
 
 @require_safe

@@ -14,9 +14,9 @@ from tests.support.command_output import refuses
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
-from timeline.posts.forms import DRAFT_COOKIE
+from timeline.posts.composer import DRAFT_COOKIE
 from timeline.relations.relations import Follows
-from timeline.timelines import unread
+from timeline.timelines.html import LAST_READ_COOKIE
 
 URL = "/settings/delete/"
 FORM = {"password": PASSWORD}
@@ -91,10 +91,10 @@ def test_a_deletion_ends_every_session_at_once_and_keeps_the_name_alone(browser,
 
 
 def test_the_personal_cookies_are_removed(member):
-    for cookie in (DRAFT_COOKIE, unread.COOKIE):
+    for cookie in (DRAFT_COOKIE, LAST_READ_COOKIE):
         member.cookies[cookie] = "something"
     answer = member.post(URL, FORM)
-    for cookie in (settings.AUTH_COOKIE, DRAFT_COOKIE, unread.COOKIE):
+    for cookie in (settings.AUTH_COOKIE, DRAFT_COOKIE, LAST_READ_COOKIE):
         assert answer.cookies[cookie].value == ""
         assert answer.cookies[cookie]["max-age"] == 0
 

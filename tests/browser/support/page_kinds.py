@@ -23,8 +23,8 @@ from tests.browser.support.steps import (
     write,
 )
 from tests.browser.support.world import BLOCKED, LONGEST_WORD
+from timeline.posts.composer import DRAFT_COOKIE, NOBODY
 from timeline.posts.entities import NewPost
-from timeline.posts.forms import DRAFT_COOKIE, NOBODY
 from timeline.posts.repository import Posts
 
 

@@ -18,8 +18,8 @@ from tests.support.protocols.small_site import ALICE, BOB, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import each_moment, killed_before_part, killed_before_round_trip
+from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, NoSuchPost, Picture, PostDeleted
-from timeline.posts.forms import new_token
 from timeline.posts.pictures import describe, remove_by_staff
 from timeline.posts.repository import Posts
 

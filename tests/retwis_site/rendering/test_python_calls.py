@@ -10,7 +10,7 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import RequestFactory
 
-from retwis_site.store.connection import topology
+from retwis_site.store.connection import transport
 from retwis_site.telemetry import log_lines
 from retwis_site.telemetry.log_lines import BoundedLine
 from tests.support.apps import token_of
@@ -20,14 +20,14 @@ from timeline.relations.relations import Follows
 
 pytestmark = pytest.mark.real_server  # what fakeredis calls is no part of a page
 
-HOME, PROFILE, OWN_PROFILE, EVERYONE, HOME_OF_APP = 500, 570, 560, 515, 580
+HOME, PROFILE, OWN_PROFILE, EVERYONE, HOME_OF_APP = 485, 565, 555, 505, 580
 
 
 @pytest.fixture
 def warm_calls(store, raw, alice, bob, monkeypatch):
     """`warm_calls(path)`: the calls for a page that this process has just shown to alice, who follows bob."""
     # However busy the machine is: connections do not idle between two pages, and no second of the log begins.
-    monkeypatch.setattr(topology, "FRESH", 60)
+    monkeypatch.setattr(transport, "FRESH", 60)
     monkeypatch.setattr(log_lines, "_second", str)
     log = logging.getLogger("retwis")  # pytest has added its own handlers, and another test may have closed the stream
     (own,) = [one for one in log.handlers if isinstance(one.formatter, BoundedLine)]

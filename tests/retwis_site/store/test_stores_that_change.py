@@ -12,7 +12,7 @@ from retwis_site.exceptions import LeaseEnded, StoreError, StoreReadOnly, StoreR
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import schema
 from retwis_site.store.client import connect, without_gate
-from retwis_site.store.connection import topology
+from retwis_site.store.connection import transport
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.schema import Gate, NewerSchema, NotFilled, State
 from tests.support.http.page_text import page_of
@@ -39,7 +39,7 @@ def gated(raw):
 @pytest.fixture
 def restart(raw, settings, monkeypatch):
     """`restart()` ends the connections of the site, as a server that starts again does."""
-    monkeypatch.setattr(topology, "FRESH", 0)  # a server takes longer to start again
+    monkeypatch.setattr(transport, "FRESH", 0)  # a server takes longer to start again
 
     def run():
         if settings.REAL_SERVER and settings.REDIS_TOPOLOGY != "twemproxy":

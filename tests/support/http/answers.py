@@ -18,8 +18,8 @@ from retwis_site.http.language import COOKIE as LANGUAGE
 from retwis_site.http.security_headers import POLICY
 from retwis_site.rendering.pages import SHORTCUTS_COOKIE, THEME_COOKIE
 from tests.support.http.hostile_values import MARK
-from timeline.posts.forms import DRAFT_COOKIE as DRAFT
-from timeline.timelines.unread import COOKIE as SINCE
+from timeline.posts.composer import DRAFT_COOKIE as DRAFT
+from timeline.timelines.html import LAST_READ_COOKIE as SINCE
 
 UNESCAPED = re.compile(rf"<{MARK}|{MARK}=b>|c\"{MARK}|{MARK}'d|d&e", re.IGNORECASE)
 ACTIVE = {"script", "svg", "iframe", "object", "embed", "base", "style", "math", "template"}

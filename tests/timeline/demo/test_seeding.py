@@ -22,7 +22,7 @@ from tests.support.stored_keys import everything
 from timeline.demo import seeding
 from timeline.demo.seeding import Community, Plan
 from timeline.demo.texts import DEMO_BIO, FRESH_WITHIN, Writer, persona, talks_of
-from timeline.posts.forms import normalised
+from timeline.posts.composer import normalised
 
 
 def test_the_numbers_are_exactly_those_asked_for(raw):

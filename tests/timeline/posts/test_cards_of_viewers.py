@@ -15,7 +15,7 @@ from tests.support.clock import Clock
 from tests.support.people import LONG_AGO
 from timeline.posts.entities import Acted, Context, Counts, Links, Post
 from timeline.posts.html import post_cards
-from timeline.posts.html.post_cards import cards, cards_found
+from timeline.posts.html.post_cards import cards
 
 ALICE, BOB, CAROL = User(1, "Alice"), User(2, "bob"), User(3, "carol")
 WRITTEN = LONG_AGO
@@ -49,7 +49,7 @@ def plain(post):
 
 
 def found(post):
-    return cards_found([post], SIGNED_IN, {post.pid: [(2, 5)]})
+    return cards([post], SIGNED_IN, marks={post.pid: [(2, 5)]})
 
 
 def for_a_visitor(post):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.stored_keys import publish
+from timeline.posts.composer import normalised
 from timeline.posts.entities import LONGEST_POST
-from timeline.posts.forms import normalised
 
 HAIKU = "An old silent pond\n\nA frog jumps in\nSplash & silence"
 

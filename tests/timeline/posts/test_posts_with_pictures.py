@@ -18,8 +18,8 @@ from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.pictures import decoded_picture, picture_file, uploaded
 from tests.support.stores.seam import broken_store
+from timeline.posts.composer import new_token
 from timeline.posts.entities import Media, NewPost, Picture
-from timeline.posts.forms import new_token
 from timeline.posts.pictures import describe
 from timeline.posts.repository import Posts
 

@@ -13,9 +13,9 @@ from tests.support.memory import everything
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 from tests.support.stores.seam import before_each_round_trip, broken_store
-from timeline.posts.forms import DRAFT_COOKIE
+from timeline.posts.composer import DRAFT_COOKIE
 from timeline.posts.repository import Posts
-from timeline.timelines import unread
+from timeline.timelines.html import LAST_READ_COOKIE
 
 URLS = ["/timeline/", "/"]
 FIRST, LATER = "the first words", "words that came later"
@@ -184,7 +184,7 @@ def test_a_user_sees_what_is_new_and_a_visitor_nothing_of_a_user(browser, raw, a
         assert not [mark for mark in ("/logout/", "csrfmiddlewaretoken", "data-theme") if mark in text(page)]
 
 
-@pytest.mark.parametrize("cookie", ["auth", "messages", DRAFT_COOKIE, unread.COOKIE, CHANGED, SITE_CHANGED, "other"])
+@pytest.mark.parametrize("cookie", ["auth", "messages", DRAFT_COOKIE, LAST_READ_COOKIE, CHANGED, SITE_CHANGED, "other"])
 @pytest.mark.parametrize("url", URLS)
 def test_a_browser_with_any_other_cookie_gets_a_page_of_its_own(browser, later, url, cookie):
     later(url)

@@ -11,9 +11,9 @@ from tests.support.stored_keys import publish
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Mutes
-from timeline.timelines import unread
 from timeline.timelines.entities import HomePage
 from timeline.timelines.home import Homes
+from timeline.timelines.html import LAST_READ_COOKIE
 
 
 @pytest.fixture
@@ -162,13 +162,13 @@ def test_more_unread_posts_than_the_list_shows_have_a_plus(visit):
 
 def test_the_cookie_lasts_some_minutes_and_is_set_once(raw, store, followed, member, bob):
     write(raw, store, bob, 3)
-    assert unread.COOKIE not in member.get("/").cookies
+    assert LAST_READ_COOKIE not in member.get("/").cookies
     write(raw, store, bob, 2)
-    cookie = member.get("/").cookies[unread.COOKIE]
+    cookie = member.get("/").cookies[LAST_READ_COOKIE]
     assert (cookie.value, cookie["max-age"], cookie["httponly"], cookie["samesite"]) == ("1-3", 600, True, "Lax")
     write(raw, store, bob, 1)
     answer = member.get("/")
-    assert unread.COOKIE not in answer.cookies
+    assert LAST_READ_COOKIE not in answer.cookies
     assert line_above(answer.content.decode()) == [
         "3 new posts since your last visit · Go to where you stopped reading"
     ]
@@ -185,7 +185,7 @@ def test_another_user_of_the_browser_has_their_own_unread_posts(visit, browser, 
     write(raw, store, bob, 1)
     for _ in range(2):
         assert line_above(page(member)) == ["1 new post since your last visit · Go to where you stopped reading"]
-    assert member.cookies[unread.COOKIE].value == "3-5"
+    assert member.cookies[LAST_READ_COOKIE].value == "3-5"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_another_user_of_the_browser_has_their_own_unread_posts(visit, browser, 
 )
 def test_an_invalid_cookie_is_ignored(visit, member, value):
     visit(3)
-    member.cookies[unread.COOKIE] = value
+    member.cookies[LAST_READ_COOKIE] = value
     assert line_above(page(member)) == ["You're all caught up. No new posts since your last visit."]
 
 

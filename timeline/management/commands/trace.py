@@ -20,8 +20,8 @@ from retwis_site.store.connection.recorder import Watch, watching
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.rate_limits import RateLimits
+from timeline.posts.composer import PostForm
 from timeline.posts.feature import POSTS
-from timeline.posts.forms import PostForm
 from timeline.posts.repository import Posts
 from timeline.relations.feature import FOLLOWS
 from timeline.relations.relations import Follows, read_blocks

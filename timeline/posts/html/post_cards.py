@@ -281,22 +281,9 @@ NO_MARKS: Mapping[int, Marks] = {}
 _cards: Memory[CardKey, Refillable] = Memory(size=4000, seconds=3600)
 
 
-def cards(posts: Sequence[Post], by: Rendering) -> bytes:
-    """Posts as HTML, in their order."""
-    return _cards_of(posts, by, "list", NO_MARKS)
-
-
-def cards_found(posts: Sequence[Post], by: Rendering, marks: Mapping[int, Marks]) -> bytes:
-    """Posts that a search has found, with these parts of their texts, by the post's id, highlighted."""
-    return _cards_of(posts, by, "list", marks)
-
-
-def card_alone(post: Post, by: Rendering) -> bytes:
-    """A post on its own page."""
-    return _cards_of([post], by, "alone", NO_MARKS)
-
-
-def _cards_of(posts: Sequence[Post], by: Rendering, place: Place, marks: Mapping[int, Marks]) -> bytes:
+def cards(posts: Sequence[Post], by: Rendering, place: Place = "list", marks: Mapping[int, Marks] = NO_MARKS) -> bytes:
+    """Posts as HTML, in their order. `place`: "alone" for a post on its own page. `marks`: parts of the texts of posts
+    that a search has found, by the post's id; they are highlighted."""
     now, language, can_act = time.time(), by.language, by.can_act
     keys: list[CardKey] = [(post.pid, language, can_act, "found" if post.pid in marks else place) for post in posts]
     known = _cards.some(keys)

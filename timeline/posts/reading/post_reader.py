@@ -40,12 +40,13 @@ from timeline.posts.reading.records import (
 )
 from timeline.posts.reading.visibility import (
     MUTES_ASIDE,
+    NOBODY_HIDDEN,
     NOTHING_READ,
     LatestActed,
+    NotHidden,
     Rule,
     ask_acted,
     hidden_among,
-    rules_of,
     unseen_by,
 )
 
@@ -149,12 +150,16 @@ class PostReader:
         because the last visit needed it. `about_authors`: it is called with those that this process knows then."""
         self._store = store
         self.rules = rules
-        self.people = {**foreseen.people, **keep_people(people)}
+        self.people = {**foreseen.people}
+        if people:
+            self.people |= keep_people(people)
         self.me: int | None = None
         if isinstance(viewer, User):
             self.me = viewer.uid
             self.people[viewer.uid] = viewer
-        self.rules_of_viewer = rules_of(self.me, acted.hidden, page_of)
+        self.rules_of_viewer: Sequence[NotHidden] = ()
+        if self.me is not None and acted.hidden is not NOBODY_HIDDEN:
+            self.rules_of_viewer = (NotHidden(self.me, acted.hidden, page_of),)
         self.asking = [rule for rule in (*self.rules_of_viewer, *rules) if rule.asks]
         self.page_of = page_of
         self.acted = acted

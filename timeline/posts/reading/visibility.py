@@ -92,14 +92,10 @@ class LatestHidden(NamedTuple):
     words: MutedTexts = NO_WORDS
 
     @property
-    def blocked(self) -> frozenset[int]:
-        """Those with a block between them and the viewer."""
-        return self.people[0] | self.people[1]
-
-    @property
     def blocked_or_muted(self) -> frozenset[int]:
         """Those whom lists leave out."""
-        return self.blocked | self.people[2]
+        blocked, blocked_by, muted, _ = self.people
+        return blocked | blocked_by | muted
 
 
 NO_HIDDEN_READ = LatestHidden((frozenset(),) * len(KINDS), (False,) * len(KINDS))
@@ -208,26 +204,17 @@ class Rule(Protocol):
         people to whom they reply."""
 
 
-def rules_of(me: int | None, latest: LatestHidden, page_of: int | None) -> "Sequence[NotHidden]":
-    """The rules of every page for this viewer; None for a visitor. `latest`: what this request has read; `page_of`: the
-    person whose page it is, if any."""
-    return (
-        ()
-        if me is None or latest is NOBODY_HIDDEN
-        else (NotHidden(me, HiddenPeople(me, latest), latest.words, page_of),)
-    )
-
-
 class NotHidden:
     """Neither posts of people whom the viewer blocks or who block the viewer, nor of those whom the viewer mutes, nor
     reposts by those whose reposts the viewer mutes, nor others' posts with words that the viewer mutes. On the page of
     one person, a mute of them hides nothing: the viewer has opened it to see them."""
 
-    def __init__(self, me: int, people: HiddenPeople, words: MutedTexts, page_of: int | None) -> None:
-        self.asks = not people.are_all_known
+    def __init__(self, me: int, latest: LatestHidden, page_of: int | None) -> None:
+        """`latest`: what this request has read; `page_of`: the person whose page it is, if any."""
         self._me = me
-        self._people = people
-        self._words = words
+        self._people = HiddenPeople(me, latest)
+        self.asks = not self._people.are_all_known
+        self._words = latest.words
         self._page_of = page_of
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:

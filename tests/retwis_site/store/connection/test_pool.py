@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from retwis_site.store.connection import topology
-from retwis_site.store.connection.topology import FRESH, Pool
+from retwis_site.store.connection import transport
+from retwis_site.store.connection.transport import FRESH, Pool
 from tests.support.clock import Clock
 
 
@@ -45,7 +45,7 @@ def pool():
 def later(monkeypatch):
     """`later(2)`: two seconds pass."""
     clock = Clock()
-    monkeypatch.setattr(topology, "time", clock)
+    monkeypatch.setattr(transport, "time", clock)
     return clock.sleep
 
 

@@ -1,4 +1,5 @@
-"""The form of a new post, and the draft that waits in a cookie when it could not be published."""
+"""The composer: the form of a new post, as it is checked and as HTML, and the draft that waits in a cookie when it
+could not be published."""
 
 import base64
 import binascii
@@ -6,18 +7,21 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 from django import forms
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.signing_in.html import Page, Rendering
 from retwis_site.http import cookies
 from retwis_site.http.form_fields import TextField, is_visible
+from retwis_site.rendering.fragments import NOTHING, Fragment, Html
 from retwis_site.store.ids import is_digest, parse_id
 from timeline.posts.entities import (
     LONGEST_ALT,
@@ -30,6 +34,8 @@ from timeline.posts.entities import (
     TargetMissing,
     TargetRefused,
 )
+from timeline.posts.html.pictures import chosen
+from timeline.posts.html.post_cards import cards
 
 # ---- The line breaks of a typed text.
 
@@ -161,8 +167,8 @@ def pictures_in(form: QueryDict) -> list[Picture]:
     """The uploaded pictures that a form names, each with its description; without the one that is removed. Their sizes
     are not known yet."""
     named = zip(form.getlist("media"), [*form.getlist("alt"), *[""] * MOST_PICTURES], strict=False)
-    chosen = {digest: alt_of(alt) for digest, alt in named if is_digest(digest) and digest != form.get("remove")}
-    return [Picture(digest, alt=alt) for digest, alt in [*chosen.items()][:MOST_PICTURES]]
+    kept = {digest: alt_of(alt) for digest, alt in named if is_digest(digest) and digest != form.get("remove")}
+    return [Picture(digest, alt=alt) for digest, alt in [*kept.items()][:MOST_PICTURES]]
 
 
 def alt_of(typed: str) -> str:
@@ -231,3 +237,88 @@ def _in_cookie(request: HttpRequest) -> Draft | None:
     if not body or (uid is None and author != NOBODY):
         return None
     return Draft(NewPost(body, parse_id(reply_to), parse_id(quote)), uid)
+
+
+# ---- The composer as HTML.
+
+
+Where = Literal["here", "elsewhere"]  # the fields for pictures: they take as many bytes as a card
+
+TO = {"": "", "@": "person", "#": "tag"}  # for whom a text is, by the sign with which it begins
+
+COMPOSER, REPLY, QUOTE = (
+    Fragment(
+        "timeline/posts/_composer.html",
+        shape={"to": tuple(TO.values()), "pictures": ("", *get_args(Where))},
+        constants={"form": PostForm(initial=named), "has_text": False, "chosen": NOTHING, "refused": ()},
+    )
+    for named in ({}, {"reply_to": 1}, {"quote": 1})  # any ids: only their words differ
+)
+
+
+def composer(
+    request: HttpRequest,
+    by: Rendering,
+    *,
+    reply_to: int | None = None,
+    quote: int | None = None,
+    begins: str = "",
+    pictures: Where = "elsewhere",
+) -> Html:
+    """The composer with the viewer's draft, if one waits; empty for a visitor and for a frozen user. `reply_to`,
+    `quote`: the posts that the new one answers and quotes. `begins`: the text begins with this name or tag, such as
+    `@bob`. `pictures`: where the fields for them are. Each has a token of its own: a second click sends the same token,
+    and so gives the same post."""
+    if not by.can_act:
+        return NOTHING
+    draft = kept_draft(request, by.me, reply_to, quote)
+    if draft is not None:
+        return composer_with(PostForm.of(draft.post), by)
+    empty = REPLY if reply_to is not None else QUOTE if quote is not None else COMPOSER
+    return empty.fill(
+        by.language,
+        quotes=quote is not None,
+        pictures=pictures if settings.MEDIA_MEMORY else "",
+        to=TO[begins[:1]],
+        begins=begins,
+        uid=by.me,
+        token=new_token(),
+        csrf_token=by.token,
+        reply_to=reply_to or "",
+        quote=quote or "",
+    )
+
+
+def composer_with(form: PostForm, by: Rendering, refused: Sequence[str] = ()) -> Html:
+    """The composer with what was typed and its pictures, its errors, and what is wrong with pictures that are not
+    among them. It is rendered now."""
+    context = {
+        "form": form,
+        "has_text": True,
+        "uid": by.me,
+        "token": form["token"].value() or new_token(),
+        "csrf_token": by.token,
+        "reply_to": form["reply_to"].value() or "",
+        "quote": form["quote"].value() or "",
+        "quotes": bool(form["quote"].value()),
+        "pictures": "here" if settings.MEDIA_MEMORY else "",
+        "chosen": chosen(form.pictures, by.language),
+        "refused": refused,
+        "to": "",
+    }
+    return render_to_string(COMPOSER.template, context)
+
+
+# ---- The composer on a page of its own.
+
+
+COMPOSE = Page("timeline/posts/compose.html", here="compose")
+
+
+def compose_page(
+    request: HttpRequest, by: Rendering, composer: Html, above: Sequence[Post], status: int = 200
+) -> HttpResponse:
+    """`composer`: from `composer` or `composer_with`. `above`: the posts that the new one answers and quotes."""
+    return COMPOSE.response(
+        request, by, status=status, has_above=bool(above), above=cards(above, by), composer=composer
+    )
