@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from accounts.users.deletion import is_deleted
 from accounts.users.entities import State
@@ -22,8 +22,10 @@ from retwis_site.store.chunks import Writes, answer, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, note_bad, parse_id, stored_score, stored_time
-from retwis_site.store.replies import Question, Reply, Result
+from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, trip
 from retwis_site.store.snowflake import STEP
+
+Beside = TypeVar("Beside")
 
 # ---- What others did.
 
@@ -88,6 +90,7 @@ class QuietKinds(Repository):
 
 
 KEPT = 1000  # the newest notices of each user
+READ_FIRST = 100  # of them, where only new ones count
 MARK = "up_to_here"  # after every kind of notice in the order of letters: notices of the same second are read
 
 
@@ -157,6 +160,18 @@ def ask_noticed(pipe: Pipe, owner: int) -> Result[int]:
 def _latest() -> int:
     """The latest date that a notice may have, in unix seconds: a clock may be ahead of this one by STEP."""
     return int(time.time()) + STEP
+
+
+def read_new(pipe: Pipe, owner: int, beside: Handle[Beside]) -> Reading[tuple[Beside, list[Row]]]:
+    """The notices of a user above what `ask_noticed` finds, newest first, and what else the first round trip asks. One
+    round trip; two when there are READ_FIRST of them."""
+    key = keys.notices(owner)
+    other, noticed, scored = yield from trip(
+        beside, ask_noticed(pipe, owner), pipe.zrevrange_withscores(key, 0, READ_FIRST - 1)
+    )
+    if len(scored) == READ_FIRST and integer(scored[-1][1]) > noticed:
+        [scored] = yield from trip(pipe.zrevrange_withscores(key, 0, KEPT))
+    return other, rows_of(key, [(member, score) for member, score in scored if integer(score) > noticed])
 
 
 class Inbox:

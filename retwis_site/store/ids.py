@@ -117,8 +117,9 @@ def stored_rows(key: str, rows: Iterable[tuple[str, float]]) -> list[tuple[int, 
 
 def stored_score(key: str, member: str, score: float) -> int:
     """The score of a member as a whole number, from 0 to LARGEST_ID."""
-    if not 0 <= score <= LARGEST_ID:
-        note_bad(key, f"{score:g}, the score of {member}")
+    if 0 <= score <= LARGEST_ID:
+        return int(score)
+    note_bad(key, f"{score:g}, the score of {member}")
     return integer(score)
 
 

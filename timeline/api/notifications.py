@@ -9,6 +9,7 @@ import time
 from binascii import crc32
 from collections.abc import Callable, Collection, Sequence
 from math import inf
+from operator import itemgetter
 from typing import NamedTuple
 
 from accounts.users.entities import User
@@ -53,11 +54,11 @@ IN_GROUPS = ("favourite", "reblog", "follow")
 ALONE = "ungrouped-"  # what the key of a notice begins with that is in no group
 
 
-def _group_key(row: Row, in_groups: Collection[str] = IN_GROUPS) -> str:
-    """Equal for the likes of one post, the reposts of one post, and the follows of one day."""
+def _group_key(row: Row, number: int, in_groups: Collection[str] = IN_GROUPS) -> str:
+    """Equal for the likes of one post, the reposts of one post, and the follows of one day. `number`: its id."""
     kind = TYPES[row.notice.kind]
     if kind not in in_groups:
-        return f"{ALONE}{id_of(row)}"
+        return f"{ALONE}{number}"
     return f"{kind}-{row.when // A_DAY if row.notice.kind is Kind.FOLLOW else row.notice.what}"
 
 
@@ -102,19 +103,16 @@ class Together(NamedTuple):
     """Notices that are told as one, newest first."""
 
     key: str
+    id: int  # of the newest
     rows: list[Row]
-
-    @property
-    def id(self) -> int:
-        return id_of(self.rows[0])
 
 
 def _together(rows: Sequence[Row], in_groups: Collection[str]) -> list[Together]:
     """The notices in groups, the newest first."""
     groups: dict[str, Together] = {}
-    for row in sorted(rows, key=id_of, reverse=True):
-        key = _group_key(row, in_groups)
-        groups.setdefault(key, Together(key, [])).rows.append(row)
+    for number, row in sorted(((id_of(row), row) for row in rows), key=itemgetter(0), reverse=True):
+        key = _group_key(row, number, in_groups)
+        groups.setdefault(key, Together(key, number, [])).rows.append(row)
     return list(groups.values())
 
 
@@ -212,7 +210,7 @@ def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection
 
 def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> object:
     """Remove the notices of the group that is meant. Two round trips. Raises NotFound."""
-    me, rows, _ = Notifications(connect()).rows(call.viewer)
+    me, rows = Notifications(connect()).rows(call.viewer)
     found = [one for one in _together(rows, in_groups) if is_meant(one)]
     if not found:
         raise NotFound
@@ -221,10 +219,9 @@ def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collect
 
 
 def _unread(call: Call, in_groups: Collection[str]) -> object:
-    """One round trip; two with decisions of staff."""
+    """One round trip; one more with very many new ones, and one with decisions of staff."""
     wanted, most = _wanted(call), call.sent.number("limit", 100, 1000)
-    _, rows, noticed = Notifications(connect()).rows(call.viewer)
-    new = _told_to_apps(call, [row for row in rows if row.when > noticed and wanted.has(row)])
+    new = _told_to_apps(call, [row for row in Notifications(connect()).new(call.viewer) if wanted.has(row)])
     return {"count": min(len(_together(new, in_groups)), most)}
 
 
@@ -252,7 +249,7 @@ def _notification(row: Row, item: Item, found: Read) -> Entity:
     told = {
         "id": str(id_of(row)),
         "type": TYPES[row.notice.kind],
-        "group_key": _group_key(row),
+        "group_key": _group_key(row, id_of(row)),
         "created_at": date_time(row.when),
         "account": account,
     }
@@ -334,7 +331,7 @@ MOST_OF_A_GROUP = 80  # people
 
 def accounts_of_group(call: Call) -> object:
     """The people of one group. Three round trips at most."""
-    me, rows, _ = Notifications(connect()).rows(call.viewer)
+    me, rows = Notifications(connect()).rows(call.viewer)
     is_meant, in_groups = _named(call)
     found = [one for one in _together(rows, in_groups) if is_meant(one)]
     uids = [row.notice.who for one in found for row in one.rows][:MOST_OF_A_GROUP]

@@ -152,6 +152,7 @@ def acted_by(request: RetwisRequest, username: str, pid: int, of: Relation) -> H
     return ACTED_BY[of].response(
         request,
         by,
+        later="before" in request.GET,
         has_rows=bool(found.people),
         hides_all=found.hides_all,
         more=found.older is not None,

@@ -15,7 +15,7 @@ from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows
+from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows, read_new
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
@@ -42,15 +42,15 @@ class Group(NamedTuple):
 
 def grouped(rows: Sequence[Row]) -> list[Group]:
     """All notices in groups, the newest first. `rows`: newest first, as the store has them."""
-    groups: dict[tuple[Kind, int], Group] = {}
+    groups: dict[tuple[Kind, int], tuple[dict[int, None], Cursor]] = {}
     for notice, when in rows:
         what = when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
         known = groups.get((notice.kind, what))
         if known is None:
-            groups[notice.kind, what] = Group(notice.kind, what, (notice.who,), Cursor(when, notice.member))
-        elif notice.who not in known.people:
-            groups[notice.kind, what] = known._replace(people=(*known.people, notice.who))
-    return list(groups.values())
+            groups[notice.kind, what] = {notice.who: None}, Cursor(when, notice.member)
+        else:
+            known[0][notice.who] = None
+    return [Group(kind, what, tuple(people), place) for (kind, what), (people, place) in groups.items()]
 
 
 def below(groups: Sequence[Group], before: Cursor | None, only: Only) -> list[Group]:
@@ -120,11 +120,16 @@ class Notifications(Repository):
         items, _ = self._items(owner, acted, viewer.just_changed, choose(_not_hidden(rows, acted)), about_authors)
         return owner, items
 
-    def rows(self, viewer: Viewer) -> tuple[User, list[Row], int]:
-        """The viewer, the notices by people who are not hidden, newest first, and until when they are read, in unix
-        seconds. One round trip. Raises NotSignedIn."""
-        owner, rows, noticed, acted = self._read(viewer)
-        return owner, _not_hidden(rows, acted), noticed
+    def rows(self, viewer: Viewer) -> tuple[User, list[Row]]:
+        """The viewer, and the notices by people who are not hidden, newest first. One round trip. Raises
+        NotSignedIn."""
+        owner, rows, _, acted = self._read(viewer)
+        return owner, _not_hidden(rows, acted)
+
+    def new(self, viewer: Viewer) -> list[Row]:
+        """Those of `rows` that are not read. Round trips as for `read_new`. Raises NotSignedIn."""
+        _, (acted, rows) = viewer.ask_as_user(lambda pipe, me: read_new(pipe, me, ask_latest_acted(pipe, me)))
+        return _not_hidden(rows, acted)
 
     def _read(self, viewer: Viewer) -> tuple[User, list[Row], int, LatestActed]:
         owner, (rows, noticed, acted) = viewer.ask_as_user(

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, groupby
 from math import inf
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
 from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
 from timeline.relations.relations import FOLLOW, RELATIONS, REPOST, ask_is_repost, relations
@@ -299,6 +300,21 @@ def _ranked(store: Store, names: list[str]) -> Iterator[list[int]]:
 Entry = tuple[int, int]  # the id in the key of a set, and a member
 
 
+KNOWN = 100_000  # people that a search of edges remembers; some 150 bytes each
+
+
+class Known(NamedTuple):
+    """How an account stood when it was first met. A look at what seems to be wrong asks again."""
+
+    exists: bool
+    unseen: bool
+
+
+def _ask_known(pipe: Pipe, uid: int) -> Result[Known]:
+    exists, person = pipe.hexists(keys.user(uid), "username"), ask_person(pipe, str(uid))
+    return Result(lambda: Known(bool(exists.value), person.value.unseen))
+
+
 class EdgeChecks(Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
@@ -307,6 +323,21 @@ class EdgeChecks(Searcher):
         super().__init__(store)
         self._relation = relation
         self._truth, self._mirror = relation.truth, relation.mirror
+        self._people: dict[int, Known] = {}
+
+    def _ask_people(self, pipe: Pipe, uids: Collection[int]) -> Handle[Mapping[int, Known]]:
+        """How these people stood when this search has first met them, of KNOWN people at most: many edges lead to each.
+        Two commands for each new one."""
+        if len(self._people) > KNOWN:
+            self._people.clear()
+        known = self._people
+        asked = {uid: _ask_known(pipe, uid) for uid in {*uids} - known.keys()}
+
+        def read() -> Mapping[int, Known]:
+            known.update((uid, answer.value) for uid, answer in asked.items())
+            return known
+
+        return Result(read)
 
     def inconsistencies(self) -> list[Check]:
         sides = ((self._truth, self._mirror), (self._mirror, self._truth))
@@ -337,9 +368,25 @@ class EdgeChecks(Searcher):
 
             return Result(read)
 
+        def read_suspects(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+            """What differs from the scores as they were read: `ask` asks only these. One round trip a chunk more."""
+            for chunk in members(store, names):
+                pipe = store.pipeline()
+                there = [pipe.zscore(other(member), str(number)) for number, member, _ in chunk]
+                asked = self._ask_people(pipe, {member for _, member, _ in chunk} if own.main == USER else ())
+                pipe.execute()
+                people = asked.value
+                yield [
+                    (number, member)
+                    for (number, member, score), reply in zip(chunk, there, strict=True)
+                    if reply.value is None
+                    or integer(reply.value) != integer(score)
+                    or (own.main == USER and not people[member].exists)
+                ]
+
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"
         look, repair = looking(self._store, ask), partial(self._repair, own, other)
-        return self._check_of(label, own, look, "", repair, read=pairs)
+        return self._check_of(label, own, look, "", repair, read=read_suspects)
 
     def _counted(self, own: OfId) -> Check:
         """People whom a number counts although staff has hidden or suspended them, or the other way round."""
@@ -350,9 +397,24 @@ class EdgeChecks(Searcher):
             person = ask_person(pipe, member)
             return Result(lambda: here.value is not None and (left_out.value is not None) != person.value.unseen)
 
+        def read_suspects(store: Store, names: list[str]) -> Iterator[list[Entry]]:
+            """Those of which `ask` will find it, most likely. One round trip a chunk more."""
+            for chunk in pairs(store, names):
+                pipe = store.pipeline()
+                by_key = [(number, [uid for _, uid in some]) for number, some in groupby(chunk, lambda entry: entry[0])]
+                left_out = [pipe.zmscore(keys.unseen(own(number)), [*map(str, uids)]) for number, uids in by_key]
+                asked = self._ask_people(pipe, {uid for _, uid in chunk})
+                pipe.execute()
+                people, scores = asked.value, chain.from_iterable(reply.value for reply in left_out)
+                yield [
+                    entry
+                    for entry, score in zip(chunk, scores, strict=True)
+                    if (score is None) == people[entry[1]].unseen
+                ]
+
         label, look = f"entries of {own.word}: that are counted wrong", looking(self._store, ask)
         repair = partial(self._repair, own, self._mirror if own is self._truth else self._truth)
-        return self._check_of(label, own, look, "", repair, read=pairs)
+        return self._check_of(label, own, look, "", repair, read=read_suspects)
 
     def _repair(self, own: OfId, other: OfId, number: int, member: int) -> None:
         if own.main == USER and unknown(self._store, [member]):

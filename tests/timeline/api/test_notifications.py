@@ -7,6 +7,7 @@ from tests.support.apps import App
 from tests.support.clock import Clock
 from tests.support.people import register
 from tests.support.protocols.reports import make_admin, report
+from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import publish
 from timeline.api import notifications
 from timeline.moderation.reports import Action, Deciding, Decision
@@ -217,3 +218,26 @@ def test_a_page_costs_as_many_round_trips_as_the_page_of_notices(told, alice, br
     for ask in (lambda: client.get("/notifications/"), lambda: app.json("GET", ALL), lambda: app.json("GET", GROUPED)):
         ask()
         assert len(round_trips(ask).round_trips) == 2
+
+
+@pytest.mark.parametrize(("new", "reads"), [(0, 1), (60, 1), (99, 1), (100, 2), (160, 2)])
+def test_the_number_of_unread_notices_reads_no_more_than_the_new_ones_take(raw, alice, app, round_trips, new, reads):
+    """Apps ask for it again and again, also for people who have a thousand old ones."""
+    me, answers = alice.user.uid, []
+    times = {f"follow:{me}:{uid}": NOON + (uid <= new) for uid in range(1, 801)}
+    raw.zadd(f"notices:{me}", {**times, MARK: NOON})
+    raw.hset(f"user:{me}", "noticed", NOON)
+    app.json("GET", f"{ALL}/unread_count")
+    recorded = round_trips(lambda: answers.append(app.json("GET", f"{ALL}/unread_count", {"limit": 1000})))
+    assert answers == [{"count": new}]
+    assert len(recorded.round_trips) == reads
+    read = [command for command in recorded.commands if command[:2] == ("ZREVRANGE", f"notices:{me}")]
+    assert [int(str(command[3])) + 1 for command in read] == [100, 1001][:reads]
+
+
+@pytest.mark.parametrize("address", [ALL, GROUPED])
+def test_an_id_is_made_once_for_each_notice_and_again_for_what_is_told(raw, alice, app, address):
+    me = alice.user.uid
+    raw.zadd(f"notices:{me}", {f"follow:{me}:{uid}": NOON + uid * DAY for uid in range(1, 801)})
+    app.json("GET", address)
+    assert python_calls(lambda: app.json("GET", address))["notifications.py:id_of"] <= 800 + 3 * 40

@@ -94,6 +94,11 @@ def test_more_people_than_a_page_are_on_the_next_one(browser, raw, pid, round_tr
     second = client.get(f"{address}?before={cursor}").content.decode()
     both = [uid for page in (first, second) for uid in range(10, 40) if f'href="/@person{uid}/"' in page]
     assert sorted(both) == list(range(10, 40))
+    assert 'class="newest"' not in first
+    for last in (second, client.get(f"{address}?before=1-1").content.decode()):  # the second has no one any more
+        assert "That is everyone." in last
+        assert "No one has liked" not in last
+        assert f'<p class="newest"><a href="{address}">' in last
     assert len(round_trips(lambda: client.get(address)).round_trips) == 2
 
 

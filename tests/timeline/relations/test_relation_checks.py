@@ -18,7 +18,8 @@ from tests.support.removed_accounts import delete_and_remove
 from tests.support.stored_keys import everything, publish, without_damaged
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
-from timeline.relations.relations import BlockedPeople, Follows, Likes, Mutes
+from timeline.relations.relations import FOLLOW, BlockedPeople, Follows, Likes, Mutes
+from timeline.relations.upkeep import EdgeChecks
 
 LIKES = "entries of likes: missing from liked_by:, or unknown"
 LIKED_BY = "entries of liked_by: missing from likes:, or unknown"
@@ -247,3 +248,26 @@ def test_cleanup_forgets_that_somebody_has_muted_a_person_who_is_gone(store, raw
     delete_and_remove(store, bob)
     said(capsys, "cleanup")
     assert raw.zrange("muted:1", 0, -1) == raw.zrange("muted_reposts:1", 0, -1) == [str(CAROL)]
+
+
+def test_a_look_at_many_healthy_edges_asks_little_more_than_one_command_for_each(raw, store, round_trips):
+    """On a large site most of what `doctor` asks is about edges: it was six commands for each side of each follow."""
+    people = range(1, 41)
+    for uid in people:
+        raw.hset(f"user:{uid}", "username", f"person{uid}")
+        for side in ("following", "followers"):
+            raw.zadd(f"{side}:{uid}", {other: LONG_AGO for other in people if other != uid})
+    found, edges = [], len(people) * (len(people) - 1)
+
+    def look():
+        for check in EdgeChecks(store, FOLLOW).inconsistencies():
+            names = [check.of[0](uid) for uid in people]
+            found.extend(finding for chunk in check.find(names) for finding in chunk)
+
+    recorded = round_trips(look)
+    assert found == []
+    assert sum(command[0] == "ZSCORE" for command in recorded.commands) == 2 * edges  # one for each side of each
+    assert len(recorded.commands) < 2 * edges + 10 * len(people)
+    assert {raw.zrem("following:1", 2), raw.zadd("unseen:followers:3", {1: 0})} == {1}
+    look()
+    assert [finding.what for finding in found] == ["followers:2 has 1", "followers:3 has 1"]
