@@ -9,7 +9,10 @@ import json
 import secrets
 import time
 from enum import StrEnum
-from typing import Any, NamedTuple
+from functools import partial
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 import webauthn
@@ -90,6 +93,22 @@ _ERRORS = (
     *(WebAuthnException, UnsupportedAlgorithm, ValueError, TypeError, LookupError, AttributeError),
     *(ArithmeticError, RecursionError),
 )
+
+
+# ---- What webauthn reads: the CBOR in an answer, but no shared values. 700 bytes of lists that each have the one
+# before twice stand for a thousand million values, and to hash or to write these stops all threads of a process. No
+# authenticator shares any: CTAP 2.1 (8) allows no tags.
+
+
+SHARED = 28  # the tag of a value that others name (http://cbor.schmorp.de/value-sharing)
+
+
+def _refuse_shared(*_decoder: object) -> NoReturn:
+    raise ValueError("a shared value")
+
+
+_parser: Any = import_module("webauthn.helpers.parse_cbor")
+_parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_decoders={SHARED: _refuse_shared}))
 
 
 # ---- What the browser is asked, as JSON

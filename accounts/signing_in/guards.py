@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
 from django.urls import Resolver404, ResolverMatch, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_cache_control
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control
@@ -194,8 +194,11 @@ def page_of_form(request: HttpRequest) -> str:
     A form with an error is shown at the address of a `change`. That address answers no GET, so home is returned.
     """
     named = request.POST.get("next", "")
+    address = named or request.META.get("HTTP_REFERER", "")
+    if len(address) > MAX_URL_LENGTH:  # urlsplit brings a host into a normal form, see `names.LONGEST_LINE`
+        return reverse("home")
     try:
-        parts = urlsplit(named or request.META.get("HTTP_REFERER", ""))
+        parts = urlsplit(address)
         view = match_of(parts.path).func
     except (Resolver404, ValueError):  # the header may hold anything
         return reverse("home")

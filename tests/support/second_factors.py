@@ -19,7 +19,7 @@ from tests.support.clock import Clock
 
 ORIGIN = "http://testserver"
 SITE = Site("testserver", ORIGIN)
-UP, UV, ATTESTED = 1, 4, 64  # flags of authenticator data
+UP, UV, ATTESTED, EXTENDED = 1, 4, 64, 128  # flags of authenticator data
 
 
 class App:
@@ -42,6 +42,12 @@ class App:
         assert SecondFactors(store).add_totp(uid, self.secret, self.next_code())
 
 
+def shared_lists(number: int) -> bytes:
+    """CBOR in which each list has the one before it twice: written out, the last one has 2 ** number values."""
+    twice = (b"\xd8\x1c\x82" + 2 * (b"\xd8\x1d" + dumps(before)) for before in range(number - 1))
+    return bytes([0x98, number]) + b"\xd8\x1c\x80" + b"".join(twice)
+
+
 class Authenticator:
     """A passkey: a key pair, its id, whose it is, and a counter."""
 
@@ -50,6 +56,7 @@ class Authenticator:
         self.id = hashlib.sha256(str(self._key.private_numbers().private_value).encode()).digest()[:16]
         self._uid, self.counter, self._counts = uid, 0, counts
         self._flags, self._site = UP | (UV if verifies else 0), site
+        self.extensions = b""  # in CBOR
 
     def create(self, options: dict[str, object]) -> str:
         """The answer to `navigator.credentials.create`."""
@@ -57,14 +64,14 @@ class Authenticator:
         x, y = point.x.to_bytes(32, "big"), point.y.to_bytes(32, "big")
         key = dumps({1: 2, 3: -7, -1: 1, -2: x, -3: y})
         attested = bytes(16) + struct.pack(">H", len(self.id)) + self.id + key
-        data = self._data(ATTESTED) + attested
+        data = self._data(ATTESTED) + attested + self.extensions
         attestation = bytes_to_base64url(dumps({"fmt": "none", "attStmt": {}, "authData": data}))
         return self._answer("create", options, attestationObject=attestation)
 
     def get(self, options: dict[str, object]) -> str:
         """The answer to `navigator.credentials.get`."""
         self.counter += self._counts
-        data, client = self._data(0), self._client_data("get", options)
+        data, client = self._data(0) + self.extensions, self._client_data("get", options)
         signature = self._key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(SHA256()))
         return self._answer(
             "get",
@@ -80,7 +87,8 @@ class Authenticator:
         SecondFactors(store).add_passkey(self._uid, *added(self.create(options), name, SITE, asked))
 
     def _data(self, more: int) -> bytes:
-        return hashlib.sha256(self._site.id.encode()).digest() + struct.pack(">BI", self._flags | more, self.counter)
+        flags = self._flags | more | (EXTENDED if self.extensions else 0)
+        return hashlib.sha256(self._site.id.encode()).digest() + struct.pack(">BI", flags, self.counter)
 
     def _client_data(self, what: str, options: dict[str, object]) -> bytes:
         told = {"type": f"webauthn.{what}", "challenge": options["challenge"], "origin": self._site.origin}

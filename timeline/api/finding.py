@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import Resolver404
+from django.utils.http import MAX_URL_LENGTH
 
 from accounts.signing_in.guards import match_of
 from accounts.users.repository import Users
@@ -154,6 +155,8 @@ def _hashtags(call: Call, typed: str) -> list[Entity]:
 
 def _at_address(call: Call, address: str, found: Entity) -> Entity:
     """What stands at an address, with or without its last slash; nothing of another site."""
+    if len(address) > MAX_URL_LENGTH:  # urlsplit brings a host into a normal form, see `names.LONGEST_LINE`
+        return found
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -41,11 +41,15 @@ from timeline.posts.html.post_cards import cards
 
 
 _more_than_two = re.compile("\n{3,}")
+LONGEST_NORMALISED = 20_000  # characters; 1 MB of short lines would stop a worker for half a second
 
 
 def normalised(text: str) -> str:
     """The text with `\\n` for each kind of line break, at most two in a row. Spaces at the ends of lines go, and so do
-    lines of spaces and invisible characters alone. Empty when the text has nothing visible."""
+    lines of spaces and invisible characters alone. Empty when the text has nothing visible. A text that is far too long
+    for a post stays as it is."""
+    if len(text) > LONGEST_NORMALISED:
+        return text
     lines = (line.rstrip() if is_visible(line) else "" for line in text.splitlines())
     return _more_than_two.sub("\n\n", "\n".join(lines)).strip()
 
@@ -167,13 +171,13 @@ def pictures_in(form: QueryDict) -> list[Picture]:
     """The uploaded pictures that a form names, each with its description; without the one that is removed. Their sizes
     are not known yet."""
     named = zip(form.getlist("media"), [*form.getlist("alt"), *[""] * MOST_PICTURES], strict=False)
-    kept = {digest: alt_of(alt) for digest, alt in named if is_digest(digest) and digest != form.get("remove")}
-    return [Picture(digest, alt=alt) for digest, alt in [*kept.items()][:MOST_PICTURES]]
+    kept = {digest: alt for digest, alt in named if is_digest(digest) and digest != form.get("remove")}
+    return [Picture(digest, alt=alt_of(alt)) for digest, alt in [*kept.items()][:MOST_PICTURES]]
 
 
 def alt_of(typed: str) -> str:
     """A typed description as it is stored; what is too long is cut."""
-    return normalised(typed.replace("\0", ""))[:LONGEST_ALT]
+    return normalised(typed[:LONGEST_NORMALISED].replace("\0", ""))[:LONGEST_ALT]
 
 
 # ---- Drafts: a cookie keeps the text of a post that could not be published yet, and whose it is.

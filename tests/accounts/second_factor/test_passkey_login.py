@@ -2,16 +2,17 @@
 
 import json
 
+import cbor2
 import pytest
 from django.core import signing
 
 from accounts.community.sanctions import Sanctions
-from accounts.second_factor.passkeys import Site
+from accounts.second_factor.passkeys import Site, WrongAnswer
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import State
 from tests.support.clock import Clock
 from tests.support.http.page_text import page_of
-from tests.support.second_factors import Authenticator
+from tests.support.second_factors import Authenticator, shared_lists
 
 URL = "/login/passkey/"
 
@@ -102,6 +103,32 @@ def test_a_passkey_that_nobody_has_added_opens_nothing(browser, raw, passkey, op
 def test_what_is_no_answer_opens_nothing(browser, raw, passkey, answer):
     assert browser().post(URL, {"passkey": answer})["Location"].startswith("/login/")
     assert sessions(raw) == []
+
+
+@pytest.mark.parametrize("way", ["added", "shown"])
+def test_values_that_are_shared_are_not_written_out(client, store, raw, alice, monkeypatch, options, way):
+    """700 bytes stopped all pages of a process for ten seconds, and a list more for twice as long."""
+    real, written = cbor2.dumps, [0]
+    passkey = Authenticator()
+    if way == "shown":
+        passkey.add(store)
+    passkey.extensions = shared_lists(14)
+    monkeypatch.setattr(cbor2, "dumps", lambda value: written.append(len(real(value))) or real(value))
+    if way == "shown":
+        client.post(URL, {"passkey": passkey.get(options())})
+    else:
+        with pytest.raises(WrongAnswer):
+            passkey.add(store)
+    assert max(written) < 1000
+    assert sessions(raw) == []
+
+
+def test_an_extension_that_nobody_has_asked_for_changes_nothing(browser, store, raw, alice, options):
+    passkey = Authenticator()
+    passkey.extensions = cbor2.dumps({"credProtect": 2})
+    passkey.add(store)
+    browser().post(URL, {"passkey": passkey.get(options())})
+    assert len(sessions(raw)) == 1
 
 
 def test_a_challenge_for_the_second_step_or_of_nobody_opens_nothing(browser, raw, passkey, options):

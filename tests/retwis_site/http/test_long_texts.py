@@ -30,6 +30,7 @@ def normalised(monkeypatch):
     [
         ("POST", "/api/v1/apps", {"client_name": LONG, "redirect_uris": "tusky://back"}),
         *(("GET", "/api/v2/search", {"q": LONG, "type": kind}) for kind in ("accounts", "statuses", "hashtags")),
+        ("GET", "/api/v2/search", {"q": f"https://{LONG}"}),
         ("GET", "/api/v1/accounts/lookup", {"acct": LONG}),
         *(("GET", "/api/v1/timelines/tag/tea", {which: [LONG]}) for which in ("any", "all", "none")),
         ("GET", "/api/v1/accounts/1/statuses", {"tagged": LONG}),
@@ -67,6 +68,8 @@ def test_what_is_searched_for(client, member, store, normalised, address):
         ("/register/", {"username": LONG, "password1": LONG, "password2": LONG, "why": LONG}),
         ("/register/", {"username": "dora", "password1": PASSWORD, "password2": PASSWORD, "why": LONG}),
         ("/recover/", {"username": LONG, "code": LONG, "password1": LONG, "password2": LONG}),
+        ("/announcement/dismiss/", {"next": f"//{LONG}"}),
+        ("/settings/language/", {"next": f"//{LONG}"}),
     ],
 )
 def test_the_forms_of_visitors(client, raw, store, normalised, address, fields):

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retwis_site.http.form_fields import is_visible
+from retwis_site.store.ids import DIGEST
 from tests.support.stored_keys import publish
+from timeline.posts import composer
 from timeline.posts.composer import normalised
 from timeline.posts.entities import LONGEST_POST
 
@@ -44,6 +47,24 @@ def test_a_line_break_counts_as_one_character(member, raw):
 def test_a_line_of_null_characters_alone_is_refused_as_any_other(browser, alice, raw):
     for text in ("a\0b", "a\r\n\0"):
         assert browser(alice).post("/post/", {"body": text, "token": "t"}).status_code == 422
+    assert not raw.exists("post:1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"body": "a\n" * 500_000, "token": "t"},
+        {"body": "", "token": "t", "media": ["0" * DIGEST], "alt": "a\n" * 500_000},
+        {"body": "", "token": "t", "media": [f"{one:0{DIGEST}x}" for one in range(400)], "alt": ["a\n" * 1000] * 400},
+    ],
+    ids=["a text", "a description", "many descriptions"],
+)
+def test_of_a_text_that_is_far_too_long_few_lines_are_looked_at(member, raw, monkeypatch, fields):
+    """1 MB of short lines stopped a worker for half a second."""
+    looked_at = []
+    monkeypatch.setattr(composer, "is_visible", lambda line: looked_at.append(line) or is_visible(line))
+    assert member.post("/post/", fields).status_code in {413, 422}
+    assert len(looked_at) <= composer.LONGEST_NORMALISED
     assert not raw.exists("post:1")
 
 
