@@ -79,14 +79,15 @@ class Scene:
 
 def kill_at_every_command(scene, capsys, work, check, moments=range(MOST), fewest=FEWEST):
     """Repeat `work`, killed after one more command that may write each time, or after each of these numbers. After each
-    kill, run `check` and `doctor`. A sample draws some of the kills. `fewest`: commands that it sends at least."""
+    kill, run `check` and `doctor`. A sample draws some of the kills; in the process of the test, each third one runs by
+    day. `fewest`: commands that it sends at least."""
     if sampling.CASES:
         scene.begin()
         scene.cut.after(NO_KILL)
         scene.victims.run(**work(scene))
         possible = [writes for writes in moments if writes < scene.cut.writes]
         moments = [*sampling.some(possible, KILLS_IN_A_SAMPLE), NO_KILL]
-    for writes in moments:
+    for writes in moments[:: scene.cut.stride]:
         scene.begin()
         prepared = work(scene)
         scene.cut.after(writes)

@@ -25,6 +25,7 @@ from django.test import Client, override_settings
 
 from retwis_site.store.client import connect
 from tests.support.http.http_browser import TIMEOUT
+from tests.support.protocols.thoroughness import stride
 from tests.support.stores.reading import may_write
 from tests.support.stores.seam import killed_before_write
 
@@ -42,6 +43,7 @@ class Cut:
         self._listener.listen()
         self._lock = threading.Lock()
         self._left = 0
+        self.stride = 1
         self.passed = 0  # commands
         self.writes = 0  # of them may write
         self.last = ""  # the last one of them
@@ -124,6 +126,9 @@ class ThisProcess:
 
     passed = writes = sys.maxsize  # nobody counts them
     last = "is not known"
+
+    def __init__(self):
+        self.stride = stride()
 
     def after(self, writes):
         self._left = writes
