@@ -3,7 +3,6 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
@@ -22,7 +21,7 @@ from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, answer, answers, batches
 from retwis_site.store.client import Pipe, Store
-from retwis_site.store.ids import is_digest
+from retwis_site.store.ids import is_digest, note_bad
 from retwis_site.store.kinds import unprefixed
 from retwis_site.store.replies import Result
 
@@ -250,9 +249,12 @@ class PictureChecks(Searcher):
         if not shown or "" not in files:  # it has gone meanwhile
             return
         since = self._store.zscore(key, str(shown[0])) or 0
-        with suppress(PictureRefused):  # the file is damaged: the finding stays
+        try:
             picture = decoded(files[""], Shape.POST)  # it has the size of that shape at most, and so keeps it
-            pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
+        except PictureRefused:
+            note_bad(keys.media(digest), "a damaged file")  # the next run finds it again
+            return
+        pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
 
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])

@@ -95,20 +95,20 @@ _ERRORS = (
 )
 
 
-# ---- What webauthn reads: the CBOR in an answer, but no shared values. 700 bytes of lists that each have the one
-# before twice stand for a thousand million values, and to hash or to write these stops all threads of a process. No
-# authenticator shares any: CTAP 2.1 (8) allows no tags.
+# ---- What webauthn reads: the CBOR in an answer, but no tags that cbor2 decodes. 700 bytes of lists that each have the
+# one before twice (28) stand for a thousand million values, and to hash or to write these stops all threads of a
+# process. So does a regular expression (35), which is compiled. CTAP 2.1 (8) allows no tags.
 
 
-SHARED = 28  # the tag of a value that others name (http://cbor.schmorp.de/value-sharing)
+TAGS = (*range(6), 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799)
 
 
-def _refuse_shared(*_decoder: object) -> NoReturn:
-    raise ValueError("a shared value")
+def _refuse(*_decoder: object) -> NoReturn:
+    raise ValueError("a tag")
 
 
 _parser: Any = import_module("webauthn.helpers.parse_cbor")
-_parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_decoders={SHARED: _refuse_shared}))
+_parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_decoders=dict.fromkeys(TAGS, _refuse)))
 
 
 # ---- What the browser is asked, as JSON

@@ -238,7 +238,7 @@ def test_doctor_writes_again_what_is_known_of_a_picture(store, raw, alice, capsy
     assert raw.hget(f"media_info:{picture.digest}", "width") == str(picture.width)
 
 
-def test_doctor_goes_on_where_the_file_of_a_forgotten_picture_is_damaged(store, raw, alice, capsys):
+def test_doctor_goes_on_where_the_file_of_a_forgotten_picture_is_damaged(store, raw, alice, capsys, caplog):
     red = Pictures(store).upload(1, picture_file(), Shape.POST).digest
     Posts(store).publish(1, NewPost("Look", media=Media((Picture(red),))), "t1")
     raw.delete(f"media_info:{red}")
@@ -247,6 +247,7 @@ def test_doctor_goes_on_where_the_file_of_a_forgotten_picture_is_damaged(store, 
     assert [one["check"] for one in report_of(capsys)[1]["errors"]] == [
         "pictures that something shows, of which nothing is known"
     ]
+    assert f"media:{red} has a bad value, which is skipped: 'a damaged file'" in caplog.text
 
 
 def test_the_download_has_the_pictures_and_their_descriptions(post, store, alice):

@@ -123,6 +123,14 @@ def test_values_that_are_shared_are_not_written_out(client, store, raw, alice, m
     assert sessions(raw) == []
 
 
+def test_a_regular_expression_is_not_compiled(store, raw, alice):
+    """12 KB stopped all pages of a process for eight seconds."""
+    passkey = Authenticator()
+    passkey.extensions = cbor2.dumps({"a": cbor2.CBORTag(35, "[a-z]+")})
+    with pytest.raises(WrongAnswer):
+        passkey.add(store)
+
+
 def test_an_extension_that_nobody_has_asked_for_changes_nothing(browser, store, raw, alice, options):
     passkey = Authenticator()
     passkey.extensions = cbor2.dumps({"credProtect": 2})

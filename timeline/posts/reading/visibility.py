@@ -1,7 +1,7 @@
 """Which posts a viewer sees, by rules that `PostReader` applies to every list of posts; and what they did with them.
 
 Before the rules, the reader leaves out deleted posts and posts of deleted accounts. What depends on the viewer is a
-rule of every page (`rules_of`); it hides a post also where another post reposts or quotes it. What depends on the page
+rule of every page (`NotHidden`); it hides a post also where another post reposts or quotes it. What depends on the page
 is a rule of that page: it decides about the entries of the list. A repost is an entry by the person who reposts.
 """
 
