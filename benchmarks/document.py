@@ -90,6 +90,7 @@ def _pages() -> list[Goal]:
 
 def _visits() -> list[Goal]:
     home = f"home, {PLAN.many_users:,} viewers at random"
+    profile = f"another user's profile, {PLAN.many_users:,} viewers at random"
     arriving = "while 20 posts and 20 follows a second arrive"
     liked = f"time of the page of a post with {PLAN.followers:,} likes / with none"
     visit = f"time of the first visit of a user who follows {PLAN.follows} people / time of a built home"
@@ -98,6 +99,7 @@ def _visits() -> list[Goal]:
         Goal("home at random", f"rate of {home} / rate of the empty view", 0.16, 0.20, share, upward=True),
         Goal("home with arrivals", f"rate of {home}, {arriving} / rate without", 0.85, 0.95, share, upward=True),
         Goal("home at random, tail", f"p99 / p50 of {home}", 3, 2, share),
+        Goal("profile at random", f"rate of {profile} / rate of the empty view", 0.16, 0.20, share, upward=True),
         Goal("liked post", liked, 1.1, None, share),
         Goal("first visit", visit, 3, 2, times),
         Goal("worker memory", memory, 20 * 1024 * 1024, 10 * 1024 * 1024, megabytes),

@@ -71,19 +71,27 @@ def full_homes(port: int, viewers: Iterable[Viewer], least: int) -> list[Viewer]
     return full(port, {viewer: viewer.visit("/") for viewer in viewers}, least)
 
 
+def full_profiles(client: redis.Redis, port: int, users: Iterable[Viewer], least: int) -> list[Viewer]:
+    prolific = [user for user in users if client.zcard(keys.updates(user.uid)) >= POSTS_A_PAGE]
+    return full(port, {user: user.visit(user.profile) for user in prolific}, least)
+
+
+def visits_to_others(readers: Iterable[Viewer], authors: Sequence[Viewer]) -> list[Visit]:
+    """A visit of each reader to the profile of an author."""
+    rng = random.Random(1)
+    return [me.visit(rng.choice([author for author in authors if author is not me]).profile) for me in readers]
+
+
 def pages_of(client: redis.Redis, port: int, viewers: int) -> list[Page]:
     """The pages to measure, for so many users whose pages are full. Builds the homes of all users."""
-    rng = random.Random(1)
     users = people(client)
-    users = rng.sample(users, len(users))
+    users = random.Random(1).sample(users, len(users))
     readers = full_homes(port, users, viewers)[:viewers]
-    prolific = [user for user in users if client.zcard(keys.updates(user.uid)) >= POSTS_A_PAGE]
-    authors = full(port, {user: user.visit(user.profile) for user in prolific}, viewers // 2)[:viewers]
-    others = [me.visit(rng.choice([author for author in authors if author is not me]).profile) for me in readers]
+    authors = full_profiles(client, port, users, viewers // 2)[:viewers]
     newest = tuple(str(name) for name in client.zrevrange(keys.users_by_time(), 0, 9))
     return [
         Page("home", port, [me.visit("/") for me in readers]),
-        Page("profile", port, others),
+        Page("profile", port, visits_to_others(readers, authors)),
         Page("own profile", port, [me.visit(me.profile) for me in authors]),
         Page("global timeline", port, [Visit("/timeline/", names=newest)]),
         Page("home for an app", port, [app_visit(client, me, "/api/v1/timelines/home") for me in readers]),

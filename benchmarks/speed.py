@@ -18,7 +18,7 @@ import redis
 
 import benchmarks.configured  # noqa: F401
 from benchmarks import raw, run
-from benchmarks.pages import CHECKED, Page, compare, full_homes, pages_of, race_table
+from benchmarks.pages import CHECKED, Page, compare, full_homes, full_profiles, pages_of, race_table, visits_to_others
 from benchmarks.pictures import pictures
 from benchmarks.plan import Plan, Report, table
 from benchmarks.stand import Place, embedded_store, empty_view, site
@@ -59,7 +59,7 @@ The bytes of a response include its headers. Failures are responses with an erro
 
 
 def visits(plan: Plan) -> Report:
-    """Homes of many users at random, and homes that are built."""
+    """Homes of many users and their visits to others at random, and homes that are built."""
     with embedded_store(plan.folder) as place:
         place.seed(plan.many_users, plan.many_users_posts, plan.follows)
         users = people(place.client)
@@ -68,7 +68,12 @@ def visits(plan: Plan) -> Report:
             place.settle()
             name = f"home, {plan.many_users:,} viewers at random"
             homes = Page(name, port, [viewer.visit("/") for viewer in viewers], order=AT_RANDOM)
-            (at_random,) = compare(plan, empty, [homes])
+            authors = full_profiles(place.client, port, users, 1)
+            others = visits_to_others(viewers, authors)
+            profiles = Page(
+                f"another user's profile, {plan.many_users:,} viewers at random", port, others, order=AT_RANDOM
+            )
+            at_random, others_at_random = compare(plan, empty, [homes, profiles])
             arriving = _arriving(plan, Arrivals(place, port, homes.target(plan.folder), users))
             first = _first_visits(plan, place.client, port, users)
             homes.check()
@@ -77,9 +82,12 @@ Another store: {plan.many_users:,} users, {plan.many_users_posts:,} posts and {p
 loaded and checked before the measurement, so it is built; {len(viewers):,} homes show a full page. About {CHECKED:,} of
 these are checked again before and after. `wrk` has {CLIENTS} clients and draws each visit at
 random from those with a full page; each run draws others. A subject and its baseline run in turn, {plan.rounds} rounds.
+Each of these users also visits one of {len(authors)} other people whose profile has a full page. So few visits of one
+person to another come twice within seconds, and nothing that both have in common is cached.
 
-{race_table(empty.name, [at_random])}"""
+{race_table(empty.name, [at_random, others_at_random])}"""
     figures = {"home at random": at_random.ratio, "home at random, tail": at_random.tail}
+    figures["profile at random"] = others_at_random.ratio
     return Report(text, figures) + arriving + first
 
 
