@@ -124,11 +124,11 @@ class Hints(Generic[K]):
     seconds = 0.0  # an entry may be wrong at any time
 
     def __init__(self, places: int) -> None:
-        """`places`: a few times as many as the keys that are in use at once. One is left free: ids that are made from
-        the time end with the same bits, so an even number of places would have use for few."""
+        """`places`: a power of two, a few times as many as the keys that are in use at once. It has one place less: ids
+        that are made from the time end with the same bits, and an even number of places would have use for few."""
         self._places = places - 1
-        self._hashes = array("q", [0]) * places
-        self._numbers = array("q", [0]) * places
+        self._hashes = array("q", [0]) * self._places
+        self._numbers = array("q", [0]) * self._places
         self._is_empty = True
         Memory.every.add(self)
 

@@ -175,8 +175,8 @@ class Edges:
         return stand
 
     def _write(self, seen: Mapping[Edge, EdgeState]) -> dict[Edge, EdgeState]:
-        """Take back the edges that must not stand, and write what follows from the truth, but the counts. One round
-        trip, one more with such edges, three with such reposts; none where nothing follows."""
+        """Take back the edges that must not stand, and write what follows from the truth, but the counts. No round trip
+        where nothing follows, else one; one more where an edge must not stand, three more where a repost must not."""
         standing = self._take_back(seen)
         pipe = self._store.pipeline()
         for edge, now in standing.items():

@@ -469,29 +469,30 @@ def _ask_own(pipe: Pipe, edge: Edge) -> Result[object]:
 
 def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, is_repost: object) -> None:
     """The repost of this edge is in `updates:`. If it is not the one that stands, as after a second click, it goes."""
-    if not edge.own_post or is_repost is False:
+    if not edge.own_post:
         return
-    if score == edge.own_post:
-        pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
-    else:
+    if score != edge.own_post:
         _queue_withdrawal(pipe, edge, edge.own_post, is_repost)
+    elif is_repost is not False:
+        pipe.zadd(keys.updates(edge.who), {str(edge.own_post): edge.own_post})
 
 
 def _withdraw(store: Store, reposts: Mapping[Edge, float]) -> None:
     found = answers(store, lambda pipe, edge: ask_is_repost(pipe, edge, reposts[edge]), reposts)
     pipe = store.pipeline()
     for edge, is_repost in found.items():
-        if is_repost is not False:
-            _queue_withdrawal(pipe, edge, reposts[edge], is_repost)
+        _queue_withdrawal(pipe, edge, reposts[edge], is_repost)
     pipe.execute()
 
 
-def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float, is_there: object) -> None:
-    """Remove a repost. A home that still has its id shows nothing: there is no hash. Where there was none before,
-    another post may get the id by now."""
+def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float, is_repost: object) -> None:
+    """Remove a repost, as far as `ask_is_repost` has found it. A home that still has its id shows nothing: there is no
+    hash. Where there was none before, another post may get the id meanwhile, so nothing is unlinked."""
+    if is_repost is False:
+        return
     pid = integer(own_post)
     pipe.zrem(keys.updates(edge.who), str(pid))
-    if is_there:
+    if is_repost is True:
         pipe.unlink(keys.post(pid))
 
 
