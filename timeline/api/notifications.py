@@ -7,7 +7,7 @@ are read at once.
 
 import time
 from binascii import crc32
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -24,8 +24,8 @@ from timeline.api.calls import Call, Endpoint, Listed
 from timeline.api.entities import Entity, date_time, mention_of
 from timeline.api.reading import Statuses, accounts_of
 from timeline.moderation.reports import Action, Reports
-from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows
-from timeline.notifications.repository import Decided, Group, Item, Notifications, grouped
+from timeline.notices import Inbox, Kind, Row, ask_noticed, ask_rows, people_of
+from timeline.notifications.repository import Decided, Group, Item, Notifications, group_of
 from timeline.people.lists import ask_listed
 from timeline.posts.repository import Posts
 from timeline.timelines.home import SEEN, Homes
@@ -37,11 +37,11 @@ A_SECOND = 10**6  # ids
 
 
 def id_of(row: Row) -> int:
-    return row.when * A_SECOND + crc32(row.notice.member.encode()) % A_SECOND
+    return row.when * A_SECOND + crc32(row.member.encode()) % A_SECOND
 
 
 # A quote is told as a mention: apps of this version of the API know no other word for it.
-TYPES = {
+TYPES: Mapping[str, str] = {
     Kind.FOLLOW: "follow",
     Kind.LIKE: "favourite",
     Kind.REPOST: "reblog",
@@ -54,12 +54,20 @@ IN_GROUPS = ("favourite", "reblog", "follow")
 ALONE = "ungrouped-"  # what the key of a notice begins with that is in no group
 
 
-def _group_key(row: Row, number: int, in_groups: Collection[str] = IN_GROUPS) -> str:
+def _beginnings(types: Collection[str]) -> tuple[str, ...]:
+    """With which the members of these types begin."""
+    return tuple(f"{kind}:" for kind in TYPES if TYPES[kind] in types)
+
+
+_IN_GROUPS = _beginnings(IN_GROUPS)
+
+
+def _group_key(row: Row, number: int, in_groups: tuple[str, ...] = _IN_GROUPS) -> str:
     """Equal for the likes of one post, the reposts of one post, and the follows of one day. `number`: its id."""
-    kind = TYPES[row.notice.kind]
-    if kind not in in_groups:
+    if not row.member.startswith(in_groups):
         return f"{ALONE}{number}"
-    return f"{kind}-{row.when // A_DAY if row.notice.kind is Kind.FOLLOW else row.notice.what}"
+    kind, what, _ = row.member.split(":")
+    return f"{TYPES[kind]}-{row.when // A_DAY if kind == Kind.FOLLOW else what}"
 
 
 # ---- Entities
@@ -86,17 +94,18 @@ def _warned(decided: Decided, when: int, account: Entity) -> Entity:
 
 
 class Wanted(NamedTuple):
-    types: frozenset[str]
-    by: int | None  # whose doing; None: anybody's
+    beginnings: tuple[str, ...]  # of members
+    ending: str  # of members; empty: anybody's doing
 
-    def has(self, row: Row) -> bool:
-        return TYPES[row.notice.kind] in self.types and self.by in (None, row.notice.who)
+    def of(self, rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if row.member.startswith(self.beginnings) and row.member.endswith(self.ending)]
 
 
 def _wanted(call: Call) -> Wanted:
     """Raises Invalid."""
-    chosen = {*call.sent.texts("types")} or {*TYPES.values()}
-    return Wanted(frozenset(chosen - {*call.sent.texts("exclude_types")}), call.sent.id("account_id"))
+    chosen, by = {*call.sent.texts("types")} or {*TYPES.values()}, call.sent.id("account_id")
+    chosen -= {*call.sent.texts("exclude_types")}
+    return Wanted(_beginnings(chosen), "" if by is None else f":{by}")
 
 
 class Together(NamedTuple):
@@ -107,13 +116,20 @@ class Together(NamedTuple):
     rows: list[Row]
 
 
-def _together(rows: Sequence[Row], in_groups: Collection[str]) -> list[Together]:
-    """The notices in groups, the newest first."""
+def _together(rows: Sequence[Row], in_groups: Collection[str]) -> Iterable[Together]:
+    """The notices in groups, the newest first. Single ones are made as they are asked for."""
     groups: dict[str, Together] = {}
-    for number, row in sorted(((id_of(row), row) for row in rows), key=itemgetter(0), reverse=True):
-        key = _group_key(row, number, in_groups)
-        groups.setdefault(key, Together(key, number, [])).rows.append(row)
-    return list(groups.values())
+    beginnings = _beginnings(in_groups)
+    numbered = sorted(zip(map(id_of, rows), rows, strict=True), key=itemgetter(0), reverse=True)
+    if not beginnings:
+        return (Together(f"{ALONE}{number}", number, [row]) for number, row in numbered)
+    for number, row in numbered:
+        key = _group_key(row, number, beginnings)
+        if key in groups:
+            groups[key].rows.append(row)
+        else:
+            groups[key] = Together(key, number, [row])
+    return groups.values()
 
 
 SETTLES = 2  # seconds: so long after a second has begun, notices of it may still be written
@@ -135,12 +151,15 @@ class Page:
     def choose(self, rows: Sequence[Row]) -> list[Together]:
         part = self._part
         until = time.time() - SETTLES if self._is_above else inf
-        wanted = [row for row in rows if row.when <= until and self._wanted.has(row)]
+        wanted = [row for row in self._wanted.of(rows) if row.when <= until]
         found = _together(wanted, self._in_groups)
-        older = [one for one in found if part.below is None or one.id < part.below]
-        above = [one for one in older if one.id > part.above]
-        self._told = above[-part.size :] if part.upwards else above[: part.size]
-        self._has_more = bool(self._told) and older[-1].id < self._told[-1].id
+        for one in found:
+            if one.id <= part.above or (len(self._told) == part.size and not part.upwards):
+                self._has_more = bool(self._told)
+                break
+            if part.below is None or one.id < part.below:
+                self._told.append(one)
+        self._told = self._told[-part.size :]
         return self._told
 
     @property
@@ -169,7 +188,7 @@ def _read(call: Call, choose: Callable[[Sequence[Row]], Sequence[Together]]) -> 
     chosen: dict[Group, Together] = {}
 
     def as_on_page(rows: Sequence[Row]) -> list[Group]:
-        chosen.update({grouped(one.rows)[0]: one for one in choose(_told_to_apps(call, rows))})
+        chosen.update({group_of(one.rows): one for one in choose(_told_to_apps(call, rows))})
         return list(chosen)
 
     statuses = Statuses(call)
@@ -193,11 +212,12 @@ def _naming(me: User, status: Entity, origin: str) -> Entity:
     return {**status, "mentions": [*mentions, mention_of(origin, me)]}
 
 
-def _told_to_apps(call: Call, rows: Sequence[Row]) -> list[Row]:
+def _told_to_apps(call: Call, rows: Sequence[Row]) -> Sequence[Row]:
     """What became of the viewer's own reports is on the page alone. One round trip; none without decisions."""
-    reports = Reports(connect()).some([row.notice.what for row in rows if row.notice.kind is Kind.REPORT])
-    about_me = {rid for rid, report in reports.items() if report.about.whom == call.viewer.uid}
-    return [row for row in rows if row.notice.kind is not Kind.REPORT or row.notice.what in about_me]
+    told = {row: row.notice.what for row in rows if row.member.startswith(Kind.REPORT)}
+    reports = Reports(connect()).some([*told.values()])
+    others = {row for row, rid in told.items() if rid not in reports or reports[rid].about.whom != call.viewer.uid}
+    return [row for row in rows if row not in others] if others else rows
 
 
 def _one(call: Call, is_meant: Callable[[Together], bool], in_groups: Collection[str]) -> Read:
@@ -221,8 +241,8 @@ def _remove(call: Call, is_meant: Callable[[Together], bool], in_groups: Collect
 def _unread(call: Call, in_groups: Collection[str]) -> object:
     """One round trip; one more with very many new ones, and one with decisions of staff."""
     wanted, most = _wanted(call), call.sent.number("limit", 100, 1000)
-    new = _told_to_apps(call, [row for row in Notifications(connect()).new(call.viewer) if wanted.has(row)])
-    return {"count": min(len(_together(new, in_groups)), most)}
+    new = _told_to_apps(call, wanted.of(Notifications(connect()).new(call.viewer)))
+    return {"count": min(len([*_together(new, in_groups)]), most)}
 
 
 # ---- Answers: one by one
@@ -334,7 +354,7 @@ def accounts_of_group(call: Call) -> object:
     me, rows = Notifications(connect()).rows(call.viewer)
     is_meant, in_groups = _named(call)
     found = [one for one in _together(rows, in_groups) if is_meant(one)]
-    uids = [row.notice.who for one in found for row in one.rows][:MOST_OF_A_GROUP]
+    uids = people_of(row for one in found for row in one.rows)[:MOST_OF_A_GROUP]
     seen = answer(connect(), ask_listed, me.uid, uids)
     return [*accounts_of(connect(), origin_of(call.request), seen).values()]
 
@@ -369,7 +389,8 @@ def _markers(call: Call, asked: Collection[str]) -> dict[str, Entity]:
         version = snowflake.made_at(seen) or seen
         found["home"] = {"last_read_id": str(seen), "version": version, "updated_at": date_time(when)}
     if "notifications" in asked and noticed:
-        newest = max((id_of(row) for row in rows if row.when <= noticed), default=noticed * A_SECOND)
+        read = next((row.when for row in rows if row.when <= noticed), noticed)  # ids have the order of seconds
+        newest = max((id_of(row) for row in rows if row.when == read), default=noticed * A_SECOND)
         found["notifications"] = {"last_read_id": str(newest), "version": noticed, "updated_at": date_time(noticed)}
     return found
 

@@ -15,7 +15,7 @@ from retwis_site.store.client import Repository
 from retwis_site.store.ids import parse_number
 from retwis_site.store.replies import begun, rest, trip
 from timeline.moderation.reports import Report, ask_reports
-from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows, read_new
+from timeline.notices import ABOUT_POSTS, BY_POSTS, Inbox, Kind, Row, ask_noticed, ask_rows, people_of, read_new
 from timeline.people.lists import Cursor
 from timeline.posts.entities import Post
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
@@ -40,25 +40,31 @@ class Group(NamedTuple):
     place: Cursor  # of the newest of its notices; the greatest is shown first
 
 
-def grouped(rows: Sequence[Row]) -> list[Group]:
-    """All notices in groups, the newest first. `rows`: newest first, as the store has them."""
-    groups: dict[tuple[Kind, int], tuple[dict[int, None], Cursor]] = {}
-    for notice, when in rows:
-        what = when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
-        known = groups.get((notice.kind, what))
-        if known is None:
-            groups[notice.kind, what] = {notice.who: None}, Cursor(when, notice.member)
-        else:
-            known[0][notice.who] = None
-    return [Group(kind, what, tuple(people), place) for (kind, what), (people, place) in groups.items()]
+def grouped(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each group, the newest first. `rows`: newest first, as the store has them."""
+    groups: dict[str | int, list[Row]] = {}
+    for row in rows:
+        about, _, _ = row.member.rpartition(":")  # all but who did it
+        groups.setdefault(row.when // A_DAY if about.startswith(Kind.FOLLOW) else about, []).append(row)
+    return [*groups.values()]
 
 
-def below(groups: Sequence[Group], before: Cursor | None, only: Only) -> list[Group]:
+def group_of(rows: Sequence[Row]) -> Group:
+    """The group that these rows are."""
+    newest, notice = rows[0], rows[0].notice
+    what = newest.when // A_DAY if notice.kind is Kind.FOLLOW else notice.what
+    return Group(notice.kind, what, tuple(dict.fromkeys(people_of(rows))), Cursor(*newest))
+
+
+_BY_POSTS = tuple(f"{kind}:" for kind in BY_POSTS)
+
+
+def below(groups: Sequence[list[Row]], before: Cursor | None, only: Only) -> list[list[Row]]:
     """The groups of this page and of all later ones."""
     return [
-        group
-        for group in groups
-        if (before is None or group.place < before) and (only is Only.ALL or group.kind in BY_POSTS)
+        rows
+        for rows in groups
+        if (before is None or rows[0] < before) and (only is Only.ALL or rows[0].member.startswith(_BY_POSTS))
     ]
 
 
@@ -143,12 +149,12 @@ class Notifications(Repository):
         all notices makes them read: two more when there is a new one. Raises NotSignedIn."""
         owner, rows, noticed, acted = self._read(viewer)
         groups = below(grouped(_not_hidden(rows, acted)), before, only)
-        items, unseen = self._items(owner, acted, viewer.just_changed, groups[:A_PAGE])
+        items, unseen = self._items(owner, acted, viewer.just_changed, [*map(group_of, groups[:A_PAGE])])
         newest = next((row.when for row in rows if row.notice.who not in unseen), 0)
         if only is Only.ALL and before is None and newest > noticed:
             with suppress(StoreReadOnly):  # it can wait
                 Inbox(self._store, owner.uid).set_read(newest, rows)
-        older = groups[A_PAGE - 1].place if len(groups) > A_PAGE else None
+        older = Cursor(*groups[A_PAGE - 1][0]) if len(groups) > A_PAGE else None
         return NotificationsPage(owner, items, noticed, older)
 
     def _items(
@@ -195,7 +201,7 @@ class Notifications(Repository):
 def _not_hidden(rows: Sequence[Row], acted: LatestActed) -> list[Row]:
     """Without notices by people whom lists leave out."""
     hidden = acted.hidden.blocked_or_muted
-    return [row for row in rows if row.notice.who not in hidden]
+    return [row for row, who in zip(rows, people_of(rows), strict=True) if who not in hidden]
 
 
 def _decision(group: Group, owner: User, decided: Decided | None) -> Item | None:

@@ -12,10 +12,12 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from tests.support.people import LONG_AGO
 from tests.support.removed_accounts import delete_and_remove, doctor_findings
+from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import everything, publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_round_trip
 from timeline.notices import KEPT, MARK, Inbox, Kind, Notice, ask_new, parse_notice, queue_add, rows_of
+from timeline.notifications.repository import Only, below, grouped
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import Follows, Likes
@@ -199,6 +201,29 @@ def test_no_text_is_an_error(kind, what, who):
     for text in (kind, f"{kind}:{what}", f"{kind}:{what}:{who}", f"like:{what}:{who}", f"like:1:2:{who}"):
         notice = parse_notice(text)
         assert notice is None or notice.member == text
+
+
+@pytest.mark.parametrize("number", [2**53 - 1, 9 * 10**15, 9 * 10**15 - 1, 10**15, 1])
+def test_each_id_is_read_from_a_row(number, caplog):
+    members = [f"{kind}:{number}:{number}" for kind in Kind]
+    rows = rows_of(keys.notices(1), [(member, number) for member in members])
+    assert [(row.notice.member, row.when) for row in rows] == [(member, number) for member in members]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "text", ["like:1:2\nlike:1:2", "like:01:2", "like:1:9007199254740992", "like:1:2:3", "like:1:2\n"]
+)
+def test_what_is_no_notice_is_no_row(text):
+    assert rows_of(keys.notices(1), [(text, 5.0)]) == []
+
+
+def test_a_row_takes_one_step_until_it_is_shown():
+    """Each of a thousand was once read on every page and in every answer to an app, which show forty at most."""
+    scored = [(f"like:{number}:2", float(number)) for number in range(KEPT, 0, -1)]
+    assert (
+        python_calls(lambda: below(grouped(rows_of(keys.notices(1), scored)), None, Only.MENTIONS)).total() < KEPT + 20
+    )
 
 
 def test_bad_members_are_skipped_and_logged(caplog):

@@ -14,7 +14,7 @@ from tests.support.people import LONG_AGO
 from tests.support.runs.python_calls import python_calls
 from tests.support.stored_keys import publish
 from timeline.notices import BY_POSTS, CAN_BE_QUIET, MARK, Kind, Notice, Row, parse_notice
-from timeline.notifications.repository import Only, below, grouped, read_cursor
+from timeline.notifications.repository import Only, below, group_of, grouped, read_cursor
 from timeline.people.lists import Cursor, cursor
 from timeline.relations.relations import Follows, Likes
 
@@ -156,14 +156,14 @@ DAY = 86400
 notices = st.builds(Notice, st.sampled_from(Kind), st.integers(1, 4), st.integers(1, 6))
 stored = st.dictionaries(notices, st.integers(0, 3 * DAY)).map(
     lambda scored: [
-        Row(notice, when)
+        Row(when, notice.member)
         for notice, when in sorted(scored.items(), key=lambda item: (item[1], item[0].member), reverse=True)
     ]
 )
 
 
 def row(kind, what, who, when):
-    return Row(Notice(kind, what, who), when)
+    return Row(when, Notice(kind, what, who).member)
 
 
 def test_likes_are_grouped_by_post_and_follows_by_day():
@@ -175,7 +175,7 @@ def test_likes_are_grouped_by_post_and_follows_by_day():
         row(Kind.FOLLOW, 1, 5, DAY + 10),
         row(Kind.FOLLOW, 1, 6, DAY - 1),
     ]
-    assert [(group.kind, group.what, group.people) for group in grouped(rows)] == [
+    assert [(group.kind, group.what, group.people) for group in map(group_of, grouped(rows))] == [
         (Kind.LIKE, 7, (3, 2)),
         (Kind.FOLLOW, 1, (4, 5)),
         (Kind.LIKE, 8, (3,)),
@@ -186,15 +186,15 @@ def test_likes_are_grouped_by_post_and_follows_by_day():
 def test_a_group_of_a_thousand_people_takes_no_steps_for_each():
     """Each step once made the group anew, with all its people: the page took three times as long."""
     rows = [row(Kind.LIKE, 7, uid, DAY - uid) for uid in range(1, 1001)]
-    assert [group.people for group in grouped(rows)] == [tuple(range(1, 1001))]
-    assert python_calls(lambda: grouped(rows)).total() < 20
+    assert [group.people for group in map(group_of, grouped(rows))] == [tuple(range(1, 1001))]
+    assert python_calls(lambda: [*map(group_of, grouped(rows))]).total() < 20
 
 
 @given(stored)
 def test_every_notice_is_in_one_group_and_those_by_posts_stand_alone(rows):
-    groups = grouped(rows)
+    groups = [*map(group_of, grouped(rows))]
     assert sum(len(group.people) for group in groups) <= len(rows)
-    for notice, when in rows:
+    for when, notice in ((row.when, row.notice) for row in rows):
         what = when // DAY if notice.kind is Kind.FOLLOW else notice.what
         [group] = [group for group in groups if (group.kind, group.what) == (notice.kind, what)]
         assert notice.who in group.people
@@ -203,7 +203,7 @@ def test_every_notice_is_in_one_group_and_those_by_posts_stand_alone(rows):
 
 @given(stored)
 def test_the_newest_group_is_first(rows):
-    places = [group.place for group in grouped(rows)]
+    places = [group_of(each).place for each in grouped(rows)]
     assert places == sorted(places, reverse=True)
     assert len(set(places)) == len(places)
 
@@ -213,8 +213,8 @@ def test_the_pages_together_have_each_group_once(rows, size, only):
     groups, seen, before = grouped(rows), [], None
     while page := below(groups, before, only)[:size]:
         seen += page
-        before = cursor(str(page[-1].place), parse_notice)
-    assert seen == [group for group in groups if only is Only.ALL or group.kind in BY_POSTS]
+        before = cursor(str(group_of(page[-1]).place), parse_notice)
+    assert seen == [group for group in groups if only is Only.ALL or group[0].notice.kind in BY_POSTS]
 
 
 @pytest.mark.parametrize("text", ["", "5", "5-", "x-like:1:2", "5-wave:1:2", "-1-like:1:2", "5-like:1"])
