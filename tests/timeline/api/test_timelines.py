@@ -1,5 +1,6 @@
 """Timelines: their pages up and down, which posts each has, and what they cost."""
 
+import json
 import re
 
 import pytest
@@ -212,6 +213,42 @@ def test_the_tagged_posts_of_an_account_are_found_behind_many_others(raw, alice)
     write_posts(raw, 1, range(1, 451))
     write_tag(raw, "seldom", [7, 100, 101])
     assert found_by_links(App(alice), "/api/v1/accounts/1/statuses?limit=2&tagged=seldom") == [101, 100, 7]
+
+
+ANSWER, REPOST = {"reply_to": 2000, "reply_to_user": 2, "root": 2000}, {"repost_of": 2000}
+PICTURE = json.dumps({"pictures": [["a" * 40, 9, 9, ""]]})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "others"),
+    [("exclude_replies=1", ANSWER), ("exclude_reblogs=1", REPOST), ("only_media=1", {}), ("tagged=seldom", {})],
+)
+def test_a_tab_of_a_profile_has_a_post_behind_hundreds_of_others(raw, alice, bob, chosen, others):
+    """Elk and Tusky take a page without a post for the end: the tab was empty."""
+    app = App(alice)
+    write_posts(raw, 1, range(700, 1500))
+    write_posts(raw, 2, [2000])
+    raw.hset("post:700", "media", PICTURE)
+    write_tag(raw, "seldom", [700])
+    for pid in others and range(701, 1500):
+        raw.hset(f"post:{pid}", mapping=others)
+    address = f"/api/v1/accounts/1/statuses?limit=1&{chosen}"
+    assert ids(app.json("GET", address)) == ids(app.json("GET", f"{address}&min_id=1")) == [700]
+    assert app.ask("GET", address).headers["Link"].count("max_id") == 0
+
+
+def test_a_tab_of_a_profile_with_a_post_above_hundreds_of_others_is_found_upwards(raw, alice):
+    write_posts(raw, 1, range(1, 801))
+    raw.hset("post:800", "media", PICTURE)
+    assert ids(App(alice).json("GET", "/api/v1/accounts/1/statuses?only_media=1&min_id=1")) == [800]
+
+
+def test_a_tab_of_a_profile_reads_a_thousand_posts_at_most(raw, alice, round_trips):
+    write_posts(raw, 1, range(1, 1201))
+    app, answers, address = App(alice), [], "/api/v1/accounts/1/statuses?only_media=true"
+    recorded = round_trips(lambda: answers.append(app.ask("GET", address)))
+    assert (answers[0].json(), linked(answers[0], "next")) == ([], f"{address}&max_id=201")
+    assert len(recorded.round_trips) <= 16
 
 
 @pytest.mark.parametrize("limit", [20, 40])
