@@ -21,7 +21,7 @@ from accounts.users.repository import ask_user
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import parse_number
 
@@ -116,11 +116,8 @@ class Invitations(Repository):
         """The open invitations of a user, the first to end first. Two round trips; one more removes those that have
         ended. One that is used up stays until then: a use may be given back."""
         found = self.all([by])
-        pipe = self._store.pipeline()
-        for one in found:
-            if one.ends <= time.time():
-                pipe.hdel(keys.invites(by), one.code)
-        pipe.execute()
+        ended = [one.code for one in found if one.ends <= time.time()]
+        for_each(self._store, lambda pipe, code: pipe.hdel(keys.invites(by), code), ended)
         return [one for one in found if one.is_open]
 
     def open(self, by: Sequence[int]) -> list[Invitation]:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
@@ -259,10 +259,7 @@ class Pictures:
 
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
         """Take a mark back that was of no use. One round trip."""
-        remove = self._store.pipeline()
-        for digest in digests:
-            remove.zrem(keys.media_users(digest), str(mark))
-        remove.execute()
+        for_each(self._store, lambda pipe, digest: pipe.zrem(keys.media_users(digest), str(mark)), digests)
 
     def shown(self, uid: int, digests: Iterable[str]) -> None:
         """After the commit: the uploads have become what shows them. One round trip; none without pictures."""
@@ -275,10 +272,7 @@ class Pictures:
     def release(self, uid: int, digests: Iterable[str]) -> None:
         """Something of this user no longer shows these pictures: a worker removes those that nothing else shows. One
         round trip; none without pictures."""
-        pipe = self._store.pipeline()
-        for digest in digests:
-            add_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
-        pipe.execute()
+        for_each(self._store, add_due, (f"{job_of(digest, uid)}:{nonce()}" for digest in digests))
 
     def block(self, digest: str) -> None:
         """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.

@@ -8,10 +8,12 @@ from django.contrib.auth.hashers import make_password
 
 from accounts.users.entities import User
 from accounts.users.names import entries
+from accounts.users.repository import Users
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import features
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
+from retwis_site.store.chunks import for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, parse_number
 from retwis_site.store.kinds import KINDS, OfId
@@ -41,11 +43,8 @@ def _remove(store: Store, uid: int) -> Iterator[object]:
     for feature in reversed(features()):
         if feature.remove_account is not None:
             yield from feature.remove_account(store, uid)
-    pipe = store.pipeline()
-    for kind in KINDS.values():
-        if kind.goes and isinstance(kind, OfId):
-            pipe.unlink(kind(uid))
-    pipe.execute()
+    small = [kind(uid) for kind in KINDS.values() if kind.goes and isinstance(kind, OfId)]
+    for_each(store, lambda pipe, key: pipe.unlink(key), small)
 
 
 def remove_user(store: Store, uid: int) -> tuple[()]:
@@ -107,11 +106,7 @@ class AccountDeletion(Repository):
     def strip(self, uid: int) -> None:
         """Remove every field of a deleted account but KEPT_FIELDS. Two round trips."""
         for fields in self._store.hash_fields(keys.user(uid), FIELDS_AT_ONCE):
-            pipe = self._store.pipeline()
-            for field, _ in fields:
-                if field not in KEPT_FIELDS:
-                    pipe.hdel(keys.user(uid), field)
-            pipe.execute()
+            Users(self._store).take_back(uid, [field for field, _ in fields if field not in KEPT_FIELDS])
 
 
 def _queue_unlisting(pipe: Pipe, user: User, names: Collection[str]) -> None:

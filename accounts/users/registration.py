@@ -13,6 +13,7 @@ from accounts.users.repository import Users, new_secret
 from retwis_site.exceptions import IdInUse
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
 from retwis_site.store import keys, schema, snowflake
+from retwis_site.store.chunks import for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce
 
@@ -95,9 +96,7 @@ class Registration(Repository):
         if username is None or (secret is None and deleted is None):
             return False
         if deleted is not None:  # the user was signed in before, so the name is theirs
-            pipe = self._store.pipeline()
-            queue_skeletons(pipe, User(uid, username))
-            pipe.execute()
+            for_each(self._store, queue_skeletons, [User(uid, username)])
             AccountDeletion(self._store).unlist(User(uid, username))
             return True
         if not self._commit(uid, username):

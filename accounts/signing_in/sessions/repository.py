@@ -162,10 +162,7 @@ class Sessions(Repository):
 
     def remove(self, uid: int, secrets: Collection[str]) -> None:
         """End these sessions, and remove all that is left of those that have ended. At most two round trips."""
-        pipe = self._store.pipeline()
-        for secret in secrets:
-            pipe.hdel(keys.user(uid), f"{SESSIONS.first}{secret}")
-        pipe.execute()
+        Users(self._store).take_back(uid, [f"{SESSIONS.first}{secret}" for secret in secrets])
         self._remove_traces(uid, secrets)
 
     def _remove_traces(self, uid: int, secrets: Collection[str]) -> None:
