@@ -7,7 +7,7 @@ from dataclasses import replace
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
-from accounts.joining.applications import ANSWER, Application, Applications, read_application, stored_application
+from accounts.joining.joining import ANSWER, Application, Applications, read_application, stored_application
 from accounts.media.profiles import Kind
 from accounts.media.repository import Pictures
 from accounts.users.entities import OPERATOR, NameTaken, Refused

@@ -11,8 +11,7 @@ from accounts.community.acts import Answers
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
-from accounts.joining.applications import ANSWER, Application, Applications, read_application
-from accounts.joining.invitations import read
+from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
 from accounts.users.checks import AccountChecks
 from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
@@ -345,5 +344,5 @@ def _invitations(store: Store, names: list[str]) -> Iterator[list[StoredInvitati
 
 def _ended(invitations: Sequence[StoredInvitation]) -> list[StoredInvitation]:
     """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
-    asked = [(one, read(*one[1:])) for one in invitations]
+    asked = [(one, read_invitation(*one[1:])) for one in invitations]
     return [one for one, open_ in asked if open_ is None or not open_.is_open]  # as if nobody had used it

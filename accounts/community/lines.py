@@ -9,8 +9,7 @@ from accounts.community import sanctions
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
 from accounts.community.roles import staff_in
 from accounts.community.sanctions import STORED, Appeal, Imposed
-from accounts.joining.applications import Application, read_application, stored_application
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone
 from accounts.users.entities import OPERATOR, UNSEEN, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines

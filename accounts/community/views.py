@@ -18,9 +18,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import Answers, SiteWords
 from accounts.community.sanctions import Imposed, Sanctions
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations, new_token
-from accounts.joining.joining import newcomers
+from accounts.joining.joining import Applications, Invitations, new_token, newcomers
 from accounts.signing_in.guards import (
     admin_required,
     change,

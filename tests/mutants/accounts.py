@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         f"invitation: {EARLY}",
-        "accounts/joining/invitations.py",
+        "accounts/joining/joining.py",
         """        taken = pipe.zcard(key)
         pipe.execute()
         if taken.value > invitation.uses:

@@ -16,9 +16,7 @@ from accounts.community.log import Act
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
-from accounts.joining.joining import Joining
+from accounts.joining.joining import Applications, Invitations, Joining
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures

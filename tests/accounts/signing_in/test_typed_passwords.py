@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.joining.applications import Applications
+from accounts.joining.joining import Applications
 from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.signing_in import passwords
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_length, forms_of, prepared

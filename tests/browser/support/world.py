@@ -15,7 +15,7 @@ from accounts.community.records import StaffNotes
 from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Invitations
 from accounts.media.repository import Pictures
 from accounts.signing_in.tokens import SCOPES
 from accounts.signing_in.viewer import Viewer

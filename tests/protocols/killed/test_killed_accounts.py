@@ -10,8 +10,7 @@ from accounts.community.acts import APPROVED
 from accounts.community.log import Log
 from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions
-from accounts.joining.applications import Applications, NotYetMember
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Applications, Invitations, NotYetMember
 from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
 from accounts.second_factor.repository import Passkey, SecondFactors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest

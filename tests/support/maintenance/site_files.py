@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from accounts.community.log import Act
 from accounts.community.sanctions import Appeal
-from accounts.joining.applications import Application, stored_application
+from accounts.joining.joining import Application, stored_application
 from accounts.signing_in.factors import use_of
 from accounts.users.deletion import AccountDeletion
 from retwis_site.features import site_lines
