@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.community import sanctions
-from accounts.community.acts import Answers
+from accounts.community.acts import MARK, Answers, Roles
 from accounts.community.log import EVIDENCE, Log, read_act
-from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
 from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
 from accounts.users.checks import AccountChecks

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from accounts.community import sanctions
+from accounts.community.acts import staff_in
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
-from accounts.community.roles import staff_in
 from accounts.community.sanctions import STORED, Appeal, Imposed
 from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone

@@ -15,7 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts.community.roles import LastAdmin, Roles
+from accounts.community.acts import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import Kind, ProfilePictures

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.joining.joining import Invitations
 from accounts.users.entities import Role
 from retwis_site.store import keys

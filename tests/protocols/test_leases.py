@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.acts import Answers, SiteWords, allow_picture, remove_picture
+from accounts.community.acts import Answers, Roles, SiteWords, allow_picture, remove_picture
 from accounts.community.log import Act
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.joining import Applications, Invitations, Joining

@@ -12,9 +12,8 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.community.acts import Record, Roles
 from accounts.community.log import Act, Log
-from accounts.community.records import Record
-from accounts.community.roles import Roles
 from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks

@@ -7,9 +7,8 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.community.acts import APPROVED, answer_of
+from accounts.community.acts import APPROVED, Roles, answer_of
 from accounts.community.log import Act, Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.joining.joining import MOST_DAYS, USES_KEPT, Applications, Invitations, uses_of
 from accounts.users.entities import Role, State

@@ -5,8 +5,8 @@ import time
 import pytest
 from django.core.management import ManagementUtility, call_command
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.feature import CODES
 from accounts.signing_in.passwords import LOGINS, login_subject

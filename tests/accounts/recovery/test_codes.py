@@ -5,8 +5,8 @@ import re
 import pytest
 import redis
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.codes import LIVES, NUMBER, RecoveryCodes, ResetLinks, field_of
 from accounts.signing_in.sessions.repository import Sessions

@@ -10,9 +10,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Act, Log
-from accounts.community.records import StaffNotes
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
 from accounts.joining.joining import Invitations

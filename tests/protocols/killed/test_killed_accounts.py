@@ -6,9 +6,8 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.acts import APPROVED
+from accounts.community.acts import APPROVED, Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions
 from accounts.joining.joining import Applications, Invitations, NotYetMember
 from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from accounts.community import log
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.joining.joining import Applications
 from accounts.users.entities import Role, State
