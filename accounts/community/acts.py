@@ -12,10 +12,9 @@ from accounts.joining.joining import ANSWER, Application, Applications, read_app
 from accounts.media.profiles import Kind
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import Registration, is_deleted
 from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
 from accounts.users.names import skeletons
-from accounts.users.registration import Registration
 from accounts.users.repository import NO_SANCTION, Users, forget, role_of
 from retwis_site import identity
 from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile

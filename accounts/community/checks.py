@@ -11,8 +11,8 @@ from accounts.community.acts import MARK, Answers, Roles
 from accounts.community.log import EVIDENCE, Log, read_act
 from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
 from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
+from accounts.users.accounts import AccountDeletion
 from accounts.users.checks import AccountChecks
-from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance import checks

@@ -16,9 +16,9 @@ from django.contrib.auth.hashers import check_password
 from django.urls import get_resolver
 from django.utils.translation import gettext_lazy as _
 
+from accounts.users.accounts import Registration
 from accounts.users.entities import OPERATOR, Login, NameTaken, Refused
 from accounts.users.names import skeletons
-from accounts.users.registration import Registration
 from accounts.users.repository import Users, ask_owners, ask_user
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.identity import Mode

@@ -26,7 +26,7 @@ from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, User, Verified
 from accounts.users.html import drawn, header_address, portrait
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME

@@ -11,8 +11,8 @@ import pytest
 from accounts.community.acts import APPROVED, Answers
 from accounts.joining import joining
 from accounts.joining.joining import Applications, Invitations, Joining, NotInvited
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, Refused
-from accounts.users.registration import Registration
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.joining import (
     MODERATOR,
@@ -36,7 +36,7 @@ def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, 
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *arguments: None)
-    monkeypatch.setattr("accounts.users.registration.Users.find", lambda self, name: None)
+    monkeypatch.setattr("accounts.users.accounts.Users.find", lambda self, name: None)
 
     def lose():
         with pytest.raises(NameTaken):

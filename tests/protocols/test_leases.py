@@ -20,10 +20,9 @@ from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion, Registration
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.names import NameIndex
-from accounts.users.registration import Registration
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.jobs import lease

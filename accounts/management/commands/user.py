@@ -21,8 +21,8 @@ from accounts.signing_in.factors import ask_has_factor, remove_factors
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, Role, State
-from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand, number

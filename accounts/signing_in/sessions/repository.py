@@ -12,7 +12,7 @@ from functools import partial
 from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, sessions_in
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import Login, State, User, Verified
 from accounts.users.repository import (
     HASHES,

@@ -112,7 +112,7 @@ def test_nobody_takes_back_the_invitation_of_another_member(browser, alice, bob,
 def test_a_registration_that_fails_gives_the_use_back(store, raw, alice, monkeypatch):
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
-    monkeypatch.setattr("accounts.users.registration.Users.find_in_any_store", lambda self, name: (None, False))
+    monkeypatch.setattr("accounts.users.accounts.Users.find_in_any_store", lambda self, name: (None, False))
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *args: None)
     with pytest.raises(NameTaken):
         Joining(store).join("invite", "alice", "hash", "", code)

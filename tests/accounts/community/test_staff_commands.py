@@ -10,8 +10,8 @@ from accounts.community.log import Log
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.feature import CODES
 from accounts.signing_in.passwords import LOGINS, login_subject
+from accounts.users.accounts import Registration
 from accounts.users.entities import Role, State
-from accounts.users.registration import Registration
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses, said

@@ -16,8 +16,7 @@ from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.signing_in import passwords
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_length, forms_of, prepared
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.deletion import AccountDeletion
-from accounts.users.registration import Registration
+from accounts.users.accounts import AccountDeletion, Registration
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, WEAK_PASSWORDS

@@ -18,7 +18,7 @@ from accounts.joining.joining import Invitations
 from accounts.media.repository import Pictures
 from accounts.signing_in.tokens import SCOPES
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.names import NameIndex
 from retwis_site.store.client import connect

@@ -14,7 +14,7 @@ from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
 from accounts.second_factor.repository import Passkey, SecondFactors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.names import NameIndex
 from retwis_site.store.client import connect

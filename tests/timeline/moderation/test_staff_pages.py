@@ -12,7 +12,7 @@ from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Log
 from accounts.community.sanctions import Appeal, Sanctions
 from accounts.signing_in.middleware import POSTS_CHANGED
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day
