@@ -9,7 +9,6 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -92,8 +91,7 @@ class Sent(NamedTuple):
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """The last form, with the jobs that workers have finished since."""
 
     form: Sent

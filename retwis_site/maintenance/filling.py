@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -159,8 +159,7 @@ def _clear(store: Store) -> None:
 # ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
 
     name: str
