@@ -9,22 +9,8 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from retwis_site.environment import (
-    env,
-    env_family,
-    host,
-    list_of,
-    matching,
-    memory,
-    network,
-    number,
-    one_of,
-    origin,
-    read_env_file,
-    refuse_misspelt,
-    switch,
-    text,
-)
+from retwis_site import environment
+from retwis_site.environment import env, list_of, matching, number, one_of, switch, text
 
 PACKAGE = Path(__file__).resolve().parent
 IN_CHECKOUT = (PACKAGE.parent / "manage.py").is_file()
@@ -57,7 +43,7 @@ def _make_secret(path: Path) -> str:
 
 
 ENV_FILE = env("RETWIS_ENV_FILE", text)
-IN_ENV_FILE = read_env_file(ENV_FILE) if ENV_FILE else set[str]()
+IN_ENV_FILE = environment.read_env_file(ENV_FILE) if ENV_FILE else set[str]()
 
 # --- The site ---------------------------------------------------------------------------------------------------------
 
@@ -66,10 +52,10 @@ DEBUG = env("DEBUG", switch, "0")
 HTTPS = env("HTTPS", switch, "0")
 REDIS_URL = env("REDIS_URL", text)  # empty: the embedded server
 SECRET_KEY = env("SECRET_KEY", text) or kept_secret(VAR_DIR / "secret_key")
-_NAMES = env("ALLOWED_HOSTS", list_of(host))
+_NAMES = env("ALLOWED_HOSTS", list_of(environment.host))
 ALLOWED_HOSTS = _NAMES or ["localhost", "127.0.0.1", "[::1]"]
 PUBLIC = HTTPS or bool(_NAMES)  # whether others reach the site: then it never starts a store of its own
-CSRF_TRUSTED_ORIGINS = env("CSRF_TRUSTED_ORIGINS", list_of(origin))
+CSRF_TRUSTED_ORIGINS = env("CSRF_TRUSTED_ORIGINS", list_of(environment.origin))
 PORT = env("PORT", number(1, 65535), "8000")
 FIRST_HOST = ALLOWED_HOSTS[0].lstrip(".")
 ORIGIN = f"http{'s' * HTTPS}://{FIRST_HOST}{'' if PUBLIC else f':{PORT}'}"
@@ -91,8 +77,8 @@ SECURITY_CONTACT = env("SECURITY_CONTACT", matching(CONTACT, "an address, such a
 LINK_CHECKS = env(
     "LINK_CHECKS", switch, "1"
 )  # whether a worker asks the pages that profiles link to: do they link back?
-MEDIA_MEMORY = env("MEDIA_MEMORY", memory, "512mb")  # of the store, for all pictures; 0: there are none
-MEDIA_QUOTA = env("MEDIA_QUOTA", memory, "50mb")  # the same for those of one user
+MEDIA_MEMORY = env("MEDIA_MEMORY", environment.memory, "512mb")  # of the store, for all pictures; 0: there are none
+MEDIA_QUOTA = env("MEDIA_QUOTA", environment.memory, "50mb")  # the same for those of one user
 EXPLORE = env("EXPLORE", switch, "1")  # whether there is a page of what many people like; no other page is ranked
 # Whether pages show what they send to Redis: on where a site is tried out. `inspector/middleware.py` says to whom.
 INSPECT = env("INSPECT", switch, "0" if PUBLIC or REDIS_URL else "1")
@@ -187,8 +173,8 @@ if SCRIPT_NAME:  # sites of one host share no cookie. A Path would keep none of 
 AUTH_COOKIE = f"{COOKIE_PREFIX}auth"
 LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}language"
 THROTTLE = env("THROTTLE", switch, "1")  # whether logins, registrations, posts and follows are rate limited
-THROTTLES = env_family("THROTTLE_", number(1, 1_000_000))  # by the name of a limit: another number of times
-TRUSTED_NETWORKS = env("TRUSTED_NETWORKS", list_of(network))  # limits for each address do not count these
+THROTTLES = environment.env_family("THROTTLE_", number(1, 1_000_000))  # by the name of a limit: another number of times
+TRUSTED_NETWORKS = env("TRUSTED_NETWORKS", list_of(environment.network))  # limits for each address do not count these
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
@@ -248,7 +234,7 @@ SLOW_REQUEST_MS = env("SLOW_REQUEST_MS", number(0), "1000")  # a request that ta
 _LINES = "retwis_site.telemetry.log_lines"
 
 # All settings are read.
-refuse_misspelt(IN_ENV_FILE | {name for name in os.environ if name.startswith("RETWIS_")})
+environment.refuse_misspelt(IN_ENV_FILE | {name for name in os.environ if name.startswith("RETWIS_")})
 
 
 def _at_least(lowest: str) -> str:

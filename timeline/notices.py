@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import State
 from accounts.users.repository import Users, state_now
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines

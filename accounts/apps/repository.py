@@ -212,11 +212,8 @@ class Tokens(Repository):
     def end(self, uid: int, digests: Collection[str]) -> None:
         """End these tokens, and remove what is left of those that have ended. At most one round trip: the HDEL of the
         first field is the commit, and the other says nothing alone."""
-        pipe = self._store.pipeline()
-        for digest in digests:
-            pipe.hdel(keys.user(uid), f"{TOKENS.first}{digest}")
-            pipe.hdel(keys.user(uid), f"{TOKENS.second}{digest}")
-        pipe.execute()
+        fields = [f"{beginning}{digest}" for digest in digests for beginning in (TOKENS.first, TOKENS.second)]
+        Users(self._store).take_back(uid, fields)
 
 
 def granting_of(viewer: Viewer) -> tuple[User, str, bool]:

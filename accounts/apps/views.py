@@ -17,18 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.apps.feature import CONSENTS, TOKENS
 from accounts.apps.oauth import Client, Granting, answer_of, server
 from accounts.apps.repository import OUT_OF_BAND, App, Apps, Tokens, granting_of
+from accounts.signing_in import guards
 from accounts.signing_in.forms import PresentPasswordForm
-from accounts.signing_in.guards import (
-    confirm_first,
-    for_forms,
-    for_passwords,
-    is_confirmed,
-    log_account_event,
-    logged_out,
-    never_store,
-    open_to_frozen,
-    to_login,
-)
 from accounts.signing_in.html import done, form_page
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions, stored_of
@@ -47,8 +37,8 @@ from retwis_site.store.rate_limits import RateLimits
 # ---- The consent of a user
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def authorize(request: RetwisRequest) -> HttpResponse:
     """Shows what an app asks for; a POST with `allow` gives it a code. Only a button leads to the app, and only to an
     address that it has registered: anybody may register one, so an error that led there would lead anywhere. Visitors
@@ -66,12 +56,12 @@ def authorize(request: RetwisRequest) -> HttpResponse:
         return _as_somebody_else(request, me)
     if "deny" in request.POST:
         return _sent_back(request, grant, None)
-    if has_factor and not is_confirmed(request):
-        return confirm_first(request)
+    if has_factor and not guards.is_confirmed(request):
+        return guards.confirm_first(request)
     form = confirmation(request, me)
     if "allow" in request.POST and (form is None or form.is_valid()):
         RateLimits(connect()).count(CONSENTS, str(me.uid))
-        log_account_event(request, "allowed an app", me)
+        guards.log_account_event(request, "allowed an app", me)
         return _sent_back(request, grant, Granting(me.uid, generation))
     return _consent_page(request, grant, form)
 
@@ -132,9 +122,9 @@ def _sent_back(request: RetwisRequest, grant: Any, granting: Granting | None) ->
 def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
     """Ends the session, and comes back here with another one."""
     Sessions(connect()).end(me.uid, request.viewer.secret)
-    log_account_event(request, "logged out", me)
-    response = logged_out(request, _("You are logged out."))
-    response["Location"] = to_login(request.get_full_path())["Location"]
+    guards.log_account_event(request, "logged out", me)
+    response = guards.logged_out(request, _("You are logged out."))
+    response["Location"] = guards.to_login(request.get_full_path())["Location"]
     return response
 
 
@@ -143,7 +133,7 @@ def _as_somebody_else(request: RetwisRequest, me: User) -> HttpResponse:
 
 @csrf_exempt
 @require_POST
-@never_store
+@guards.never_store
 def token(request: RetwisRequest) -> HttpResponse:
     """A token for a code, or for no user. Errors are `{error, error_description}`."""
     RateLimits(connect()).count(TOKENS, client_address(request))
@@ -152,7 +142,7 @@ def token(request: RetwisRequest) -> HttpResponse:
 
 @csrf_exempt
 @require_POST
-@never_store
+@guards.never_store
 def revoke(request: RetwisRequest) -> HttpResponse:
     """Ends a token, if it is one of the app that asks."""
     return answer_of(request, lambda asked: server().create_endpoint_response("revocation", asked))
@@ -196,9 +186,9 @@ class Row(NamedTuple):
     used: Moment
 
 
-@open_to_frozen
-@for_forms
-@never_store
+@guards.open_to_frozen
+@guards.for_forms
+@guards.never_store
 def apps(request: RetwisRequest) -> HttpResponse:
     """What apps may do for the user. A POST with `revoke`, the number of a token or ALL, ends that."""
     me, stored = stored_of(request.viewer)
@@ -210,7 +200,7 @@ def apps(request: RetwisRequest) -> HttpResponse:
     RateLimits(connect()).count(CONSENTS, str(me.uid))
     which = request.POST.get("revoke", "")
     Tokens(connect()).end(me.uid, [token.digest for token in found if which in (ALL, _number(token))])
-    log_account_event(request, "removed an app", me)
+    guards.log_account_event(request, "removed an app", me)
     return done(request, _("This app may do nothing more for you."), "apps")
 
 

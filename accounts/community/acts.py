@@ -1,23 +1,27 @@
-"""What staff does besides roles and sanctions, each with its line in the log: answers to applications, the site's own
-words, pictures that are removed, and those that may be uploaded again."""
+"""What staff does besides sanctions, each with its line in the log: answers to applications, the site's own words,
+pictures that are removed, those that may be uploaded again, and roles. And what staff may know of a person."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
-from accounts.joining.applications import ANSWER, Application, Applications, read_application, stored_application
+from accounts.community.sanctions import SanctionCase, case_in, recount_job
+from accounts.joining.joining import ANSWER, Application, Applications, read_application, stored_application
 from accounts.media.profiles import Kind
 from accounts.media.repository import Pictures
-from accounts.users.entities import OPERATOR, NameTaken, Refused
+from accounts.signing_in.sessions.entities import sessions_in
+from accounts.users.accounts import Registration, is_deleted
+from accounts.users.entities import OPERATOR, NameTaken, NoSuchUser, Refused, Role, User
 from accounts.users.names import skeletons
-from accounts.users.registration import Registration
-from accounts.users.repository import Users, forget
+from accounts.users.repository import NO_SANCTION, Users, forget, role_of
 from retwis_site import identity
-from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Job, Outbox, job_id, reconcile
 from retwis_site.store import keys
 from retwis_site.store.client import Repository, Store
+from retwis_site.store.ids import integer, parse_id, parse_number, stored_digest, stored_time
 
 # ---- Answers to applications.
 #
@@ -235,3 +239,207 @@ def finish_allowed(store: Store, job: Claim | Job) -> None:
     if act is not None:
         Pictures(store).unblock(digest)
         Log(store).write(act)
+
+
+# ---- Roles: who is a moderator or an admin. The site never loses its last admin.
+#
+# The hash `staff` is the truth: uid -> role. The field `role` of `user:<uid>` follows it; pages read that one. A change
+# first puts up a mark, `changing:<id>` -> uid, and then reads all of `staff`. It takes the role of an admin away only
+# when another admin without a mark is left, and it stops when another change of the same person is under way. Every
+# command is for the one key `staff`: of two admins who demote each other, the later one sees the mark of the earlier
+# one. The mark stays until all that follows is done. A process that dies leaves a job, which removes the mark.
+
+
+MARK = "changing:"
+
+
+class LastAdmin(Refused):
+    """The site would have no admin any more."""
+
+    message = _("This is the only admin. Make another user an admin first.")
+
+
+class RoleChanging(Refused):
+    """Another change of this person's role is under way."""
+
+    message = _("Someone else is changing this role right now. Try again in a minute.")
+
+
+class Roles(Repository):
+    """Gives and takes roles."""
+
+    def staff(self) -> dict[int, Role]:
+        """All moderators and admins, by uid. One round trip."""
+        return staff_in(self._store.hgetall(keys.staff()))
+
+    def of(self, uid: int) -> Role:
+        """The role of a user. One round trip."""
+        return role_of(uid, self._store.hget(keys.staff(), str(uid)))
+
+    def give(self, uid: int, role: Role, by: int = OPERATOR, reason: str = "") -> None:
+        """Give a role; MEMBER takes it away. An admin has no sanction: it ends. Commit: the second HSET. Sixteen
+        round trips at most. Raises NoSuchUser, also for a deleted account; LastAdmin; RoleChanging."""
+        username, deleted = self._store.hmget(keys.user(uid), ["username", "deleted"])
+        if not username or deleted is not None:
+            raise NoSuchUser(str(uid))
+        act = Act(what=f"role:{role}", whom=uid, by=by, reason=reason)
+        job = Outbox(self._store).add(f"role:{uid}:{act.id}")
+        mark = f"{MARK}{act.id}"
+        pipe = job.store.pipeline()
+        pipe.hset(keys.staff(), {mark: str(uid)})
+        stored = pipe.hgetall(keys.staff())
+        pipe.execute()
+        refusal = _refusal(stored.value, uid, role, mark)
+        if refusal is not None:
+            job.store.hdel(keys.staff(), mark)
+            job.done()
+            raise refusal
+        job.store.hset(keys.staff(), {str(uid): role, **act.evidence()})
+        with job.ending():
+            Roles(job.store).finish(uid, act.id)
+
+    def finish(self, uid: int, act_id: str) -> None:
+        """What follows the commit: the field `role` and the log. Also after a change that never reached its commit.
+        Eleven round trips at most; two more each time that another change comes between."""
+        self.follow(uid)
+        Log(self._store).copy(keys.staff(), act_id)
+        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
+
+    def follow(self, uid: int) -> None:
+        """Make the field `role` of a user follow `staff`. An admin has no sanction, and numbers follow its end. Three
+        round trips, one more for an admin, three for one with a sanction; two more each time that another change comes
+        between."""
+
+        def look(written: Collection[int]) -> dict[int, Role]:
+            return {one: self.of(one) for one in written}
+
+        def write(found: Mapping[int, Role]) -> Mapping[int, Role]:
+            fields = {"role": "" if found[uid] is Role.MEMBER else found[uid]}
+            if found[uid] is Role.ADMIN and self._store.hget(keys.user(uid), "state"):
+                recount = Outbox(self._store).add(recount_job(uid))
+                written = Users(recount.store).write(uid, fields | NO_SANCTION)
+                recount.hand_over()  # not before: the worker would find the sanction
+            else:
+                written = Users(self._store).write(uid, fields)
+            if written:
+                return found
+            self._store.hdel(keys.staff(), str(uid))  # the account was deleted meanwhile
+            return {}
+
+        reconcile(look([uid]), look, write)
+
+
+def staff_in(stored: Mapping[str, str]) -> dict[int, Role]:
+    """The moderators and admins in the hash `staff`, without the marks of changes."""
+    found = {uid: role_of(uid, role) for field, role in stored.items() if (uid := parse_id(field)) is not None}
+    return {uid: role for uid, role in found.items() if role is not Role.MEMBER}
+
+
+def _refusal(stored: Mapping[str, str], uid: int, role: Role, mark: str) -> Refused | None:
+    """Why a change must stop; None when it may go on."""
+    marked = {parse_id(text) for field, text in stored.items() if field.startswith(MARK) and field != mark}
+    if uid in marked:
+        return RoleChanging()
+    admins = {one for one, its in staff_in(stored).items() if its is Role.ADMIN}
+    if uid in admins and role is not Role.ADMIN and not admins - marked - {uid}:
+        return LastAdmin()
+    return None
+
+
+def finish_role(store: Store, claim: Claim) -> None:
+    """The job `role:<uid>:<id of the act>`. Round trips as for `Roles.finish`."""
+    Roles(store).finish(job_id(claim.name, 1), claim.name.split(":")[2])
+
+
+# ---- What staff may know of a person, whatever is imposed on them; and what staff notes about a person, for itself.
+
+
+class Record(NamedTuple):
+    """A person as staff sees them. Nothing secret is in it. Times are unix seconds."""
+
+    user: User
+    role: Role
+    standing: SanctionCase | None  # what is imposed, with the appeal
+    deleted: int | None  # since when; None for an account that is not deleted
+    registered: int | None
+    posts: int  # without reposts
+    followers: int
+    following: int
+    sessions: int
+    invited_by: str | None  # a username; empty for the operator; None for a person who came without an invitation
+    bio: str
+    header: str  # the digest of the header; empty without one
+    language: str
+
+
+class Records(Repository):
+    """Reads people also when they are suspended or deleted."""
+
+    def find(self, name: str) -> Record:
+        """The person with this name. Three round trips. Raises NoSuchUser."""
+        uid = Users(self._store).find(name)
+        if uid is None:
+            raise NoSuchUser(name)
+        return self.read(uid)
+
+    def read(self, uid: int) -> Record:
+        """Two round trips. Raises NoSuchUser."""
+        pipe = self._store.pipeline()
+        stored, role = pipe.hgetall(keys.user(uid)), pipe.hget(keys.staff(), str(uid))
+        posts, reposts = pipe.zcard(keys.updates(uid)), pipe.zcard(keys.reposts(uid))
+        followers, following = pipe.zcard(keys.followers(uid)), pipe.zcard(keys.following(uid))
+        pipe.execute()
+        fields = stored.value
+        username, deleted = fields.get("username"), fields.get("deleted")
+        if not username:
+            raise NoSuchUser(str(uid))
+        registered = pipe.zscore(keys.users_by_time(), username)
+        inviter = parse_number(fields.get("invited_by", ""))
+        inviter_name = pipe.hget(keys.user(inviter), "username") if inviter else None
+        pipe.execute()
+        return Record(
+            user=User(
+                uid,
+                username,
+                fields.get("name", ""),
+                picture=stored_digest(keys.user(uid), fields.get(Kind.PICTURE)),
+            ),
+            role=role_of(uid, role.value),
+            standing=case_in(uid, fields),
+            deleted=None if deleted is None else stored_time(keys.user(uid), deleted),
+            registered=None if registered.value is None else integer(registered.value),
+            posts=posts.value - reposts.value,
+            followers=followers.value,
+            following=following.value,
+            sessions=len(sessions_in(fields)),
+            invited_by=None if inviter is None else (inviter_name.value or "") if inviter_name else "",
+            bio=fields.get("bio", ""),
+            header=stored_digest(keys.user(uid), fields.get(Kind.HEADER)),
+            language=fields.get("language", ""),
+        )
+
+
+# ---- Notes. Staff alone reads them: no page and no download of the person has them.
+
+
+NOTE = "note"  # what a note is called as an act
+LONGEST_STAFF_NOTE = 1000  # characters
+NOTES_SHOWN = 50
+
+
+class StaffNotes(Repository):
+    """The notes of staff about people."""
+
+    def add(self, uid: int, by: int, text: str) -> None:
+        """Note something about a person. Two round trips; three where the account is deleted: nothing stays then, as in
+        `Log.write`."""
+        note = Act(what=NOTE, whom=uid, by=by, reason=text)
+        self._store.zadd(keys.staff_notes(uid), {note.line(): note.at})
+        if is_deleted(self._store.hget(keys.user(uid), "deleted")):
+            self._store.unlink(keys.staff_notes(uid))
+
+    def about(self, uid: int) -> Sequence[Act]:
+        """The newest notes about a person; `reason` has the text. One round trip."""
+        key = keys.staff_notes(uid)
+        lines = self._store.zrevrange(key, 0, NOTES_SHOWN - 1)
+        return [note for line in lines if (note := read_act(key, line)) is not None]

@@ -3,18 +3,16 @@ an account, and what is over. The hash `staff` is the truth of roles, the user's
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from accounts.community import sanctions
-from accounts.community.acts import Answers
+from accounts.community.acts import MARK, Answers, Roles
 from accounts.community.log import EVIDENCE, Log, read_act
-from accounts.community.roles import MARK, Roles
 from accounts.community.sanctions import GRACE, GRANTED, STORED, SanctionCase, Sanctions
-from accounts.joining.applications import ANSWER, Application, Applications, read_application
-from accounts.joining.invitations import read
+from accounts.joining.joining import ANSWER, Application, Applications, read_application, read_invitation
+from accounts.users.accounts import AccountDeletion
 from accounts.users.checks import AccountChecks
-from accounts.users.deletion import AccountDeletion
 from accounts.users.entities import UNSEEN, Role, State, User
 from retwis_site.jobs.outbox import PUT_OFF, Claim, Outbox, job_id
 from retwis_site.maintenance import checks
@@ -76,8 +74,7 @@ APPEAL = "the appeal does not wait for a decision"
 LINE = "an act is not in the log"
 
 
-@dataclass(frozen=True)
-class Wrong:
+class Wrong(NamedTuple):
     """What does not fit together about a user."""
 
     uid: int
@@ -345,5 +342,5 @@ def _invitations(store: Store, names: list[str]) -> Iterator[list[StoredInvitati
 
 def _ended(invitations: Sequence[StoredInvitation]) -> list[StoredInvitation]:
     """Invitations that have ended, and fields that are no invitations. A used one stays until its end."""
-    asked = [(one, read(*one[1:])) for one in invitations]
+    asked = [(one, read_invitation(*one[1:])) for one in invitations]
     return [one for one, open_ in asked if open_ is None or not open_.is_open]  # as if nobody had used it

@@ -3,12 +3,10 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.community import sanctions, views
-from accounts.community.acts import finish_allowed, finish_application, finish_picture, finish_site
+from accounts.community.acts import finish_allowed, finish_application, finish_picture, finish_role, finish_site
 from accounts.community.checks import CommunityChecks, JoiningChecks, finish_removal, remove_community
 from accounts.community.lines import JOINING, LOG, NOTES, SANCTIONS, SITE, STAFF, account_lines
-from accounts.community.roles import finish_role
-from accounts.joining.applications import finish_applying
-from accounts.joining.invitations import finish_use
+from accounts.joining.joining import finish_applying, finish_use
 from retwis_site.features import Feature
 from retwis_site.http.form_fields import FormField, fields_of
 from retwis_site.store import keys

@@ -6,31 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from accounts.community import sanctions
+from accounts.community.acts import staff_in
 from accounts.community.log import FIRST_YEAR, Act, queue_act, read_act, year_of
-from accounts.community.roles import staff_in
 from accounts.community.sanctions import STORED, Appeal, Imposed
-from accounts.joining.applications import Application, read_application, stored_application
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Application, Invitations, read_application, stored_application
 from accounts.users.checks import ask_gone
 from accounts.users.entities import OPERATOR, UNSEEN, Role, State
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.identity import FIELDS, forget
-from retwis_site.maintenance.lines import (
-    ID,
-    NAME,
-    NUMBER,
-    OPTIONAL_TEXT,
-    OPTIONAL_TIME,
-    PASSWORD,
-    TEXT,
-    TIME,
-    TIME_OR_NULL,
-    fields_of_users,
-    lines_of,
-    rows_of_users,
-    seconds,
-    uids_in_order,
-)
+from retwis_site.maintenance import lines as file
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import Writes, answers, newest_first
@@ -40,18 +24,20 @@ from retwis_site.store.ids import parse_number
 ROLE = LineField("moderator or admin", lambda value: value in (Role.MODERATOR, Role.ADMIN))
 STATE = LineField("frozen, hidden or suspended", lambda value: bool(value) and value in list(State))
 SANCTION = {
-    "user": ID,
+    "user": file.ID,
     "state": STATE,
-    "until": TIME_OR_NULL,
-    "reason": TEXT,
-    "since": TIME,
-    "act": TEXT,
-    "appeal": OPTIONAL_TEXT,
-    "appealed": OPTIONAL_TIME,
-    "answer": OPTIONAL_TEXT,
+    "until": file.TIME_OR_NULL,
+    "reason": file.TEXT,
+    "since": file.TIME,
+    "act": file.TEXT,
+    "appeal": file.OPTIONAL_TEXT,
+    "appealed": file.OPTIONAL_TIME,
+    "answer": file.OPTIONAL_TEXT,
 }
-NOTE = dict.fromkeys(("id", "what", "reason"), TEXT) | dict.fromkeys(("by", "whom", "post", "until", "at"), NUMBER)
-ACT = NOTE | {"also": OPTIONAL_TEXT}
+NOTE = dict.fromkeys(("id", "what", "reason"), file.TEXT) | dict.fromkeys(
+    ("by", "whom", "post", "until", "at"), file.NUMBER
+)
+ACT = NOTE | {"also": file.OPTIONAL_TEXT}
 
 
 # ---- the personal download
@@ -108,7 +94,7 @@ def _write_staff(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _read_sanctions(store: Store) -> Iterator[Line]:
     """A line for each user on whom something is imposed now, by id. Two round trips for each AT_ONCE users."""
-    for users in fields_of_users(store, ["deleted", "appeal", *STORED]):
+    for users in file.fields_of_users(store, ["deleted", "appeal", *STORED]):
         found = [
             (uid, present, sanctions.read_appeal(uid, appeal))
             for uid, (deleted, appeal, *stored) in users
@@ -138,12 +124,12 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
     """What is imposed; a suspension without an end lasts another 30 days."""
     for line in lines:
         uid, act_id = line["user"], line["act"]
-        until = 0 if line["until"] is None else seconds(line, "until")
-        stored = Imposed(State(line["state"]), until, line["reason"], seconds(line, "since"), act_id).stored()
+        until = 0 if line["until"] is None else file.seconds(line, "until")
+        stored = Imposed(State(line["state"]), until, line["reason"], file.seconds(line, "since"), act_id).stored()
         if "answer" in line:
             stored[sanctions.answer_of(act_id)] = line["answer"]
         if "appeal" in line and "appealed" in line:
-            appeal = Appeal(uid, act_id, line["appeal"], seconds(line, "appealed"))
+            appeal = Appeal(uid, act_id, line["appeal"], file.seconds(line, "appealed"))
             stored["appeal"] = appeal.stored()
             if "answer" not in line:
                 writes.zadd(keys.appeals(), {appeal.member: appeal.at})
@@ -155,7 +141,7 @@ def _write_sanctions(writes: Writes, lines: Sequence[Line]) -> None:
 def _recount(store: Store) -> None:
     """Let a worker leave out of all numbers whom staff has hidden or suspended. One round trip for each AT_ONCE users,
     and one more for such people."""
-    for users in fields_of_users(store, STORED):
+    for users in file.fields_of_users(store, STORED):
         pipe = store.pipeline()
         for uid, present in [(uid, sanctions.imposed(uid, list(fields))) for uid, fields in users]:
             if present is not None and present.state in UNSEEN:
@@ -183,7 +169,7 @@ def _write_log(writes: Writes, lines: Sequence[Line]) -> None:
 
 def _read_notes(store: Store) -> Iterator[Line]:
     """What staff notes about people, by the id of the user, newest first. The round trips of `rows_of_users`."""
-    for uid, line, _ in rows_of_users(store, keys.staff_notes):
+    for uid, line, _ in file.rows_of_users(store, keys.staff_notes):
         if (note := read_act(keys.staff_notes(uid), line)) is not None:
             yield note.fields()
 
@@ -194,19 +180,19 @@ def _write_notes(writes: Writes, lines: Sequence[Line]) -> None:
         writes.zadd(keys.staff_notes(note.whom), {note.line(): note.at})
 
 
-STAFF = SiteLines("staff", lambda line: {"user": ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
+STAFF = SiteLines("staff", lambda line: {"user": file.ID, "role": ROLE}, _read_staff, _write_staff, users=("user",))
 SANCTIONS = SiteLines(
     *("sanction", lambda line: SANCTION, _read_sanctions, _write_sanctions), users=("user",), finish=_recount
 )
 LOG = SiteLines("act", lambda line: ACT, _read_log, _write_log)
-NOTES = SiteLines("staff_note", lambda line: NOTE | {"whom": ID}, _read_notes, _write_notes, users=("whom",))
+NOTES = SiteLines("staff_note", lambda line: NOTE | {"whom": file.ID}, _read_notes, _write_notes, users=("whom",))
 
 
 # ---- The site's own words
 
 
 # Files of version 0.3 lack the last ones.
-WORDS = dict.fromkeys(FIELDS, TEXT) | dict.fromkeys(("second_factor", "announced"), OPTIONAL_TEXT)
+WORDS = dict.fromkeys(FIELDS, file.TEXT) | dict.fromkeys(("second_factor", "announced"), file.OPTIONAL_TEXT)
 
 
 def _read_words(store: Store) -> Iterator[Line]:
@@ -228,19 +214,19 @@ SITE = SiteLines("site_words", lambda line: WORDS, _read_words, _write_words, fi
 
 
 APPLICATION = {
-    "username": NAME,
-    "password": PASSWORD,
-    "why": TEXT,
-    "at": NUMBER,
-    "refused": NUMBER,
-    "reason": TEXT,
+    "username": file.NAME,
+    "password": file.PASSWORD,
+    "why": file.TEXT,
+    "at": file.NUMBER,
+    "refused": file.NUMBER,
+    "reason": file.TEXT,
 }
 
 
 def _read_invitations(store: Store) -> Iterator[Line]:
     """A line for each open invitation: those of the operator, then by the id of the user. Its uses have a key of their
     own. Two round trips for each AT_ONCE users."""
-    for uids in ([OPERATOR], *uids_in_order(store)):
+    for uids in ([OPERATOR], *file.uids_in_order(store)):
         for one in Invitations(store).open(uids):
             yield {"code": one.code, "by": one.by, "uses": one.left}
 
@@ -264,10 +250,10 @@ def _write_applications(writes: Writes, lines: Sequence[Line]) -> None:
             writes.zadd(keys.applicants(), {asked.member: asked.at})
 
 
-INVITATION = {"code": NAME, "by": NUMBER, "uses": NUMBER}
+INVITATION = {"code": file.NAME, "by": file.NUMBER, "uses": file.NUMBER}
 JOINING = (
-    lines_of(keys.user.fields["invited_by"]),
+    file.lines_of(keys.user.fields["invited_by"]),
     SiteLines("invitation", lambda line: INVITATION, _read_invitations, _write_invitations, users=("by",)),
     SiteLines("application", lambda line: APPLICATION, _read_applications, _write_applications),
-    lines_of(keys.blocked_names),
+    file.lines_of(keys.blocked_names),
 )

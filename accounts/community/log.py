@@ -9,8 +9,9 @@ import json
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import OPERATOR
 from retwis_site.rendering.dates import moment_of
 from retwis_site.store import keys
@@ -87,8 +88,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID
 
 
-@dataclass(frozen=True)
-class LogPage:
+class LogPage(NamedTuple):
     """A page of acts, newest first. `older`: `before` for the next page; None on the last one."""
 
     acts: Sequence[Act]

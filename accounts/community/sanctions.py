@@ -10,7 +10,6 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
@@ -37,8 +36,7 @@ from retwis_site.store.snowflake import STEP
 PAGE = 20
 
 
-@dataclass(frozen=True)
-class Appeal:
+class Appeal(NamedTuple):
     """What a person says about what is imposed on them."""
 
     uid: int

@@ -18,19 +18,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.community.acts import Answers, SiteWords
 from accounts.community.sanctions import Imposed, Sanctions
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations, new_token
-from accounts.joining.joining import newcomers
-from accounts.signing_in.guards import (
-    admin_required,
-    change,
-    for_forms,
-    login_required,
-    never_store,
-    open_to_frozen,
-    page_of_form,
-    staff_required,
-)
+from accounts.joining.joining import Applications, Invitations, new_token, newcomers
+from accounts.signing_in import guards
 from accounts.signing_in.html import dismissed_by, done, form_page, not_done, typed
 from accounts.signing_in.middleware import SITE_CHANGED, RetwisRequest
 from accounts.users.entities import NotSignedIn, Refused, Role, User
@@ -139,8 +128,8 @@ def uid_of(token: str) -> int | None:
     return uid if isinstance(uid, int) else None
 
 
-@open_to_frozen
-@for_forms
+@guards.open_to_frozen
+@guards.for_forms
 def appeal(request: RetwisRequest) -> HttpResponse:
     """What is imposed on the viewer, with the form of an appeal. A POST sends the appeal."""
     token = request.POST.get("token", "")
@@ -182,9 +171,9 @@ class AnswerForm(forms.Form):
     reason = TextField(500, required=False)
 
 
-@never_store
-@for_forms
-@login_required
+@guards.never_store
+@guards.for_forms
+@guards.login_required
 def invites(request: RetwisRequest, me: User) -> HttpResponse:
     """The viewer's open invitations. A POST makes one, or takes one back."""
     invitations, quota = Invitations(connect()), request.viewer.site.invites
@@ -210,8 +199,8 @@ def invites(request: RetwisRequest, me: User) -> HttpResponse:
     return done(request, _("The invitation was created. Send its address to one person."), "invites")
 
 
-@staff_required
-@for_forms
+@guards.staff_required
+@guards.for_forms
 def joining(request: RetwisRequest, me: User) -> HttpResponse:
     """Who asks to join, and who invited whom. A POST answers an application."""
     form = AnswerForm(typed(request))
@@ -356,18 +345,18 @@ def about(request: RetwisRequest, template: str) -> HttpResponse:
     return form_page(request, f"accounts/community/site/{template}", {"site": request.viewer.site})
 
 
-@open_to_frozen
-@change
-@login_required
+@guards.open_to_frozen
+@guards.change
+@guards.login_required
 def dismiss(request: RetwisRequest, me: User) -> HttpResponse:
     """The announcement that stands now is not shown to this account again."""
     RateLimits(connect()).count(DISMISSALS, str(me.uid))
     Users(connect()).write(me.uid, {"dismissed": dismissed_by(request.POST.get("announcement", ""))})
-    return redirect(page_of_form(request))
+    return redirect(guards.page_of_form(request))
 
 
-@admin_required
-@for_forms
+@guards.admin_required
+@guards.for_forms
 def edit(request: RetwisRequest, me: User) -> HttpResponse:
     form = SiteForm(request.POST) if request.method == "POST" else SiteForm(initial=stored_site(connect())._asdict())
     if not form.is_valid():

@@ -5,13 +5,12 @@ once, each of its addresses must be public, and the connection goes to the addre
 HTTPS to port 443, no redirects, no proxy, nothing about the user; DEADLINE seconds in all and LONGEST_ANSWER bytes.
 """
 
-import select
 import socket
 import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing, suppress
 from html.parser import HTMLParser
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from io import BytesIO
@@ -38,11 +37,11 @@ class NotFetched(Exception):
 
 
 class Connection(Protocol):
-    """A socket that does not block."""
+    """A socket."""
 
-    def send(self, data: bytes, /) -> int: ...
+    def settimeout(self, seconds: float, /) -> None: ...
+    def sendall(self, data: bytes, /) -> None: ...
     def recv(self, most: int, /) -> bytes: ...
-    def fileno(self) -> int: ...
     def close(self) -> None: ...
 
 
@@ -112,13 +111,13 @@ def fetched(link: str, until: float, resolve: Resolve, connect: Connect) -> str:
         "Accept-Encoding: identity",
         "User-Agent: Retwis (rel=me)",
     )
-    connection = connect(addresses[0], host, until)
     try:
-        _send(connection, "".join(f"{line}\r\n" for line in (*lines, "")).encode("ascii"), until)
-        answer = _received(connection, until)
-    finally:
-        connection.close()
-    return _text_of(answer)
+        with closing(connect(addresses[0], host, until)) as connection:
+            connection.settimeout(_left(until))
+            connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("ascii"))
+            return _text_of(_received(connection, until))
+    except TimeoutError as error:
+        raise NotFetched("too slow") from error
 
 
 def _in_ascii(host: str) -> str:
@@ -151,19 +150,14 @@ def resolved(host: str) -> list[str]:
 
 def connected(address: str, host: str, until: float) -> Connection:
     """A connection to an address whose certificate is that of the name. Raises OSError, NotFetched."""
+    secure = ssl.create_default_context()
     plain = socket.create_connection((address, PORT), timeout=_left(until))
     try:
-        plain.setblocking(False)
-        secured = ssl.create_default_context().wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+        plain.settimeout(_left(until))  # of the whole handshake
+        return secure.wrap_socket(plain, server_hostname=host)
     except BaseException:
         plain.close()
         raise
-    try:
-        _wait(secured, until, secured.do_handshake)
-    except BaseException:
-        secured.close()
-        raise
-    return secured
 
 
 def _left(until: float) -> float:
@@ -174,32 +168,12 @@ def _left(until: float) -> float:
     return left
 
 
-def _wait(connection: Connection, until: float, act: Callable[[], T]) -> T:
-    """What `act` returns as soon as it need not wait. Raises NotFetched when that is too late."""
-    while True:
-        _left(until)
-        try:
-            return act()
-        except ssl.SSLWantWriteError:
-            event = select.POLLOUT
-        except (ssl.SSLWantReadError, BlockingIOError):
-            event = select.POLLIN
-        poll = select.poll()
-        poll.register(connection.fileno(), event)
-        poll.poll(_left(until) * 1000)
-
-
-def _send(connection: Connection, request: bytes, until: float) -> None:
-    while request:
-        rest = request
-        request = request[_wait(connection, until, lambda: connection.send(rest)) :]  # noqa: B023
-
-
 def _received(connection: Connection, until: float) -> bytes:
     """All that comes, headers too, up to LONGEST_ANSWER."""
     answer = b""
     while len(answer) < LONGEST_ANSWER:
-        some = _wait(connection, until, lambda: connection.recv(LONGEST_ANSWER - len(answer)))  # noqa: B023
+        connection.settimeout(_left(until))
+        some = connection.recv(LONGEST_ANSWER - len(answer))
         if not some:
             break
         answer += some

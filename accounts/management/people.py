@@ -5,8 +5,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.urls import reverse
 
+from accounts.community.acts import Record, Records
 from accounts.community.log import LONGEST_REASON
-from accounts.community.records import Record, Records
 from accounts.signing_in.passwords import check_new_password
 from accounts.users.entities import NoSuchUser
 from retwis_site.http.form_fields import is_visible

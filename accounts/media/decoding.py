@@ -9,10 +9,9 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
@@ -65,8 +64,7 @@ class PictureTooLarge(PictureRefused):
 _REFUSALS = {"format": NoPicture, "damaged": PictureDamaged, "pixels": PictureTooLarge}
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """A picture as WebP files: by what their names add to the digest, the largest one with an empty text. They have
     nothing but pixels. The digest is that of all files together: so two pictures with one name have the same sizes."""
 

@@ -132,10 +132,7 @@ def remove_pictures(store: Store, uid: int) -> Iterator[None]:
     """Leave the pictures of a deleted account to jobs, a chunk at a time: what showed them was removed before. Three
     round trips a chunk."""
     for digests in emptied(store, keys.media_of(uid)):
-        pipe = store.pipeline()
-        for digest in digests:
-            pipe.zrem(keys.media_users(digest), str(Mark(UPLOAD, uid)))
-        pipe.execute()
+        Pictures(store).unmark(Mark(UPLOAD, uid), digests)
         Pictures(store).release(uid, digests)
         remove_members(store, keys.media_of(uid), digests)
         yield

@@ -12,7 +12,6 @@ shows it. So no post shows a picture that is not there.
 
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.media.decoding import Decoded, PictureRefused, Shape, decoded
 from retwis_site.jobs.outbox import Outbox, add_due
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_number, stored_id, stored_time
 from retwis_site.store.rate_limits import Limit, RateLimits
@@ -125,8 +124,7 @@ def is_alike(blocked: str, look: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """What shows a picture: of which kind, whose, and its id. A kind is one of `Feature.picture_uses`, or UPLOAD."""
 
     kind: str
@@ -259,10 +257,7 @@ class Pictures:
 
     def unmark(self, mark: Mark, digests: Iterable[str]) -> None:
         """Take a mark back that was of no use. One round trip."""
-        remove = self._store.pipeline()
-        for digest in digests:
-            remove.zrem(keys.media_users(digest), str(mark))
-        remove.execute()
+        for_each(self._store, lambda pipe, digest: pipe.zrem(keys.media_users(digest), str(mark)), digests)
 
     def shown(self, uid: int, digests: Iterable[str]) -> None:
         """After the commit: the uploads have become what shows them. One round trip; none without pictures."""
@@ -275,10 +270,7 @@ class Pictures:
     def release(self, uid: int, digests: Iterable[str]) -> None:
         """Something of this user no longer shows these pictures: a worker removes those that nothing else shows. One
         round trip; none without pictures."""
-        pipe = self._store.pipeline()
-        for digest in digests:
-            add_due(pipe, f"{job_of(digest, uid)}:{nonce()}")
-        pipe.execute()
+        for_each(self._store, add_due, (f"{job_of(digest, uid)}:{nonce()}" for digest in digests))
 
     def block(self, digest: str) -> None:
         """Nobody may upload this picture again, or one that looks nearly the same, nor post what was uploaded before.

@@ -14,18 +14,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.recovery.codes import LONGEST_TYPED, NUMBER, RecoveryCodes, ResetLinks, codes_in, field_of
 from accounts.recovery.feature import CODES, NEW_CODES, RECOVERIES
+from accounts.signing_in import guards
 from accounts.signing_in.factors import ask_has_factor, remove_factors
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, UsernameField
-from accounts.signing_in.guards import (
-    change,
-    confirm_first,
-    for_passwords,
-    for_secrets,
-    is_confirmed,
-    log_account_event,
-    never_store,
-    open_to_frozen,
-)
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.passwords import login_subject
@@ -66,8 +57,8 @@ logger = logging.getLogger("retwis.accounts")
 JUST_NOW = 15 * 60  # seconds after a login in which the first codes need no password
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def recover(request: RetwisRequest) -> HttpResponse:
     """Set a new password with a code. It ends all sessions; the user logs in with the new password."""
     form = RecoverForm(typed(request))
@@ -96,8 +87,8 @@ def _owner_of(request: RetwisRequest, name: str, code: str) -> User | None:
     return user
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def reset(request: RetwisRequest, token: str) -> HttpResponse:
     """Set a new password with a link. A GET takes nothing: programs look at links, too. The link of a suspended account
     shows why it is suspended, and stays. The link is for people who have lost everything, so it also removes the second
@@ -114,26 +105,26 @@ def reset(request: RetwisRequest, token: str) -> HttpResponse:
     response = _with_new_password(request, user, form.cleaned_data["password1"], "used a link for a new password")
     # Last: a dead process leaves an account that is as safe as before, and another link is needed.
     if remove_factors(connect(), user.uid):
-        log_account_event(request, "lost the second factor by the link", user)
+        guards.log_account_event(request, "lost the second factor by the link", user)
     return response
 
 
 def _with_new_password(request: RetwisRequest, user: User, password: str, how: str, *spent: str) -> HttpResponse:
     """The password takes the code or ends the link. Of two requests at once the last one sets it: both had the code."""
     Sessions(connect()).change_password(user.uid, make_password(password), spent)
-    log_account_event(request, how, user)
+    guards.log_account_event(request, how, user)
     return done(request, _("Your password was changed. Log in with it."), "login")
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def recovery(request: RetwisRequest) -> HttpResponse:
     """How many codes are left; a POST makes new ones and shows them, once."""
     me, [stored, has_factor] = request.viewer.ask_as_user(
         lambda pipe, me: trip(ask_stored(pipe, me), ask_has_factor(pipe, me))
     )
-    if has_factor and not is_confirmed(request):
-        return confirm_first(request)
+    if has_factor and not guards.is_confirmed(request):
+        return guards.confirm_first(request)
     left = len(codes_in(stored))
     is_new = not left and _logged_in_just_now(sessions_in(stored), request.viewer.secret)
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
@@ -143,14 +134,14 @@ def recovery(request: RetwisRequest) -> HttpResponse:
         context = {"form": form, "left": left, "is_new": is_new}
         return form_page(request, "accounts/recovery/recovery.html", context)
     codes = RecoveryCodes(connect()).make(me.uid)
-    log_account_event(request, "made recovery codes", me)
+    guards.log_account_event(request, "made recovery codes", me)
     return form_page(request, "accounts/recovery/codes.html", {"codes": codes})
 
 
-@open_to_frozen
-@for_secrets
-@change
-@never_store
+@guards.open_to_frozen
+@guards.for_secrets
+@guards.change
+@guards.never_store
 def recovery_file(request: RetwisRequest) -> HttpResponse:
     """The codes of the form as a text file, for a browser that keeps files. The store has only their hashes, so the
     form brings them back; what is no code of this user is left out. Redirects when none is left."""

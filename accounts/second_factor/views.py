@@ -23,22 +23,9 @@ from accounts.second_factor import passkeys
 from accounts.second_factor.feature import CHANGES, FACTORS, FROM_ADDRESS
 from accounts.second_factor.passkeys import Asked, Purpose, WrongAnswer, site_of
 from accounts.second_factor.repository import Factors, SecondFactors, is_code, is_secret, own_factors
+from accounts.signing_in import guards
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest, pending_of, session_digest
 from accounts.signing_in.forms import PresentPasswordForm, ShortTextField
-from accounts.signing_in.guards import (
-    begin_confirmed_session,
-    change,
-    for_passwords,
-    lacks_required_factor,
-    log_account_event,
-    never_store,
-    note_confirmation,
-    open_to_frozen,
-    own_page,
-    sudo_required,
-    to_login,
-    welcomed_back,
-)
 from accounts.signing_in.html import done, form_page, not_done, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Way, device_of
@@ -160,23 +147,23 @@ def _ask(request: RetwisRequest, template: str, question: Question, **context: A
 # ---- Logging in
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def second_step(request: RetwisRequest) -> HttpResponse:
     """After the password: asks for the second factor, and begins the session."""
-    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
     pending = pending_of(request.COOKIES.get(PENDING_COOKIE, ""))
     found = _standing(pending) if pending else None
     if pending is None or found is None:
         messages.info(request, _("Log in again: too much time has passed, or the account has changed."))
-        return to_login(after)
+        return guards.to_login(after)
     verified, question = found
     form = FactorForm(typed(request))
     way = _answered(request, question, form) if form.is_valid() else None
     if way is None:
         return _ask(request, "accounts/second_factor/second_step.html", question, form=form, next=after)
     verified.way = way
-    return welcomed_back(request, verified, begin_confirmed_session(request, verified, after))
+    return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 
 
 def _standing(pending: Pending) -> tuple[Verified, Question] | None:
@@ -194,36 +181,36 @@ def _standing(pending: Pending) -> tuple[Verified, Question] | None:
     return verified, Question(pending.uid, factors, asked)
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def passkey_login(request: RetwisRequest) -> HttpResponse:
     """Log in with a passkey alone. A GET returns what the browser is asked, as JSON, and asks the store for nothing."""
     asked = Asked(Purpose.LOGIN)
     if request.method != "POST":
         options = passkeys.options_to_show(site_of(request), Factors(), asked)
         return JsonResponse(options, content_type="application/json; charset=utf-8")
-    after, answer = own_page(request, request.POST.get("next", "")), request.POST.get("passkey", "")
+    after, answer = guards.own_page(request, request.POST.get("next", "")), request.POST.get("passkey", "")
     RateLimits(connect()).count(FROM_ADDRESS, client_address(request))
     uid = passkeys.claimed(answer)
     stored, factors = SecondFactors(connect()).account(uid) if uid else (None, Factors())
     if not uid or stored is None or not _took_passkey(request, Question(uid, factors, asked), answer):
         logger.warning("wrong passkey from %s", client_address(request))
         messages.error(request, _("This passkey did not work. Try again, or log in with your password."))
-        return to_login(after)
+        return guards.to_login(after)
     if stored.is_suspended:
         raise SuspendedLogin(uid)
     verified = Verified(User(uid, stored.username), stored.generation, stored.language, way=Way.PASSKEY)
-    return welcomed_back(request, verified, begin_confirmed_session(request, verified, after))
+    return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 
 
 # ---- Before what matters
 
 
-@for_passwords
-@never_store
+@guards.for_passwords
+@guards.never_store
 def confirm(request: RetwisRequest) -> HttpResponse:
     """Asks the signed-in user for a second factor, which then counts for ten minutes. `sudo_required` leads here."""
-    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
     me, factors, _left = own_factors(request.viewer)
     if factors.is_empty:
         return HttpResponseRedirect(after)
@@ -231,17 +218,17 @@ def confirm(request: RetwisRequest) -> HttpResponse:
     question, form = Question(me.uid, factors, asked), FactorForm(typed(request))
     if not form.is_valid() or _answered(request, question, form) is None:
         return _ask(request, "accounts/second_factor/confirm.html", question, form=form, next=after)
-    log_account_event(request, "confirmed a second factor", me)
+    guards.log_account_event(request, "confirmed a second factor", me)
     messages.success(request, _("Confirmed. You are not asked again for ten minutes."))
     response = HttpResponseRedirect(after)
-    note_confirmation(response, request.viewer.secret)
+    guards.note_confirmation(response, request.viewer.secret)
     return response
 
 
 # ---- The page of one's factors
 
 
-@never_store
+@guards.never_store
 def security(request: RetwisRequest) -> HttpResponse:
     """What the viewer has beside the password."""
     _me, factors, codes_left = own_factors(request.viewer)
@@ -251,14 +238,14 @@ def security(request: RetwisRequest) -> HttpResponse:
         "passkeys": [(one, day(one.since, language)) for one in factors.passkeys],
         "is_empty": factors.is_empty,
         "codes_left": codes_left,
-        "is_required": lacks_required_factor(request),
+        "is_required": guards.lacks_required_factor(request),
     }
     return form_page(request, "accounts/second_factor/security.html", context)
 
 
-@for_passwords
-@sudo_required
-@never_store
+@guards.for_passwords
+@guards.sudo_required
+@guards.never_store
 def add_totp(request: RetwisRequest, me: User) -> HttpResponse:
     """Add an authenticator app. The password brings the QR code and the key; a code of the app makes them count. Until
     then the store knows nothing of them: the form has the key, signed for this session."""
@@ -333,19 +320,19 @@ def _key_in(request: RetwisRequest) -> str | None:
     return secret if isinstance(secret, str) and is_secret(secret) else None
 
 
-@open_to_frozen
-@change
-@sudo_required
+@guards.open_to_frozen
+@guards.change
+@guards.sudo_required
 def remove_totp(request: RetwisRequest, me: User) -> HttpResponse:
     RateLimits(connect()).count(CHANGES, str(me.uid))
     SecondFactors(connect()).remove_totp(me.uid)
-    log_account_event(request, "removed the authenticator app", me)
+    guards.log_account_event(request, "removed the authenticator app", me)
     return done(request, _("The authenticator app was removed."), "security")
 
 
-@for_passwords
-@sudo_required
-@never_store
+@guards.for_passwords
+@guards.sudo_required
+@guards.never_store
 def add_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     """Add a passkey. The password brings the challenge for the browser, and the browser's answer makes the passkey."""
     if "passkey" not in request.POST:
@@ -385,14 +372,14 @@ def _name_of(request: RetwisRequest) -> str:
     return device_of(request.headers.get("User-Agent", "")).in_words() or _("Passkey")
 
 
-@open_to_frozen
-@change
-@sudo_required
+@guards.open_to_frozen
+@guards.change
+@guards.sudo_required
 def remove_passkey(request: RetwisRequest, me: User) -> HttpResponse:
     """Remove the passkey with the id in the field `passkey`."""
     RateLimits(connect()).count(CHANGES, str(me.uid))
     SecondFactors(connect()).remove_passkey(me.uid, request.POST.get("passkey", ""))
-    log_account_event(request, "removed a passkey", me)
+    guards.log_account_event(request, "removed a passkey", me)
     return done(request, _("The passkey was removed."), "security")
 
 
@@ -410,10 +397,10 @@ def _after_password(
 
 def _added(request: RetwisRequest, me: User, event: str, said: str) -> HttpResponse:
     """Leads on to the recovery codes, when the user has none: without them a lost phone is a lost account."""
-    log_account_event(request, event, me)
+    guards.log_account_event(request, event, me)
     messages.success(request, said)
     response = redirect("security" if own_factors(request.viewer).codes_left else "recovery")
-    note_confirmation(response, request.viewer.secret)
+    guards.note_confirmation(response, request.viewer.secret)
     return response
 
 

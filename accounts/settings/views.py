@@ -15,31 +15,18 @@ from django.utils.text import format_lazy
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts.community.roles import LastAdmin, Roles
+from accounts.community.acts import LastAdmin, Roles
 from accounts.facts.facts import FIELDS, LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, Facts, facts_of
 from accounts.media.decoding import PictureRefused
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
+from accounts.signing_in import guards
 from accounts.signing_in.forms import NewPasswordForm, PresentPasswordForm, ShortTextField
-from accounts.signing_in.guards import (
-    begin_session,
-    for_forms,
-    for_passwords,
-    log_account_event,
-    logged_out,
-    login_required,
-    never_store,
-    open_to_frozen,
-    own_page,
-    page_of_form,
-    sudo_required,
-    take_back_all,
-)
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import Session, Way, sessions_in
 from accounts.signing_in.sessions.repository import Sessions, stored_of
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, User, Verified
 from accounts.users.html import drawn, header_address, portrait
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME
@@ -336,8 +323,8 @@ class LanguageForm(forms.Form):
 # ---- Views
 
 
-@for_forms
-@never_store
+@guards.for_forms
+@guards.never_store
 def profile_settings(request: RetwisRequest) -> HttpResponse:
     """The form for what a profile shows, with links to the other settings."""
     me, stored = stored_of(request.viewer)
@@ -359,9 +346,9 @@ def profile_settings(request: RetwisRequest) -> HttpResponse:
     return done(request, _("Saved."), "settings")
 
 
-@for_passwords
-@sudo_required
-@never_store
+@guards.for_passwords
+@guards.sudo_required
+@guards.never_store
 def password(request: RetwisRequest, me: User) -> HttpResponse:
     """Change the password, and end every other session."""
     form = PasswordForm(typed(request), request=request, username=me.username)
@@ -370,14 +357,14 @@ def password(request: RetwisRequest, me: User) -> HttpResponse:
     if not form.is_valid():
         return form_page(request, "accounts/settings/password.html", {"form": form})
     generation = Sessions(connect()).change_password(me.uid, make_password(form.cleaned_data["password1"]))
-    log_account_event(request, "changed the password", me)
+    guards.log_account_event(request, "changed the password", me)
     messages.success(request, _("Your password was changed. All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation, way=request.viewer.way), reverse("home"))
+    return guards.begin_session(request, Verified(me, generation, way=request.viewer.way), reverse("home"))
 
 
-@for_passwords
-@sudo_required
-@never_store
+@guards.for_passwords
+@guards.sudo_required
+@guards.never_store
 def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     """Delete the account for good, and remove every personal cookie from the browser."""
     form = PresentPasswordForm(typed(request), request=request, username=me.username)
@@ -390,9 +377,9 @@ def delete_account(request: RetwisRequest, me: User) -> HttpResponse:
     if not form.is_valid():
         return form_page(request, "accounts/settings/delete.html", context)
     AccountDeletion(connect()).delete(me, request.viewer.secret)
-    log_account_event(request, "deleted the account", me)
-    response = logged_out(request, _("Your account was deleted."))
-    take_back_all(response)
+    guards.log_account_event(request, "deleted the account", me)
+    response = guards.logged_out(request, _("Your account was deleted."))
+    guards.take_back_all(response)
     return response
 
 
@@ -405,9 +392,9 @@ def _without_role(request: RetwisRequest, me: User) -> bool:
     return True
 
 
-@open_to_frozen
-@for_forms
-@never_store
+@guards.open_to_frozen
+@guards.for_forms
+@guards.never_store
 def appearance(request: RetwisRequest) -> HttpResponse:
     """Light, dark or like the system, and whether there are keys for a post. Cookies keep both, so they are the choices
     of one browser and of no account. Below, the page lists the keys; the script shows the list in a dialog."""
@@ -422,9 +409,9 @@ def appearance(request: RetwisRequest) -> HttpResponse:
     return _choice(request, "accounts/settings/appearance.html", form, "theme", keep)
 
 
-@open_to_frozen
-@for_forms
-@never_store
+@guards.open_to_frozen
+@guards.for_forms
+@guards.never_store
 def language(request: RetwisRequest) -> HttpResponse:
     """The language of one browser. For a signed-in user, also the language of the browser of each later login."""
 
@@ -441,7 +428,7 @@ def _choice(
     request: RetwisRequest, template: str, form: forms.Form, field: str, keep: Callable[[HttpResponse, str], None]
 ) -> HttpResponse:
     """A page with a choice. Saving it redirects to the page that led here."""
-    after = own_page(request, request.POST.get("next", "")) if form.is_bound else page_of_form(request)
+    after = guards.own_page(request, request.POST.get("next", "")) if form.is_bound else guards.page_of_form(request)
     if not form.is_valid():
         return form_page(request, template, {"form": form, "field": form[field], "next": after})
     response = HttpResponseRedirect(after)
@@ -473,9 +460,9 @@ class Row(NamedTuple):
     is_here: bool  # the browser that asks
 
 
-@open_to_frozen
-@for_forms
-@never_store
+@guards.open_to_frozen
+@guards.for_forms
+@guards.never_store
 def sessions(request: RetwisRequest) -> HttpResponse:
     """The devices on which the user is logged in. A POST with `end`, the number of a session or OTHERS, ends these."""
     me, stored = stored_of(request.viewer)
@@ -494,9 +481,9 @@ def sessions(request: RetwisRequest) -> HttpResponse:
     ended = [session.secret for session in found if session.number == which]
     for secret in ended:
         Sessions(connect()).end(me.uid, secret)
-        log_account_event(request, "logged out a device", me)
+        guards.log_account_event(request, "logged out a device", me)
     if request.viewer.secret in ended:
-        return logged_out(request, _("You are logged out."))
+        return guards.logged_out(request, _("You are logged out."))
     return done(request, _("This device is logged out."), "sessions")
 
 
@@ -521,25 +508,25 @@ def _end_others(request: RetwisRequest, me: User, here: Session | None) -> HttpR
     one before: nobody has typed a password. A browser with the official secret, whose age is not known, logs in
     again."""
     generation = Sessions(connect()).end_all(me.uid)
-    log_account_event(request, "logged out all other devices", me)
+    guards.log_account_event(request, "logged out all other devices", me)
     if here is None:
-        return logged_out(request, _("You are logged out on all your devices."))
+        return guards.logged_out(request, _("You are logged out on all your devices."))
     messages.success(request, _("All your other devices are logged out."))
-    return begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)
+    return guards.begin_session(request, Verified(me, generation, since=here.since, way=here.way), request.path)
 
 
-@open_to_frozen
-@for_forms
-@login_required
-@never_store
+@guards.open_to_frozen
+@guards.for_forms
+@guards.login_required
+@guards.never_store
 def log_out_everywhere(request: RetwisRequest, me: User) -> HttpResponse:
     """Asks first; a POST ends every session, also that of this browser."""
     if request.method != "POST":
         return form_page(request, "accounts/settings/sessions/everywhere.html", {})
     RateLimits(connect()).count(SESSIONS, str(me.uid))
     Sessions(connect()).end_all(me.uid)
-    log_account_event(request, "logged out everywhere", me)
-    return logged_out(request, _("You are logged out on all your devices."))
+    guards.log_account_event(request, "logged out everywhere", me)
+    return guards.logged_out(request, _("You are logged out on all your devices."))
 
 
 # ---- Addresses

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.joining.applications import LONGEST_WHY, NotYetMember
+from accounts.joining.joining import LONGEST_WHY, NotYetMember
 from accounts.signing_in.passwords import check_length, check_new_password, forms_of
 from accounts.users.entities import Verified
 from accounts.users.names import in_one_line

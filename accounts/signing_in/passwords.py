@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from precis_i18n import get_profile
 
-from accounts.joining.applications import Applications
+from accounts.joining.joining import Applications
 from accounts.signing_in.factors import password_digest
 from accounts.signing_in.sessions.repository import Sessions, StoredPassword
 from accounts.users.entities import SuspendedLogin, User, Verified

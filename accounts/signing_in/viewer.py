@@ -18,17 +18,8 @@ from django.utils.crypto import constant_time_compare
 from accounts.signing_in import tokens
 from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import SESSIONS, Way, present_hour
-from accounts.users.entities import (
-    AccountDeleted,
-    AccountSuspended,
-    NoSuchUser,
-    NotSignedIn,
-    Role,
-    Sanction,
-    State,
-    User,
-    Visitor,
-)
+from accounts.users import entities
+from accounts.users.entities import NotSignedIn, Role, Sanction, State, User, Visitor
 from accounts.users.repository import PERSON, TRIES, Users, ask_owner, person, role_of, sanction_of, uid_in
 from retwis_site.exceptions import StoreError, StoreReadOnly
 from retwis_site.features import AskNumber, ask_waiting, viewer_numbers
@@ -395,7 +386,7 @@ class Viewer:
         if uid is None:
             uid = Users(self._store).find(name)
             if uid is None:
-                raise NoSuchUser(name)
+                raise entities.NoSuchUser(name)
             _uids_by_name.put(name, uid)
         return uid
 
@@ -439,5 +430,5 @@ def _user(uid: int, name: str, fields: list[str | None]) -> User:
         return user
     username, _, deleted, *_ = fields
     if username is None:
-        raise NoSuchUser(name)
-    raise AccountSuspended(name) if deleted is None else AccountDeleted(name)
+        raise entities.NoSuchUser(name)
+    raise entities.AccountSuspended(name) if deleted is None else entities.AccountDeleted(name)

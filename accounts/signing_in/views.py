@@ -9,20 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.joining.joining import Joining
+from accounts.signing_in import guards
 from accounts.signing_in.feature import REGISTRATIONS
 from accounts.signing_in.forms import ApplicationForm, LoginForm, RegisterForm
-from accounts.signing_in.guards import (
-    begin_second_step,
-    begin_session,
-    change,
-    for_passwords,
-    log_account_event,
-    logged_out,
-    open_to_frozen,
-    own_page,
-    said_at_login,
-    welcomed_back,
-)
 from accounts.signing_in.html import done, form_page, typed
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.repository import Sessions
@@ -34,12 +23,12 @@ from retwis_site.store.client import connect
 from retwis_site.store.rate_limits import RateLimits
 
 
-@for_passwords
+@guards.for_passwords
 def register(request: RetwisRequest) -> HttpResponse:
     return _register(request, request.POST.get("code", ""))
 
 
-@open_to_frozen
+@guards.open_to_frozen
 @require_safe
 def invited(request: RetwisRequest, code: str) -> HttpResponse:
     """The registration, for a person with an invitation."""
@@ -71,7 +60,7 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
             form.add_error("username", str(refusal))
         else:
             return _joined(request, login)
-    context = {"form": form, "said": said_at_login(request), "code": code, "invitation": invitation}
+    context = {"form": form, "said": guards.said_at_login(request), "code": code, "invitation": invitation}
     return form_page(request, "accounts/signing_in/register.html", context)
 
 
@@ -87,33 +76,33 @@ def _joined(request: RetwisRequest, login: Login | None) -> HttpResponse:
         return done(request, _("Thank you. Log in later to see whether you can join."), "login")
     text = _("Welcome, %(name)s!")
     messages.success(request, text % {"name": login.user.username})
-    log_account_event(request, "registered", login.user)
-    return begin_session(request, Verified(login.user), reverse(first_page()))
+    guards.log_account_event(request, "registered", login.user)
+    return guards.begin_session(request, Verified(login.user), reverse(first_page()))
 
 
-@for_passwords
+@guards.for_passwords
 def login(request: RetwisRequest) -> HttpResponse:
-    after = own_page(request, (typed(request) or request.GET).get("next", ""))
+    after = guards.own_page(request, (typed(request) or request.GET).get("next", ""))
     if request.method != "POST" and request.user.is_authenticated:
         return HttpResponseRedirect(after)
     form = LoginForm(typed(request), request=request)
     if not form.is_valid() or form.verified is None:
-        context = {"form": form, "next": after, "said": said_at_login(request)}
+        context = {"form": form, "next": after, "said": guards.said_at_login(request)}
         return form_page(request, "accounts/signing_in/login.html", context)
     if form.verified.digest:
-        return begin_second_step(form.verified, after)
-    return welcomed_back(request, form.verified, begin_session(request, form.verified, after))
+        return guards.begin_second_step(form.verified, after)
+    return guards.welcomed_back(request, form.verified, guards.begin_session(request, form.verified, after))
 
 
-@open_to_frozen
-@change
+@guards.open_to_frozen
+@guards.change
 def logout(request: RetwisRequest) -> HttpResponse:
     """End the session of this browser, and remove the cookies that end with it. For a visitor: the cookies alone."""
     if request.user.is_authenticated:
         me = request.viewer.require_user()
         Sessions(connect()).end(me.uid, request.viewer.secret)
-        log_account_event(request, "logged out", me)
-    return logged_out(request, _("You are logged out."))
+        guards.log_account_event(request, "logged out", me)
+    return guards.logged_out(request, _("You are logged out."))
 
 
 # ---- Addresses

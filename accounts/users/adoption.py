@@ -12,7 +12,7 @@ from django.contrib.auth.hashers import make_password
 
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, ids
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, batches
+from retwis_site.store.chunks import answers, batches, for_each
 from retwis_site.store.client import Store, connect_exactly
 from retwis_site.store.ids import NOT_UTF_8, integer, nonce, parse_id
 from retwis_site.store.schema import is_hash
@@ -55,10 +55,7 @@ class AccountAdoption(Searcher):
                 yield []
 
     def _add_lower_case(self, names: Sequence[Named]) -> None:
-        pipe = self._store.pipeline()
-        for one in names:
-            pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid))
-        pipe.execute()
+        for_each(self._store, lambda pipe, one: pipe.hsetnx(keys.users(), one.name.lower(), str(one.uid)), names)
 
     def clashing(self) -> Chunks:
         """Accounts whose name another account has in other letters. The one that registered first keeps it."""
@@ -119,10 +116,8 @@ class AccountAdoption(Searcher):
         passwords = dict(passwords) | {uid: as_typed(text or "") for uid, text in texts.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             hashes = list(threads.map(make_password, passwords.values()))
-        pipe = self._store.pipeline()
-        for uid, encoded in zip(passwords, hashes, strict=True):
-            pipe.hset(keys.user(uid), {"password": encoded})
-        pipe.execute()
+        hashed = dict(zip(passwords, hashes, strict=True))
+        for_each(self._store, lambda pipe, uid: pipe.hset(keys.user(uid), {"password": hashed[uid]}), hashed)
 
 
 def as_typed(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.hashers import make_password
 
-from accounts.users.deletion import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
+from accounts.users.accounts import KEPT_FIELDS, AccountDeletion, finish_deletion, is_deleted
 from accounts.users.names import NameIndex, Stored, holders, parse, right_entries, skeletons
 from accounts.users.repository import Users, ask_owner, ask_user, new_secret, spellings
 from retwis_site.features import account_sets

@@ -1,11 +1,9 @@
 """Users: names, hashes, and what a deletion removes."""
 
 from accounts.users import checks
+from accounts.users.accounts import USERS, account_lines, finish_deletion, finish_user, remove_user
 from accounts.users.adoption import AccountAdoption
-from accounts.users.deletion import finish_deletion, remove_user
 from accounts.users.names import finish_name
-from accounts.users.registration import finish_user
-from accounts.users.site_lines import USERS, account_lines
 from retwis_site.features import Feature
 from retwis_site.maintenance.lines import lines_of
 from retwis_site.store import keys

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from accounts.users.entities import Role, Sanction, State, User
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import answer
+from retwis_site.store.chunks import answer, for_each
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.ids import note_bad, parse_id, stored_digest, stored_id, stored_names, stored_time
 from retwis_site.store.kinds import COLOURS
@@ -94,10 +94,7 @@ class Users(Repository):
 
     def take_back(self, uid: int, fields: Iterable[str]) -> None:
         """Remove fields that were written while the account was deleted. One round trip."""
-        pipe = self._store.pipeline()
-        for field in fields:
-            pipe.hdel(keys.user(uid), field)
-        pipe.execute()
+        for_each(self._store, lambda pipe, field: pipe.hdel(keys.user(uid), field), fields)
 
 
 def ask_how_many(pipe: Pipe) -> Reply[int]:

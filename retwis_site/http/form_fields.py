@@ -1,7 +1,6 @@
 """The fields of a form that a feature declares, those that several forms share, and which texts count as empty."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 from django import forms
@@ -30,8 +29,7 @@ def is_visible(text: str) -> bool:
 # ---- What a feature declares.
 
 
-@dataclass(frozen=True)
-class FormField:
+class FormField(NamedTuple):
     """`kind` is textarea, text, password, hidden, file or files. Error pages show the field again; a password comes
     back empty, and so does any other secret, such as a code."""
 

@@ -9,7 +9,6 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from django.core.signing import BadSignature, Signer
 
 from retwis_site.exceptions import StoreError
 from retwis_site.store import keys, kinds
+from retwis_site.store.chunks import for_each
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection.recorder import Command, Recording, Watch, watching
@@ -91,8 +91,7 @@ class Sent(NamedTuple):
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """The last form, with the jobs that workers have finished since."""
 
     form: Sent
@@ -148,11 +147,8 @@ class Changes(Repository):
 
     def _write(self, names: Sequence[str], record: Sent) -> None:
         text = json.dumps(record)
-        pipe = self._store.pipeline()
-        for name in names:
-            pipe.set_ex(keys.inspected(name), text, SECONDS)
         try:
-            pipe.execute()
+            for_each(self._store, lambda pipe, name: pipe.set_ex(keys.inspected(name), text, SECONDS), names)
         except StoreError as error:  # what was done is done, and needs no record
             logger.error("%s", error)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
@@ -134,8 +135,7 @@ Page = tuple[list["Row"], int]
 NOTHING_SHOWN: Result[Page] = Result(lambda: ([], 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A member, a field, a score or a value."""
 
     text: str | None  # None: only its size is shown
@@ -150,14 +150,12 @@ class Cell:
         return [number for part in (self.text or "").split() if (number := parse_id(part)) is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     name: Cell  # a member, an entry, or the name of a field
     value: Cell | None = None  # the score of the member, or the value of the field
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A key as it is now."""
 
     type: str  # NO_KEY without the key
@@ -278,8 +276,7 @@ def beginning(text: str | None) -> int:
 # commands are not recorded.
 
 
-@dataclass(frozen=True)
-class ChangedKey:
+class ChangedKey(NamedTuple):
     """A key that is not as it was. In `lines`, `+` is what was added, `-` what was removed; a value that was replaced
     is `name: before → after`. What is gone has no lines, and what the viewer may not see."""
 
@@ -384,8 +381,7 @@ def patterns() -> tuple[str, ...]:
     return (*(pattern for pattern, kind in KINDS.items() if kind.parts), ALONE, OTHERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where the next SCAN begins: the number of the server, and its cursor."""
 
     server: int = 0
@@ -404,15 +400,14 @@ class Tally:
     bytes: int = 0  # of the measured keys
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """What a page and those before it have found. `tallies` has all `patterns()`, and each family that is one key."""
 
     tallies: Mapping[str, Tally]
     examples: Mapping[str, Sequence[str]]  # some keys of each family, found by this page
     total: int  # all keys on all servers, also those of other programs
     further: Place | None  # None: all keys were looked at
-    refusals: Sequence[str] = field(default=())  # what the store refused, each a sentence
+    refusals: Sequence[str] = ()  # what the store refused, each a sentence
 
     @property
     def looked_at(self) -> int:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from retwis_site.exceptions import LeaseEnded, StoreReadOnly, StoreRefused
 from retwis_site.jobs.lease import Lease, LeasedStore
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, parse_id, parse_number
 
@@ -163,10 +163,7 @@ class Outbox(Repository):
         """Add jobs that this process carries out at once. Returns the store for all that is written for them. One round
         trip."""
         leased = owned(self._store)
-        pipe = leased.pipeline()
-        for name in names:
-            pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE})
-        pipe.execute()
+        for_each(leased, lambda pipe, name: pipe.zadd(keys.outbox(name), {name: int(time.time()) + LEASE}), names)
         return leased
 
     def done(self, name: str) -> None:
@@ -175,10 +172,7 @@ class Outbox(Repository):
 
     def all_done(self, names: Sequence[str]) -> None:
         """Remove many jobs. One round trip; none without any."""
-        pipe = self._store.pipeline()
-        for name in names:
-            self.queue_done(pipe, name)
-        pipe.execute()
+        for_each(self._store, self.queue_done, names)
 
     def queue_done(self, pipe: Pipe, name: str) -> None:
         """Remove one of many jobs."""
@@ -273,11 +267,8 @@ class Outbox(Repository):
         pipe = self._store.pipeline()
         asked = [(name, pipe.get(keys.lease(name)), pipe.hget(keys.attempts(), name)) for name in names]
         pipe.execute()
-        pipe = self._store.pipeline()
-        for name, holder, attempts in asked:
-            if holder.value == worker and attempts.value in {None, "1"}:
-                pipe.unlink(keys.lease(name))
-        pipe.execute()
+        own = [name for name, holder, attempts in asked if holder.value == worker and attempts.value in {None, "1"}]
+        for_each(self._store, lambda pipe, name: pipe.unlink(keys.lease(name)), own)
 
     def finish(self, names: Sequence[str]) -> None:
         """Remove finished jobs, with their attempt counts and leases. One round trip."""
@@ -289,10 +280,7 @@ class Outbox(Repository):
 
     def forget(self, names: Sequence[str]) -> None:
         """Remove the attempt counts and leases of jobs that have left the outbox. One round trip, none for no job."""
-        pipe = self._store.pipeline()
-        for name in names:
-            self._queue_forget(pipe, name)
-        pipe.execute()
+        for_each(self._store, self._queue_forget, names)
 
     def _queue_forget(self, pipe: Pipe, name: str) -> None:
         pipe.hdel(keys.attempts(), name)

@@ -6,10 +6,10 @@ inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
@@ -42,8 +42,7 @@ class Finding:
 Chunks = Iterator[list[Finding]]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One invariant of the keys of some kinds.
 
     Many checks share a pass over all keys, and see each chunk of it in their order. `after`: it relies on what the
@@ -60,7 +59,7 @@ class Check:
 
 def in_new_pass(checks: Sequence[Check]) -> list[Check]:
     """The checks, all of them after those before them."""
-    return [replace(check, after=number == 0) for number, check in enumerate(checks)]
+    return [check._replace(after=number == 0) for number, check in enumerate(checks)]
 
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
@@ -237,8 +236,7 @@ class _Jobs:
 _last_jobs: Memory[Store, _Jobs] = Memory(size=2, seconds=60)
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """A sorted set without which all that a check looks at is wrong. Then one finding stands for all of it."""
 
     key: str

@@ -9,14 +9,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from retwis_site.exceptions import NotDone, StoreError, StoreRefused
 from retwis_site.features import Line, SiteLines, site_lines
 from retwis_site.store import keys, schema
-from retwis_site.store.chunks import Writes, answers, batches
+from retwis_site.store.chunks import Writes, answers, batches, for_each
 from retwis_site.store.client import Pipe, Store, connect_exactly
 from retwis_site.store.ids import nonce
 from retwis_site.store.kinds import About, Kind, is_ours, kind_of, matching, may_be, unprefixed
@@ -152,18 +152,14 @@ def is_used(store: Store) -> bool:
 def _clear(store: Store) -> None:
     """Remove every key of the key table except the counters. Keys of other programs stay, such as `user:settings`."""
     for names in store.scan_keys(matching("*"), AT_ONCE):
-        pipe = store.pipeline()
-        for name in names:
-            if is_ours(name) and name not in counters():
-                pipe.unlink(name)
-        pipe.execute()
+        own = [name for name in names if is_ours(name) and name not in counters()]
+        for_each(store, lambda pipe, name: pipe.unlink(name), own)
 
 
 # ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
 
     name: str

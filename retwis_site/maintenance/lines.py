@@ -7,10 +7,9 @@ Lines that are more than one member or field have code of their own in their fea
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
@@ -93,8 +92,7 @@ def fields_of_users(store: Store, names: Sequence[str]) -> Iterator[list[tuple[i
 # ---- The lines of which the key table tells.
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """How a value of the store stands in a line. What `field` does not accept is skipped."""
 
     field: LineField

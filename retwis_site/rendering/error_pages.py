@@ -6,7 +6,7 @@ without it is their frame (`frame_of_errors`).
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -43,8 +43,7 @@ FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here"
 NOT_KEPT = {"csrfmiddlewaretoken", "password", "password1", "password2"}
 
 
-@dataclass(frozen=True)
-class KeptField:
+class KeptField(NamedTuple):
     """A field and its text; the text of a password is empty."""
 
     field: FormField

@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import FileWrapper
 
@@ -50,8 +50,7 @@ MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answ
 MOST_UNREAD_PICTURES = 128 * 1024 * 1024  # the same, of a form with pictures that are too large together
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """What has arrived of a body. It is late when the site has not waited for the rest."""
 
     content: bytes

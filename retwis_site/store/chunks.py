@@ -36,6 +36,14 @@ def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]
     return {one: answer.value for one, answer in asked.items()}
 
 
+def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:
+    """Send what `queue` queues for each of them. One round trip; none without any."""
+    pipe = store.pipeline()
+    for one in some:
+        queue(pipe, one)
+    pipe.execute()
+
+
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """The items in lists of `size`; the last list may be shorter."""
     rest = iter(items)
@@ -118,10 +126,7 @@ def emptied(store: Store, key: str) -> Iterator[list[str]]:
 
 def remove_members(store: Store, key: str, members: Iterable[str]) -> None:
     """Remove these from a sorted set. One round trip; none without any."""
-    pipe = store.pipeline()
-    for member in members:
-        pipe.zrem(key, member)
-    pipe.execute()
+    for_each(store, lambda pipe, member: pipe.zrem(key, member), members)
 
 
 def heads(store: Store, keys_of: Mapping[int, str]) -> list[tuple[int, str]]:

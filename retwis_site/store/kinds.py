@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 from zlib import crc32
 
 from django.conf import settings
@@ -55,8 +55,7 @@ class What(Enum):
     TIME = auto()  # unix seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One member, entry, field or string. `check`: what `doctor` requires of it, but of the fields of a map; empty:
     nothing, or a feature has a check of its own."""
 
@@ -66,8 +65,7 @@ class Value:
     outlasts: bool = False  # it still counts when what it names is gone
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """`rule`: "seconds", or "member" for the id itself; empty: a feature checks it."""
 
     rule: str = ""
@@ -92,8 +90,7 @@ SECONDS, UNTIL = Score("seconds", What.TIME), Score("", What.TIME)  # unix secon
 ITSELF, REPOST, OTHER = Score("member"), Score("", What.POST), Score()
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of a hash. With a `<part>` in its name there are many such fields."""
 
     name: str
@@ -103,33 +100,28 @@ class Field:
     line: str = ""  # as for a kind: its type, then what it calls the user, the part of the name, and the value
 
 
-@dataclass(frozen=True, slots=True)
-class String:
+class String(NamedTuple):
     value: Value = ANY
 
 
-@dataclass(frozen=True, slots=True)
-class Hash:
+class Hash(NamedTuple):
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
+class Map(NamedTuple):
     """A hash that maps one thing to another."""
 
     field: Value
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(NamedTuple):
     """A list. It is a cache: no copy of the site has it."""
 
     entry: Value
 
 
-@dataclass(frozen=True, slots=True)
-class ZSet:
+class ZSet(NamedTuple):
     member: Value
     score: Score
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from accounts.community.roles import Roles
-from accounts.joining.invitations import Invitations
+from accounts.community.acts import Roles
+from accounts.joining.joining import Invitations
 from accounts.users.entities import Role
 from retwis_site.store import keys
 from tests.browser.support.accessibility import findings

@@ -14,7 +14,7 @@ ANSWERS = f"{JOINING}::test_two_moderators_who_answer_at_once"
 MUTANTS = [
     Mutant(
         f"registration: {JOINS}",
-        "accounts/users/registration.py",
+        "accounts/users/accounts.py",
         """        pipe.execute()
         if self._store.hget(keys.user(uid), "deleted") is not None:  # read after the write
 """,
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         f"invitation: {EARLY}",
-        "accounts/joining/invitations.py",
+        "accounts/joining/joining.py",
         """        taken = pipe.zcard(key)
         pipe.execute()
         if taken.value > invitation.uses:

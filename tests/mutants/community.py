@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         f"role: {EARLY}",
-        "accounts/community/roles.py",
+        "accounts/community/acts.py",
         """        pipe.hset(keys.staff(), {mark: str(uid)})
         stored = pipe.hgetall(keys.staff())
         pipe.execute()
@@ -107,7 +107,7 @@ MUTANTS = [
     ),
     Mutant(
         "role: the mark is removed before the work",
-        "accounts/community/roles.py",
+        "accounts/community/acts.py",
         "        self.follow(uid)\n        Log(",
         """        self._store.hdel(keys.staff(), f"{MARK}{act_id}")
         Outbox(self._store).done(f"role:{uid}:{act_id}")

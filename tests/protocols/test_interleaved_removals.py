@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
 from accounts.apps.repository import OUT_OF_BAND, Code, Tokens
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.second_factor.repository import Passkey, SecondFactors, Totp
 from accounts.signing_in.factors import remove_factors

@@ -15,9 +15,9 @@ from django.test import override_settings
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, User, Verified
 from accounts.users.names import NameIndex
-from accounts.users.registration import Registration
 from accounts.users.repository import PERSON, person
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys

@@ -9,12 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from accounts.community.acts import APPROVED, Answers
-from accounts.joining import invitations
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations, NotInvited
-from accounts.joining.joining import Joining
+from accounts.joining import joining
+from accounts.joining.joining import Applications, Invitations, Joining, NotInvited
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, Refused
-from accounts.users.registration import Registration
 from tests.support.protocols.interleaving import attempt, interleave, take_all_over
 from tests.support.protocols.joining import (
     MODERATOR,
@@ -38,7 +36,7 @@ def test_a_registration_whose_name_is_taken_meanwhile_gives_the_use_back(store, 
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *arguments: None)
-    monkeypatch.setattr("accounts.users.registration.Users.find", lambda self, name: None)
+    monkeypatch.setattr("accounts.users.accounts.Users.find", lambda self, name: None)
 
     def lose():
         with pytest.raises(NameTaken):
@@ -136,7 +134,7 @@ def test_a_use_that_was_given_back_is_there_for_the_next_one(store, raw):
 
 def test_a_form_that_is_sent_twice_at_once_makes_one_invitation(store, layout, raw, monkeypatch):
     seconds = itertools.count(int(time.time()))  # each click ends at another moment
-    monkeypatch.setattr(invitations, "time", SimpleNamespace(time=lambda: next(seconds)))
+    monkeypatch.setattr(joining, "time", SimpleNamespace(time=lambda: next(seconds)))
     for seed in range(examples(RUNS)):
         raw.flushall()
         made = []

@@ -11,22 +11,18 @@ from types import SimpleNamespace
 import pytest
 from django.test import override_settings
 
-from accounts.community.acts import Answers, SiteWords, allow_picture, remove_picture
+from accounts.community.acts import Answers, Roles, SiteWords, allow_picture, remove_picture
 from accounts.community.log import Act
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
-from accounts.joining.joining import Joining
+from accounts.joining.joining import Applications, Invitations, Joining
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion, Registration
 from accounts.users.entities import NoSuchUser, Refused, Role, State, User
 from accounts.users.names import NameIndex
-from accounts.users.registration import Registration
 from retwis_site.exceptions import StoreError
 from retwis_site.features import features
 from retwis_site.jobs import lease

@@ -8,8 +8,8 @@ from django.contrib.auth.hashers import MD5PasswordHasher, make_password
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users.accounts import Registration
 from accounts.users.entities import Login
-from accounts.users.registration import Registration
 from retwis_site.store.client import Store
 
 PASSWORD = "correct horse battery"

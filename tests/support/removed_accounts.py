@@ -6,7 +6,7 @@ import json
 from django.core.management import call_command
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import chunks, keys
 from tests.support.people import register

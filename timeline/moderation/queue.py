@@ -8,8 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.community.acts import StaffNotes
 from accounts.community.log import Act, Log
-from accounts.community.records import StaffNotes
 from accounts.community.sanctions import GRANTED, REFUSED
 from accounts.community.views import SiteForm
 from accounts.media.repository import Pictures

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.community.acts import BLOCKED, kind_of_picture, remove_picture
+from accounts.community.acts import BLOCKED, Roles, kind_of_picture, remove_picture
 from accounts.community.log import Act, Log, read_act
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, SanctionsAdmin, TooLate
 from accounts.media.profiles import Kind as ProfilePicture
 from accounts.media.repository import Mark, Pictures, ask_info
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use

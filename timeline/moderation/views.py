@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from accounts.community.acts import allow_picture
+from accounts.community.acts import LONGEST_STAFF_NOTE, Records, StaffNotes, allow_picture
 from accounts.community.log import LONGEST_REASON, Act, Log
-from accounts.community.records import LONGEST_STAFF_NOTE, Records, StaffNotes
 from accounts.community.sanctions import AppealPage, Imposed, Sanctions, open_appeals
 from accounts.joining.joining import invited_by
 from accounts.media.profiles import Kind

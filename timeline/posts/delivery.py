@@ -10,7 +10,7 @@ from math import inf
 
 from django.conf import settings
 
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from retwis_site.exceptions import IdInUse, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from accounts.media.repository import Pictures
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
 from retwis_site.store import keys

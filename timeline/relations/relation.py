@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from accounts.users.deletion import is_deleted
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import UNSEEN
 from accounts.users.repository import state_now
 from retwis_site.exceptions import NotShown

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.joining.invitations import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read
+from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read_invitation
 from accounts.management.people import address_of
 from retwis_site.management.base import StoreCommand, number
 from retwis_site.store.client import Store
@@ -23,7 +23,7 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         if options["revoke"]:
             code = options["revoke"].strip("/").rpartition("/")[2]
-            named = read(code, "0")
+            named = read_invitation(code, "0")
             if named is None or not Invitations(store).revoke(named.by, code):
                 raise NotInvited
             self.say("The invitation is revoked.")

@@ -12,9 +12,8 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.community.acts import Record, Roles
 from accounts.community.log import Act, Log
-from accounts.community.records import Record
-from accounts.community.roles import Roles
 from accounts.community.sanctions import MOST_DAYS, Sanctions
 from accounts.management.people import address_of, checked_reason, new_password, record_of, uid_of
 from accounts.recovery.codes import LIVES, ResetLinks
@@ -22,8 +21,8 @@ from accounts.signing_in.factors import ask_has_factor, remove_factors
 from accounts.signing_in.forms import valid_username
 from accounts.signing_in.passwords import login_subject
 from accounts.signing_in.sessions.repository import Sessions
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, Role, State
-from accounts.users.registration import Registration
 from retwis_site.features import features
 from retwis_site.http.client_ip import network_of
 from retwis_site.management.base import NounCommand, StoreCommand, number

@@ -12,18 +12,10 @@ from functools import partial
 from accounts.signing_in.factors import ask_has_factor
 from accounts.signing_in.sessions.entities import SESSIONS, Device, new_value, sessions_in
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import is_deleted
+from accounts.users import repository as users
+from accounts.users.accounts import is_deleted
 from accounts.users.entities import Login, State, User, Verified
-from accounts.users.repository import (
-    HASHES,
-    SPENT,
-    Users,
-    hash_that_counts,
-    new_secret,
-    new_secret_of,
-    overruled_by_password,
-    state_now,
-)
+from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, Owner
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
 from retwis_site.maintenance.checks import Check, Searcher, looking
@@ -90,7 +82,7 @@ class Sessions(Repository):
         if verified.digest:
             raise ValueError("a second factor must be shown first")
         uid = verified.user.uid
-        secret = new_secret_of(uid)
+        secret = users.new_secret_of(uid)
         self._store.hset(keys.auths(), {secret: str(uid)})
         pipe = self._store.pipeline()
         pipe.hset(keys.user(uid), {f"{SESSIONS.first}{secret}": new_value(verified, device)})
@@ -121,7 +113,7 @@ class Sessions(Repository):
         password, and spends the code: a store that refuses takes no code. The fields that it overrules are removed
         after it.
         """
-        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, SPENT)})
+        return self._end_generation(uid, {"password": password, **dict.fromkeys(spent, users.SPENT)})
 
     def _end_generation(self, uid: int, fields: Mapping[str, str]) -> str:
         generation = nonce()
@@ -133,7 +125,7 @@ class Sessions(Repository):
         """Replace the official secret, and write these fields with it. Five round trips; two more as for `end_all`."""
         job = Outbox(self._store).add(f"auth:{uid}:{old}:{nonce()}")
         pipe = job.store.pipeline()
-        pipe.hset(keys.user(uid), {**fields, "auth": new_secret()})
+        pipe.hset(keys.user(uid), {**fields, "auth": users.new_secret()})
         stored = pipe.hgetall(keys.user(uid))
         pipe.execute()
         with job.ending():
@@ -155,17 +147,14 @@ class Sessions(Repository):
         pipe = self._store.pipeline()
         if current != old:
             pipe.hdel(keys.auths(), old)
-        for overruled in overruled_by_password(fields):
+        for overruled in users.overruled_by_password(fields):
             pipe.hdel(keys.user(uid), overruled)
         pipe.execute()
         self.remove(uid, SESSIONS.ended_in(fields))
 
     def remove(self, uid: int, secrets: Collection[str]) -> None:
         """End these sessions, and remove all that is left of those that have ended. At most two round trips."""
-        pipe = self._store.pipeline()
-        for secret in secrets:
-            pipe.hdel(keys.user(uid), f"{SESSIONS.first}{secret}")
-        pipe.execute()
+        Users(self._store).take_back(uid, [f"{SESSIONS.first}{secret}" for secret in secrets])
         self._remove_traces(uid, secrets)
 
     def _remove_traces(self, uid: int, secrets: Collection[str]) -> None:
@@ -179,18 +168,18 @@ class Sessions(Repository):
 
 def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
     """As `Sessions.stored_password`."""
-    asked = ["username", *HASHES, "auth", "deleted", "generation", "language", "state", "state_until"]
+    asked = ["username", *users.HASHES, "auth", "deleted", "generation", "language", "state", "state_until"]
     fields, has_factor = pipe.hmget(keys.user(uid), asked), ask_has_factor(pipe, uid)
 
     def read() -> StoredPassword | None:
         username, password, added, old, auth, deleted, generation, language, *state = fields.value
-        encoded = hash_that_counts(password, added, old)
+        encoded = users.hash_that_counts(password, added, old)
         if username is None or encoded is None or deleted is not None:
             return None
         return StoredPassword(
             *(username, encoded, auth or "", generation or "", language or ""),
             is_old=password is None,
-            is_suspended=state_now(uid, *state) is State.SUSPENDED,
+            is_suspended=users.state_now(uid, *state) is State.SUSPENDED,
             needs_factor=has_factor.value,
         )
 

@@ -9,7 +9,7 @@ from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
 from accounts.signing_in.viewer import AppToken, Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import token_of

@@ -7,12 +7,10 @@ import json
 import pytest
 from django.core.management import call_command
 
-from accounts.community.acts import APPROVED, answer_of
+from accounts.community.acts import APPROVED, Roles, answer_of
 from accounts.community.log import Act, Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions, open_appeals
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import KEPT, MOST_DAYS, Invitations, uses_of
+from accounts.joining.joining import MOST_DAYS, USES_KEPT, Applications, Invitations, uses_of
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import A_DAY
@@ -210,4 +208,4 @@ def test_a_number_of_uses_that_is_none_is_removed(joining_site, capsys, key):
 
 
 def test_no_uses_of_an_invitation_live_longer_than_the_key_table_says():
-    assert keys.uses.lives == MOST_DAYS * A_DAY + KEPT
+    assert keys.uses.lives == MOST_DAYS * A_DAY + USES_KEPT

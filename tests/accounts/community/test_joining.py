@@ -9,10 +9,16 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.acts import Answers
 from accounts.community.log import Log
-from accounts.joining import invitations
-from accounts.joining.applications import Applications, TooManyWait
-from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitations, new_token
-from accounts.joining.joining import Joining
+from accounts.joining import joining
+from accounts.joining.joining import (
+    Applications,
+    Invitations,
+    Joining,
+    NotInvited,
+    TooManyInvitations,
+    TooManyWait,
+    new_token,
+)
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
 from tests.support.stores.key_layouts import noted
@@ -106,7 +112,7 @@ def test_nobody_takes_back_the_invitation_of_another_member(browser, alice, bob,
 def test_a_registration_that_fails_gives_the_use_back(store, raw, alice, monkeypatch):
     code = Invitations(store).make().code
     monkeypatch.setattr("accounts.joining.joining.Users.find", lambda self, name: None)
-    monkeypatch.setattr("accounts.users.registration.Users.find_in_any_store", lambda self, name: (None, False))
+    monkeypatch.setattr("accounts.users.accounts.Users.find_in_any_store", lambda self, name: (None, False))
     monkeypatch.setattr("accounts.joining.joining.check_name", lambda *args: None)
     with pytest.raises(NameTaken):
         Joining(store).join("invite", "alice", "hash", "", code)
@@ -139,7 +145,7 @@ def test_a_form_that_is_sent_again_makes_no_second_invitation(member, raw, store
     [token] = re.findall(r'name="token" value="(\w+)"', member.get("/settings/invites/").content.decode())
     member.post("/settings/invites/", {"token": token})
     [first] = raw.hkeys("invites:1")
-    monkeypatch.setattr(invitations, "DAYS", 15)  # a second later the end is another one
+    monkeypatch.setattr(joining, "DAYS", 15)  # a second later the end is another one
     for _ in range(2):
         assert "was created" in member.post("/settings/invites/", {"token": token}, follow=True).content.decode()
     assert raw.hkeys("invites:1") == [first]
@@ -255,7 +261,7 @@ def test_a_name_is_free_again_when_its_refusal_is_over(store, raw):
 
 
 def test_many_refusals_keep_nobody_from_applying(store, raw, monkeypatch):
-    monkeypatch.setattr("accounts.joining.applications.MOST_WAITING", 3)
+    monkeypatch.setattr("accounts.joining.joining.MOST_WAITING", 3)
     for number in range(5):
         Applications(store).apply(f"dora{number}", "argon2$hash", "why")
         Answers(store).refuse(f"dora{number}", Applications(store).all()[0].at, 1, "")
@@ -267,7 +273,7 @@ def test_many_refusals_keep_nobody_from_applying(store, raw, monkeypatch):
 
 
 def test_an_application_that_finds_no_room_counts_for_the_limit_since_it_costs_a_hash(browser, raw, monkeypatch):
-    monkeypatch.setattr("accounts.joining.applications.MOST_WAITING", 0)
+    monkeypatch.setattr("accounts.joining.joining.MOST_WAITING", 0)
     mode(raw, "approval")
     assert browser().post("/register/", FORM | {"why": "birds"}).status_code == 422
     [key] = raw.keys("throttle:*")

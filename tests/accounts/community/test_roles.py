@@ -10,8 +10,8 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from django.urls import get_resolver
 
+from accounts.community.acts import LastAdmin, RoleChanging, Roles
 from accounts.community.log import Log
-from accounts.community.roles import LastAdmin, RoleChanging, Roles
 from accounts.community.sanctions import Sanctions
 from accounts.signing_in.guards import admin_required, staff_required
 from accounts.signing_in.viewer import Viewer

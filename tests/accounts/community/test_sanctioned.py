@@ -10,7 +10,7 @@ from django.urls import get_resolver, resolve
 
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.community.views import TOKEN_LIVES, token_of, uid_of
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Invitations
 from accounts.users.entities import State
 from tests.support.http.forms import Forms
 from tests.support.http.page_text import page_of

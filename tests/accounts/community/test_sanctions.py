@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import (
     GRACE,
     AppealedAlready,

@@ -5,13 +5,13 @@ import time
 import pytest
 from django.core.management import ManagementUtility, call_command
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.feature import CODES
 from accounts.signing_in.passwords import LOGINS, login_subject
+from accounts.users.accounts import Registration
 from accounts.users.entities import Role, State
-from accounts.users.registration import Registration
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses, said

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -152,6 +152,24 @@ def test_no_more_than_the_first_64_kilobytes_are_read():
 def test_a_body_that_drips_ends_at_the_deadline():
     with server(page(b""), *[b"a"] * 1000, pause=0.02) as (connect, _), pytest.raises(NotFetched):
         fetch("https://ann.example/", connect, seconds=0.3)
+
+
+def test_a_handshake_that_drips_ends_at_the_deadline(monkeypatch):
+    listener, ended = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    monkeypatch.setattr(fetching, "PORT", listener.getsockname()[1])
+
+    def serve():
+        there, _ = listener.accept()
+        with there, suppress(OSError):
+            there.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xf0")  # the beginning of a long ServerHello
+            while not ended.wait(0.02):
+                there.sendall(b"\x03")
+
+    with listener:
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(TimeoutError):
+            fetching.connected("127.0.0.1", "ann.example", time.monotonic() + 0.5)
+        ended.set()
 
 
 def test_all_links_together_take_one_deadline(monkeypatch):

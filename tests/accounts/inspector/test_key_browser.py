@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from retwis_site.exceptions import StoreRefused
 from retwis_site.inspector import key_browser

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureGone, Pictures
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.maintenance.doctor_report import complaints, report_of
 from tests.support.maintenance.site_files import empty, export, import_

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import CLASSES, Mark, PictureGone, Pictures, QuotaReached, StoreFull, job_of
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store import keys
 from tests.support.maintenance.doctor_report import report_of

@@ -5,13 +5,13 @@ import re
 import pytest
 import redis
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.recovery.codes import LIVES, NUMBER, RecoveryCodes, ResetLinks, field_of
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from tests.support.command_output import refuses, said
 from tests.support.http.page_text import page_of

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.recovery.codes import ResetLinks
 from accounts.users.entities import Role
 from tests.support.command_output import refuses, said

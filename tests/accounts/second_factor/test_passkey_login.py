@@ -8,7 +8,7 @@ from django.core import signing
 
 from accounts.community.sanctions import Sanctions
 from accounts.second_factor.passkeys import Site, WrongAnswer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import State
 from tests.support.clock import Clock
 from tests.support.http.page_text import page_of

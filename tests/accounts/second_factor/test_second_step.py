@@ -15,7 +15,7 @@ from accounts.signing_in import factors
 from accounts.signing_in.factors import remove_factors
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import State
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD, give_old_password, log_in

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from accounts.second_factor.repository import SecondFactors
 from accounts.signing_in.factors import use_of
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from tests.support.command_output import said
 from tests.support.delivering import deliver
 from tests.support.maintenance.site_files import empty, export, import_

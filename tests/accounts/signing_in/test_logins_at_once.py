@@ -18,7 +18,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from accounts.signing_in.passwords import HASHING, LeanArgon2PasswordHasher
-from accounts.users.registration import Registration
+from accounts.users.accounts import Registration
 from tests.support.http.http_browser import TIMEOUT
 from tests.support.people import PASSWORD
 from tests.support.processes.ports import free_port

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from accounts.apps.repository import Apps, own_token
 from accounts.joining.joining import BlockedNames, Joining, NameRefused, check_name
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken
-from accounts.users.registration import Registration
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, WEAK_PASSWORDS
 from tests.support.stored_keys import name_entries

@@ -11,13 +11,12 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.joining.applications import Applications
+from accounts.joining.joining import Applications
 from accounts.recovery.codes import RecoveryCodes, ResetLinks
 from accounts.signing_in import passwords
 from accounts.signing_in.passwords import LONGEST_PASSWORD, check_length, forms_of, prepared
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.deletion import AccountDeletion
-from accounts.users.registration import Registration
+from accounts.users.accounts import AccountDeletion, Registration
 from retwis_site.jobs.worker import drain
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD, WEAK_PASSWORDS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from retwis_site import features
 from retwis_site.features import Feature

@@ -12,11 +12,11 @@ from django.core.management import call_command
 
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users import accounts as removal
 from accounts.users import checks
-from accounts.users import deletion as removal
+from accounts.users.accounts import finish_user
 from accounts.users.checks import AccountChecks
 from accounts.users.names import NameIndex
-from accounts.users.registration import finish_user
 from retwis_site.exceptions import StoreError
 from retwis_site.jobs import lease, outbox, worker
 from retwis_site.jobs.outbox import LEASE, Claim, Outbox

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from tests.browser.support.accessibility import fits
 from tests.browser.support.steps import fill_in_login, fill_in_registration, log_in, said

@@ -6,7 +6,7 @@ import secrets
 import pytest
 from playwright.sync_api import expect
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import more, nothing_scrolls_sideways, post, said

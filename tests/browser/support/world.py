@@ -10,16 +10,15 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Act, Log
-from accounts.community.records import StaffNotes
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.facts.facts import Fact, Facts
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Invitations
 from accounts.media.repository import Pictures
 from accounts.signing_in.tokens import SCOPES
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.names import NameIndex
 from retwis_site.store.client import connect

@@ -6,17 +6,15 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
 
-from accounts.community.acts import APPROVED
+from accounts.community.acts import APPROVED, Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import GRANTED, Sanctions
-from accounts.joining.applications import Applications, NotYetMember
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Applications, Invitations, NotYetMember
 from accounts.recovery.codes import NUMBER, RecoveryCodes, ResetLinks, codes_in
 from accounts.second_factor.repository import Passkey, SecondFactors
 from accounts.signing_in.factors import PENDING_COOKIE, Pending, password_digest
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.names import NameIndex
 from retwis_site.store.client import connect

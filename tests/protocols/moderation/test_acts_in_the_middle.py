@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import AccountDeleted, Refused, Role, State
 from retwis_site.jobs.worker import drain

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from accounts.community.acts import SiteWords
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles, SiteWords
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.rendering.dates import A_DAY

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from accounts.users.registration import Registration
+from accounts.users.accounts import Registration
 from tests.support.http import hostile_requests
 from tests.support.http.hostile_requests import Request
 from tests.support.http.http_browser import TIMEOUT, Browser

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.contrib.auth.hashers import make_password
 
-from accounts.joining.applications import Application, stored_application
+from accounts.joining.joining import Application, stored_application
 from tests.support.command_output import said
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.people import LONG_AGO, NEWER_SECRET, PASSWORD, SECRET

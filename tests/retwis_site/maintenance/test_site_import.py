@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Invitations
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain

@@ -10,10 +10,10 @@ import pytest
 import redis
 from django.urls import get_resolver, resolve
 
+from accounts.community.acts import Roles
 from accounts.community.log import Act, Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Invitations
 from accounts.media.decoding import Shape
 from accounts.media.repository import Pictures
 from accounts.recovery.codes import ResetLinks

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from accounts.community import log
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.joining.applications import Applications
+from accounts.joining.joining import Applications
 from accounts.users.entities import Role, State
 from retwis_site.store.local_cache import Memory
 from tests.support.people import register

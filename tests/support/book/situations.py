@@ -12,8 +12,8 @@ from collections.abc import Callable
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.viewer import Viewer
+from accounts.users.accounts import Registration
 from accounts.users.entities import Login, User, Verified
-from accounts.users.registration import Registration
 from retwis_site.jobs.outbox import LEASE
 from retwis_site.jobs.worker import drain
 from retwis_site.store.client import Store

@@ -2,7 +2,7 @@
 
 import json
 
-from accounts.joining.invitations import uses_of
+from accounts.joining.joining import uses_of
 from accounts.recovery.codes import field_of
 
 POSTS = {"likes", "reposts", "bookmarks"}

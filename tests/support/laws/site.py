@@ -4,9 +4,9 @@ zed is the person whose state changes. By name, the others: ann writes what zed 
 stranger to zed, mod is staff. `STATES` says how zed comes into each state and out of it again.
 """
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State, User
 from accounts.users.names import NameIndex
 from retwis_site.jobs.worker import drain

@@ -7,9 +7,9 @@ from django.core.management import call_command
 
 from accounts.community.log import Act
 from accounts.community.sanctions import Appeal
-from accounts.joining.applications import Application, stored_application
+from accounts.joining.joining import Application, stored_application
 from accounts.signing_in.factors import use_of
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.features import site_lines
 from retwis_site.jobs.worker import drain
 from retwis_site.maintenance.site_files import encoded, end

@@ -7,8 +7,7 @@ from django.core.management import call_command
 
 from accounts.community.acts import APPROVED, REFUSED
 from accounts.community.log import Log
-from accounts.joining.applications import Applications
-from accounts.joining.invitations import Invitations
+from accounts.joining.joining import Applications, Invitations
 from retwis_site.store.client import Store
 from tests.support.delivering import drain_due
 from tests.support.stores.key_layouts import noted

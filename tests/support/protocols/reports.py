@@ -2,7 +2,7 @@
 
 import json
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.users.entities import Role
 from tests.support.protocols.community import acts_in_log
 from timeline.moderation.reports import Action, NewReport, Reports

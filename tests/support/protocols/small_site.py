@@ -3,7 +3,7 @@
 import contextlib
 
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import User
 from accounts.users.names import skeletons
 from retwis_site.jobs.worker import drain

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.store.local_cache import Memory

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import User
 from retwis_site.store import snowflake
 from retwis_site.store.local_cache import Memory

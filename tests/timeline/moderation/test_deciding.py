@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
+from accounts.community.acts import Roles
 from accounts.community.log import Log
-from accounts.community.roles import Roles
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain

@@ -6,7 +6,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.delivering import drain_due
 from tests.support.http.page_text import page_of

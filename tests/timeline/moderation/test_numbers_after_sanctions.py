@@ -9,9 +9,9 @@ import pytest
 from django.core.management import call_command
 
 from accounts.community import sanctions
-from accounts.community.roles import Roles
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from accounts.users.repository import Users
 from retwis_site.features import Feature, features

@@ -13,7 +13,7 @@ from accounts.media import repository
 from accounts.media.decoding import Shape
 from accounts.media.profiles import Kind, ProfilePictures
 from accounts.media.repository import PictureBlocked, Pictures
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.apps import App

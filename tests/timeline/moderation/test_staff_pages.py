@@ -8,12 +8,11 @@ import pytest
 import redis
 from django.utils.datastructures import MultiValueDict
 
+from accounts.community.acts import Roles, StaffNotes
 from accounts.community.log import Log
-from accounts.community.records import StaffNotes
-from accounts.community.roles import Roles
 from accounts.community.sanctions import Appeal, Sanctions
 from accounts.signing_in.middleware import POSTS_CHANGED
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
 from retwis_site.rendering.dates import day

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from tests.support.http.page_text import page_of
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.community.log import Log
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.jobs.worker import drain
 from tests.support.command_output import refuses, said
 from tests.support.delivering import drain_due

@@ -15,7 +15,7 @@ from django.urls import resolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from retwis_site.rendering.linking import is_host
 from retwis_site.store.local_cache import Memory
 from tests.support.http.answers import LINK_RELATION

@@ -4,7 +4,7 @@ earlier texts; an import makes threads of them."""
 import pytest
 
 from accounts.community.sanctions import Sanctions
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import State
 from retwis_site.features import site_lines
 from retwis_site.maintenance.filling import Filling

@@ -12,9 +12,9 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.facts.facts import LONGEST_LABEL, LONGEST_VALUE, MOST_FACTS, Fact, stored
 from accounts.management.people import new_password
 from accounts.signing_in.forms import valid_username
+from accounts.users.accounts import Registration
 from accounts.users.entities import NameTaken, User
 from accounts.users.names import LONGEST_BIO, LONGEST_DISPLAY_NAME, NameIndex, in_one_line
-from accounts.users.registration import Registration
 from accounts.users.repository import Users
 from retwis_site.features import Line
 from retwis_site.management.base import StoreCommand

@@ -19,10 +19,9 @@ from accounts.signing_in.sessions import entities
 from accounts.signing_in.sessions.entities import Device
 from accounts.signing_in.sessions.repository import SessionChecks, Sessions
 from accounts.signing_in.viewer import Viewer
-from accounts.users.deletion import AccountDeletion
+from accounts.users.accounts import AccountDeletion, Registration
 from accounts.users.entities import NameTaken, NotSignedIn, User, Visitor
 from accounts.users.names import NameIndex
-from accounts.users.registration import Registration
 from retwis_site.jobs.worker import drain
 from retwis_site.store.local_cache import Memory
 from tests.support.maintenance.findings import findings_of
