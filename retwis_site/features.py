@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -66,14 +66,16 @@ class Use(Enum):
 AskUse = Callable[[Pipe, str, int, int], Reply[Use] | Result[Use]]  # of a digest, a uid and an id
 
 
-class AccountSet(NamedTuple):
+@dataclass(frozen=True)
+class AccountSet:
     """A sorted set of a user. It is empty once the account is removed."""
 
     key: Callable[[int], str]  # by uid: a kind of the key table, such as `keys.notices`
     explained_by: Callable[[int, str], set[str]]  # uid, member -> beginnings of the jobs that may be at work on it
 
 
-class LineField(NamedTuple):
+@dataclass(frozen=True)
+class LineField:
     """What a field of a line holds. `what` says it in an error, such as "an id"."""
 
     what: str
@@ -85,7 +87,8 @@ def _nothing(store: Store) -> list[Any]:
     return []
 
 
-class SiteLines(NamedTuple):
+@dataclass(frozen=True)
+class SiteLines:
     """The lines of one type in the file of a whole site: how they are read from this site, and written into a store
     without people. `Filling` writes them; docs/export.md describes them."""
 

@@ -2,8 +2,7 @@
 pictures that are removed, those that may be uploaded again, and roles. And what staff may know of a person."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
 
@@ -354,7 +353,8 @@ def finish_role(store: Store, claim: Claim) -> None:
 # ---- What staff may know of a person, whatever is imposed on them; and what staff notes about a person, for itself.
 
 
-class Record(NamedTuple):
+@dataclass(frozen=True)
+class Record:
     """A person as staff sees them. Nothing secret is in it. Times are unix seconds."""
 
     user: User

@@ -3,8 +3,8 @@ an account, and what is over. The hash `staff` is the truth of roles, the user's
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from accounts.community import sanctions
 from accounts.community.acts import MARK, Answers, Roles
@@ -74,7 +74,8 @@ APPEAL = "the appeal does not wait for a decision"
 LINE = "an act is not in the log"
 
 
-class Wrong(NamedTuple):
+@dataclass(frozen=True)
+class Wrong:
     """What does not fit together about a user."""
 
     uid: int

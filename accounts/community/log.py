@@ -9,7 +9,6 @@ import json
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
 
 from accounts.users.accounts import is_deleted
 from accounts.users.entities import OPERATOR
@@ -88,7 +87,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID
 
 
-class LogPage(NamedTuple):
+@dataclass(frozen=True)
+class LogPage:
     """A page of acts, newest first. `older`: `before` for the next page; None on the last one."""
 
     acts: Sequence[Act]

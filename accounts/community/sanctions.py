@@ -10,6 +10,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
@@ -36,7 +37,8 @@ from retwis_site.store.snowflake import STEP
 PAGE = 20
 
 
-class Appeal(NamedTuple):
+@dataclass(frozen=True)
+class Appeal:
     """What a person says about what is imposed on them."""
 
     uid: int

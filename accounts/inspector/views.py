@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import Any, Concatenate, NamedTuple, ParamSpec, cast
+from typing import Any, Concatenate, ParamSpec, cast
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -65,7 +65,8 @@ def inspectors_only(
 # ---- What ids lead to: a page names the people and posts of its cells, and links them.
 
 
-class Link(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Link:
     """An id in a cell."""
 
     number: int
@@ -74,7 +75,8 @@ class Link(NamedTuple):
     user: str = ""  # the name of the user, or of the author of the post
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """A cell as the page shows it: text, ids with links, or a time; only a size when there is none of them."""
 
     text: str | None
@@ -133,7 +135,8 @@ def _authors(store: Store, pids: Iterable[int]) -> dict[int, int]:
 OF = {"uid": What.USER, "pid": What.POST}
 
 
-class Family(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Family:
     """A row of the page of families."""
 
     line: Kind

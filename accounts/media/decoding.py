@@ -9,9 +9,10 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
@@ -64,7 +65,8 @@ class PictureTooLarge(PictureRefused):
 _REFUSALS = {"format": NoPicture, "damaged": PictureDamaged, "pixels": PictureTooLarge}
 
 
-class Decoded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Decoded:
     """A picture as WebP files: by what their names add to the digest, the largest one with an empty text. They have
     nothing but pixels. The digest is that of all files together: so two pictures with one name have the same sizes."""
 

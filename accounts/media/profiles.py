@@ -8,6 +8,7 @@ the same one, and then nobody releases the first of the new ones. So each has a 
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
@@ -115,7 +116,7 @@ def _lines_of(kind: Kind) -> SiteLines:
         for line in own:
             writes.zadd(keys.media_users(str(line[kind])), {f"{kind}:{line['user']}:0": 0})
 
-    return told._replace(write=write)
+    return replace(told, write=write)
 
 
 LINES = tuple(map(_lines_of, Kind))

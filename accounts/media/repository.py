@@ -12,6 +12,7 @@ shows it. So no post shows a picture that is not there.
 
 import time
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.conf import settings
@@ -124,7 +125,8 @@ def is_alike(blocked: str, look: str) -> bool:
     )
 
 
-class Mark(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Mark:
     """What shows a picture: of which kind, whose, and its id. A kind is one of `Feature.picture_uses`, or UPLOAD."""
 
     kind: str

@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
@@ -253,7 +254,7 @@ class PictureChecks(Searcher):
         except PictureRefused:
             note_bad(keys.media(digest), "a damaged file")  # the next run finds it again
             return
-        pictures.write(shown[0].uid, picture._replace(digest=digest, files=files), str(int(since)))
+        pictures.write(shown[0].uid, replace(picture, digest=digest, files=files), str(int(since)))
 
     def _unused(self, names: Sequence[str]) -> list[str]:
         marks = marks_of(self._store, [_digest_in(name) for name in names])

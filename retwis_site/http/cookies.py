@@ -4,8 +4,8 @@ All have HttpOnly and SameSite=Lax, and Secure when HTTPS is on.
 """
 
 import os
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 from weakref import proxy
 
 from django.conf import settings
@@ -20,7 +20,8 @@ from django.utils.functional import Promise
 CHOICE_LIVES = 365 * 24 * 3600  # seconds
 
 
-class PersonalCookie(NamedTuple):
+@dataclass(frozen=True)
+class PersonalCookie:
     """A cookie about one user. Deleting the account removes it; so does a logout, unless `outlives_logout`."""
 
     name: str

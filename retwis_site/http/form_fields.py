@@ -1,6 +1,7 @@
 """The fields of a form that a feature declares, those that several forms share, and which texts count as empty."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import regex
 from django import forms
@@ -29,7 +30,8 @@ def is_visible(text: str) -> bool:
 # ---- What a feature declares.
 
 
-class FormField(NamedTuple):
+@dataclass(frozen=True)
+class FormField:
     """`kind` is textarea, text, password, hidden, file or files. Error pages show the field again; a password comes
     back empty, and so does any other secret, such as a code."""
 

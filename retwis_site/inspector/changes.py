@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -91,7 +92,8 @@ class Sent(NamedTuple):
     steps: tuple[Step, ...]  # the first ones, when there are very many commands
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change:
     """The last form, with the jobs that workers have finished since."""
 
     form: Sent

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import quote
 
 from django.conf import settings
@@ -135,7 +134,8 @@ Page = tuple[list["Row"], int]
 NOTHING_SHOWN: Result[Page] = Result(lambda: ([], 0))
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cell:
     """A member, a field, a score or a value."""
 
     text: str | None  # None: only its size is shown
@@ -150,12 +150,14 @@ class Cell(NamedTuple):
         return [number for part in (self.text or "").split() if (number := parse_id(part)) is not None]
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Row:
     name: Cell  # a member, an entry, or the name of a field
     value: Cell | None = None  # the score of the member, or the value of the field
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Found:
     """A key as it is now."""
 
     type: str  # NO_KEY without the key
@@ -276,7 +278,8 @@ def beginning(text: str | None) -> int:
 # commands are not recorded.
 
 
-class ChangedKey(NamedTuple):
+@dataclass(frozen=True)
+class ChangedKey:
     """A key that is not as it was. In `lines`, `+` is what was added, `-` what was removed; a value that was replaced
     is `name: before → after`. What is gone has no lines, and what the viewer may not see."""
 
@@ -381,7 +384,8 @@ def patterns() -> tuple[str, ...]:
     return (*(pattern for pattern, kind in KINDS.items() if kind.parts), ALONE, OTHERS)
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Place:
     """Where the next SCAN begins: the number of the server, and its cursor."""
 
     server: int = 0
@@ -400,14 +404,15 @@ class Tally:
     bytes: int = 0  # of the measured keys
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sample:
     """What a page and those before it have found. `tallies` has all `patterns()`, and each family that is one key."""
 
     tallies: Mapping[str, Tally]
     examples: Mapping[str, Sequence[str]]  # some keys of each family, found by this page
     total: int  # all keys on all servers, also those of other programs
     further: Place | None  # None: all keys were looked at
-    refusals: Sequence[str] = ()  # what the store refused, each a sentence
+    refusals: Sequence[str] = field(default=())  # what the store refused, each a sentence
 
     @property
     def looked_at(self) -> int:

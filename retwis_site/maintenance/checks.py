@@ -6,10 +6,10 @@ inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain, count
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
@@ -42,7 +42,8 @@ class Finding:
 Chunks = Iterator[list[Finding]]
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True)
+class Check:
     """One invariant of the keys of some kinds.
 
     Many checks share a pass over all keys, and see each chunk of it in their order. `after`: it relies on what the
@@ -59,7 +60,7 @@ class Check(NamedTuple):
 
 def in_new_pass(checks: Sequence[Check]) -> list[Check]:
     """The checks, all of them after those before them."""
-    return [check._replace(after=number == 0) for number, check in enumerate(checks)]
+    return [replace(check, after=number == 0) for number, check in enumerate(checks)]
 
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
@@ -236,7 +237,8 @@ class _Jobs:
 _last_jobs: Memory[Store, _Jobs] = Memory(size=2, seconds=60)
 
 
-class Built(NamedTuple):
+@dataclass(frozen=True)
+class Built:
     """A sorted set without which all that a check looks at is wrong. Then one finding stands for all of it."""
 
     key: str

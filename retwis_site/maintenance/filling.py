@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 
@@ -159,7 +159,8 @@ def _clear(store: Store) -> None:
 # ---- Copies a whole site from one store to another, of any topology: key by key, with plain commands.
 
 
-class Key(NamedTuple):
+@dataclass(frozen=True)
+class Key:
     """A key to be copied. `ttl` in milliseconds; -1 without an expiry."""
 
     name: str

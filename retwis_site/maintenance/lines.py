@@ -7,9 +7,10 @@ Lines that are more than one member or field have code of their own in their fea
 import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from retwis_site.features import Line, LineField, SiteLines
 from retwis_site.rendering.dates import iso, unix
@@ -92,7 +93,8 @@ def fields_of_users(store: Store, names: Sequence[str]) -> Iterator[list[tuple[i
 # ---- The lines of which the key table tells.
 
 
-class Column(NamedTuple):
+@dataclass(frozen=True)
+class Column:
     """How a value of the store stands in a line. What `field` does not accept is skipped."""
 
     field: LineField

@@ -3,11 +3,12 @@
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import ip_address
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 
@@ -24,7 +25,8 @@ OLDEST_VERSION = (6, 2)
 FULL = 0.8  # of the memory that the server may use: from here on it needs more
 
 
-class Advice(NamedTuple):
+@dataclass(frozen=True)
+class Advice:
     """A setting or state of a server that should change, and how. `id` is the id of the system check."""
 
     id: str
@@ -47,7 +49,7 @@ def _of_one(server: Store, pieces: Iterator[Advice]) -> Iterator[Advice]:
     """The same advice, with the address of the server in its text."""
     address = _address(server)
     where = address.get("path") or f"{address.get('host', 'localhost')}:{address.get('port', 6379)}"
-    return (piece._replace(text=f"{where}: {piece.text}") for piece in pieces)
+    return (replace(piece, text=f"{where}: {piece.text}") for piece in pieces)
 
 
 def _advice(info: dict[str, Any]) -> Iterator[Advice]:

@@ -6,7 +6,7 @@ without it is their frame (`frame_of_errors`).
 
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -43,7 +43,8 @@ FRAME_OF_NOBODY = {"signed_in": False, "session": "", "title_number": "", "here"
 NOT_KEPT = {"csrfmiddlewaretoken", "password", "password1", "password2"}
 
 
-class KeptField(NamedTuple):
+@dataclass(frozen=True)
+class KeptField:
     """A field and its text; the text of a password is empty."""
 
     field: FormField

@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 from wsgiref.util import FileWrapper
 
@@ -50,7 +50,8 @@ MOST_UNREAD = 8 * 1024 * 1024  # bytes beyond the limit: a browser shows no answ
 MOST_UNREAD_PICTURES = 128 * 1024 * 1024  # the same, of a form with pictures that are too large together
 
 
-class Body(NamedTuple):
+@dataclass(frozen=True)
+class Body:
     """What has arrived of a body. It is late when the site has not waited for the rest."""
 
     content: bytes

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 from zlib import crc32
 
 from django.conf import settings
@@ -55,7 +55,8 @@ class What(Enum):
     TIME = auto()  # unix seconds
 
 
-class Value(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Value:
     """One member, entry, field or string. `check`: what `doctor` requires of it, but of the fields of a map; empty:
     nothing, or a feature has a check of its own."""
 
@@ -65,7 +66,8 @@ class Value(NamedTuple):
     outlasts: bool = False  # it still counts when what it names is gone
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Score:
     """`rule`: "seconds", or "member" for the id itself; empty: a feature checks it."""
 
     rule: str = ""
@@ -90,7 +92,8 @@ SECONDS, UNTIL = Score("seconds", What.TIME), Score("", What.TIME)  # unix secon
 ITSELF, REPOST, OTHER = Score("member"), Score("", What.POST), Score()
 
 
-class Field(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Field:
     """A field of a hash. With a `<part>` in its name there are many such fields."""
 
     name: str
@@ -100,28 +103,33 @@ class Field(NamedTuple):
     line: str = ""  # as for a kind: its type, then what it calls the user, the part of the name, and the value
 
 
-class String(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class String:
     value: Value = ANY
 
 
-class Hash(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Hash:
     fields: tuple[Field, ...]
 
 
-class Map(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Map:
     """A hash that maps one thing to another."""
 
     field: Value
     value: Value
 
 
-class Entries(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entries:
     """A list. It is a cache: no copy of the site has it."""
 
     entry: Value
 
 
-class ZSet(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ZSet:
     member: Value
     score: Score
 

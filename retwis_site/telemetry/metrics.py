@@ -15,9 +15,10 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, NamedTuple, get_args
+from typing import IO, Any, get_args
 
 from django.conf import settings
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server, values
@@ -46,7 +47,8 @@ DAMAGED = (ValueError, TypeError, AttributeError, RuntimeError, struct.error)  #
 RESERVED = 1 << 20  # bytes of a file, which are written at once: a mapped page that the disk lacks ends the process
 
 
-class _Place(NamedTuple):
+@dataclass(frozen=True)
+class _Place:
     """The files of a process, as long as it runs."""
 
     number: int

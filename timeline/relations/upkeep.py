@@ -51,7 +51,7 @@ def lines_of(relation: Relation) -> SiteLines:
                 Counts(store, relation.count).recount(targets)
 
     told = REPOSTS if relation is REPOST else lines.lines_of(relation.truth, " ".join(relation.names))
-    return told._replace(posts=(what,) if target.has_author else (), finish=count)
+    return replace(told, posts=(what,) if target.has_author else (), finish=count)
 
 
 # A repost has an id and a time of its own, which its hash holds. So these lines have code.
