@@ -52,12 +52,11 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     # An empty form decides nothing: it is shown even while the store fails.
     mode = (request.viewer.site if request.method == "POST" or code else request.viewer.shown_site).registration
     joining = Joining(connect())
-    kind = ApplicationForm if mode == "approval" and not code else RegisterForm
-    form = kind(typed(request))
     try:
         invitation = joining.check_open(mode, code)
     except Refused as refusal:
         return error_page(request, 403, _("You cannot join now"), str(refusal))
+    form = (ApplicationForm if mode == "approval" and invitation is None else RegisterForm)(typed(request))
     form.is_valid()
     if "username" in getattr(form, "cleaned_data", {}):
         _add_error_of_name(form, joining)  # beside the other errors; such a form counts for no limit, and costs no hash

@@ -15,6 +15,7 @@ from accounts.joining.invitations import Invitations, NotInvited, TooManyInvitat
 from accounts.joining.joining import Joining
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import page_of
 from tests.support.stores.key_layouts import noted
 
 PASSWORD = "correct horse 9"
@@ -57,6 +58,23 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
     assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["2"]]
     assert browser().post("/register/", {**FORM, "username": "erik", "code": code}).status_code == 403
     assert raw.hget("users", "erik") is None
+
+
+@pytest.mark.parametrize(("value", "lands"), [("open", "/first-steps/"), ("approval", "/login/")])
+def test_where_nobody_needs_an_invitation_the_link_of_one_that_has_ended_leads_to_the_form(
+    browser, raw, store, value, lands
+):
+    mode(raw, value)
+    made = Invitations(store).make()
+    Invitations(store).use(made, 9)
+    page = page_of(browser().get(f"/invited/{made.code}/"))
+    assert "invite you" not in page
+    assert ('name="why"' in page) == (value == "approval")
+    answer = browser().post("/register/", {**FORM, "code": made.code, "why": "I like gardens"})
+    assert answer["Location"] == lands
+    assert raw.hget("user:1", "invited_by") is None
+    assert raw.hexists("applications", "dora") == (value == "approval")
+    assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["9"]]
 
 
 def test_of_two_people_with_the_last_use_one_joins(store, raw):
