@@ -101,6 +101,8 @@ def login(request: RetwisRequest) -> HttpResponse:
         return form_page(request, "accounts/signing_in/login.html", context)
     if form.verified.digest:
         return begin_second_step(form.verified, after)
+    if form.verified.is_new and after == reverse("home"):  # as after registering: there are the recovery codes
+        after = reverse(first_page())
     return welcomed_back(request, form.verified, begin_session(request, form.verified, after))
 
 

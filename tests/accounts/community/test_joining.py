@@ -210,6 +210,20 @@ def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
     assert browser().post("/login/", login).status_code == 302
 
 
+def test_who_was_approved_comes_to_the_first_steps_until_home_has_shown_a_post(browser, raw, store):
+    mode(raw, "approval")
+    browser().post("/register/", {**FORM, "why": "I like birds"})
+    Answers(store).approve("dora", Applications(store).find("dora").at, by=0)
+    login, dora = {"username": "dora", "password": PASSWORD}, browser()
+    assert dora.post("/login/", {**login, "next": "/"})["Location"] == "/first-steps/"
+    assert "Get recovery codes" in page_of(dora.get("/first-steps/"))
+    assert browser().post("/login/", {**login, "next": "/people/"})["Location"] == "/people/"
+    dora.post("/post/", {"body": "Birds!"})
+    assert "Birds!" in page_of(dora.get("/"))
+    assert raw.hexists("user:1", "seen")
+    assert browser().post("/login/", login)["Location"] == "/"
+
+
 def test_a_refused_applicant_reads_the_reason(browser, staff, raw, store):
     mode(raw, "approval")
     browser().post("/register/", {**FORM, "why": "Because"})
