@@ -466,12 +466,17 @@ class Joining(Repository):
     """Makes accounts of strangers, by the rules of the site."""
 
     def check_open(self, mode: Mode, code: str) -> Invitation | None:
-        """The invitation with this code, if there is one. One round trip with a code, else none. Raises Refused."""
+        """The open invitation with this code, if there is one: where people may join without, a code that has ended is
+        none. One round trip with a code, else none. Raises Refused."""
         if mode == "closed":
             raise Closed
         if code:
-            return Invitations(self._store).find(code)
-        if mode == "invite":
+            try:
+                return Invitations(self._store).find(code)
+            except NotInvited:
+                if mode == "invite":
+                    raise
+        elif mode == "invite":
             raise NeedsInvitation
         return None
 

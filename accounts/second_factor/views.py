@@ -155,6 +155,8 @@ def second_step(request: RetwisRequest) -> HttpResponse:
     pending = pending_of(request.COOKIES.get(PENDING_COOKIE, ""))
     found = _standing(pending) if pending else None
     if pending is None or found is None:
+        if request.user.is_authenticated:  # after Back, or in another tab: this login has been finished
+            return HttpResponseRedirect(after)
         messages.info(request, _("Log in again: too much time has passed, or the account has changed."))
         return guards.to_login(after)
     verified, question = found

@@ -208,7 +208,8 @@ class RedisBackend:
             encoded = make_password(password)
             sessions.add_prepared_password(uid, stored.encoded, encoded)
         digest = password_digest(encoded) if stored.needs_factor else ""
-        return Verified(User(uid, stored.username), stored.generation, stored.language, digest=digest)
+        user = User(uid, stored.username)
+        return Verified(user, stored.generation, stored.language, is_new=stored.is_new, digest=digest)
 
 
 def _fitting(forms: Sequence[str], uid: int, stored: StoredPassword) -> str | None:

@@ -41,12 +41,11 @@ def _register(request: RetwisRequest, code: str) -> HttpResponse:
     # An empty form decides nothing: it is shown even while the store fails.
     mode = (request.viewer.site if request.method == "POST" or code else request.viewer.shown_site).registration
     joining = Joining(connect())
-    kind = ApplicationForm if mode == "approval" and not code else RegisterForm
-    form = kind(typed(request))
     try:
         invitation = joining.check_open(mode, code)
     except Refused as refusal:
         return error_page(request, 403, _("You cannot join now"), str(refusal))
+    form = (ApplicationForm if mode == "approval" and invitation is None else RegisterForm)(typed(request))
     form.is_valid()
     if "username" in getattr(form, "cleaned_data", {}):
         _add_error_of_name(form, joining)  # beside the other errors; such a form counts for no limit, and costs no hash
@@ -91,6 +90,8 @@ def login(request: RetwisRequest) -> HttpResponse:
         return form_page(request, "accounts/signing_in/login.html", context)
     if form.verified.digest:
         return guards.begin_second_step(form.verified, after)
+    if form.verified.is_new and after == reverse("home"):  # as after registering: there are the recovery codes
+        after = reverse(first_page())
     return guards.welcomed_back(request, form.verified, guards.begin_session(request, form.verified, after))
 
 

@@ -76,6 +76,7 @@ class Verified:
     language: str = ""  # the code of the chosen language; empty when none was chosen
     since: int | None = None  # when the password was typed, in unix seconds; None: now
     way: str = ""  # how it was shown who it is: a `Way` of a session
+    is_new: bool = False  # as `StoredPassword.is_new`
     digest: str = ""  # of the hash of the password, when a second factor must follow it; empty: a session may begin
     backend: str = ""
 

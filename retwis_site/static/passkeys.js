@@ -42,7 +42,7 @@
   let isAsking = false; // a double click asks once: a browser refuses a second question while the first is open
 
   for (const form of document.querySelectorAll("form.passkey")) {
-    const failed = form.querySelector("[role=alert]");
+    const alerts = [...form.querySelectorAll("[data-says-of]")]; // each of errors with this name, the last of all others
     form.querySelector("button").hidden = false;
     form.querySelector(".needs-script").hidden = true;
     form.addEventListener("submit", async (event) => {
@@ -50,11 +50,11 @@
       if (isAsking) return;
       isAsking = true;
       waiting?.abort("button");
-      failed.hidden = true;
+      for (const alert of alerts) alert.hidden = true;
       try {
         await ask(form);
-      } catch {
-        failed.hidden = false;
+      } catch ({ name }) {
+        alerts.find(({ dataset }) => ["", name].includes(dataset.saysOf)).hidden = false;
         isAsking = false;
       }
     });

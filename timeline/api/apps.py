@@ -114,12 +114,12 @@ def register_person(call: Call) -> dict[str, Any]:
     code, why = sent.text("invite_code") or "", sent.text("reason") or ""
     joining = Joining(connect())
     try:
-        joining.check_open(site.registration, code)
+        invitation = joining.check_open(site.registration, code)
     except Refused as refused:
         raise Forbidden(str(refused)) from refused
     password = sent.text("password") or ""
     typed = {"username": sent.text("username") or "", "password1": password, "password2": password, "why": why}
-    form = (ApplicationForm if site.registration == "approval" and not code else RegisterForm)(typed)
+    form = (ApplicationForm if site.registration == "approval" and invitation is None else RegisterForm)(typed)
     form.is_valid()
     if not sent.flag("agreement"):
         form.add_error(None, forms.ValidationError(_("You must agree to the rules of the site."), code="agreement"))

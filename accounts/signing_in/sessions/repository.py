@@ -41,6 +41,7 @@ class StoredPassword:
     is_old: bool  # another Retwis has made it: the first login replaces it
     is_suspended: bool
     needs_factor: bool  # the password alone opens nothing
+    is_new: bool  # staff has let them join, and no home has shown them a post yet
 
 
 class Sessions(Repository):
@@ -168,11 +169,12 @@ class Sessions(Repository):
 
 def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
     """As `Sessions.stored_password`."""
-    asked = ["username", *users.HASHES, "auth", "deleted", "generation", "language", "state", "state_until"]
+    about = ("username", *users.HASHES, "auth", "deleted", "generation", "language", "approved", "seen")
+    asked = [*about, "state", "state_until"]
     fields, has_factor = pipe.hmget(keys.user(uid), asked), ask_has_factor(pipe, uid)
 
     def read() -> StoredPassword | None:
-        username, password, added, old, auth, deleted, generation, language, *state = fields.value
+        username, password, added, old, auth, deleted, generation, language, approved, seen, *state = fields.value
         encoded = users.hash_that_counts(password, added, old)
         if username is None or encoded is None or deleted is not None:
             return None
@@ -181,6 +183,7 @@ def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
             is_old=password is None,
             is_suspended=users.state_now(uid, *state) is State.SUSPENDED,
             needs_factor=has_factor.value,
+            is_new=approved is not None and seen is None,
         )
 
     return Result(read)

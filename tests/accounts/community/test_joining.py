@@ -21,6 +21,7 @@ from accounts.joining.joining import (
 )
 from accounts.users.entities import NameTaken
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import page_of
 from tests.support.stores.key_layouts import noted
 
 PASSWORD = "correct horse 9"
@@ -63,6 +64,23 @@ def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, r
     assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["2"]]
     assert browser().post("/register/", {**FORM, "username": "erik", "code": code}).status_code == 403
     assert raw.hget("users", "erik") is None
+
+
+@pytest.mark.parametrize(("value", "lands"), [("open", "/first-steps/"), ("approval", "/login/")])
+def test_where_nobody_needs_an_invitation_the_link_of_one_that_has_ended_leads_to_the_form(
+    browser, raw, store, value, lands
+):
+    mode(raw, value)
+    made = Invitations(store).make()
+    Invitations(store).use(made, 9)
+    page = page_of(browser().get(f"/invited/{made.code}/"))
+    assert "invite you" not in page
+    assert ('name="why"' in page) == (value == "approval")
+    answer = browser().post("/register/", {**FORM, "code": made.code, "why": "I like gardens"})
+    assert answer["Location"] == lands
+    assert raw.hget("user:1", "invited_by") is None
+    assert raw.hexists("applications", "dora") == (value == "approval")
+    assert [raw.zrange(key, 0, -1) for key in raw.keys("uses:*")] == [["9"]]
 
 
 def test_of_two_people_with_the_last_use_one_joins(store, raw):
@@ -196,6 +214,20 @@ def test_an_applicant_waits_is_approved_and_logs_in(browser, staff, raw, store):
     assert raw.hget("users", "dora") == "2"
     assert raw.exists("applications") == 0
     assert browser().post("/login/", login).status_code == 302
+
+
+def test_who_was_approved_comes_to_the_first_steps_until_home_has_shown_a_post(browser, raw, store):
+    mode(raw, "approval")
+    browser().post("/register/", {**FORM, "why": "I like birds"})
+    Answers(store).approve("dora", Applications(store).find("dora").at, by=0)
+    login, dora = {"username": "dora", "password": PASSWORD}, browser()
+    assert dora.post("/login/", {**login, "next": "/"})["Location"] == "/first-steps/"
+    assert "Get recovery codes" in page_of(dora.get("/first-steps/"))
+    assert browser().post("/login/", {**login, "next": "/people/"})["Location"] == "/people/"
+    dora.post("/post/", {"body": "Birds!"})
+    assert "Birds!" in page_of(dora.get("/"))
+    assert raw.hexists("user:1", "seen")
+    assert browser().post("/login/", login)["Location"] == "/"
 
 
 def test_a_refused_applicant_reads_the_reason(browser, staff, raw, store):

@@ -162,6 +162,15 @@ def test_a_forged_or_old_state_leads_to_the_login(browser, raw, waiting, alices_
     assert sessions(raw) == []
 
 
+def test_who_comes_back_to_it_after_the_login_is_not_told_to_log_in_again(raw, waiting, alices_app):
+    waiting.post(SECOND, {"code": alices_app.next_code(), "next": "/people/"})
+    late = {"code": "000000", "next": "/people/"}
+    for answer in (waiting.get(f"{SECOND}?next=/people/"), waiting.post(SECOND, late)):
+        assert answer["Location"] == "/people/"
+        assert "Log in again" not in page_of(waiting.get("/people/"))
+    assert len(sessions(raw)) == 1
+
+
 def test_the_state_is_no_session_and_tells_nothing_of_the_password(raw, waiting):
     cookie = waiting.cookies[factors.PENDING_COOKIE].value
     uid, _generation, digest, _language = signing.loads(cookie, salt=factors._PENDING)

@@ -127,3 +127,11 @@ def test_a_link_of_the_operator_works_once(window, console, alice, scripts):
     page.goto(address)
     expect(page.get_by_role("heading", name="This link no longer works")).to_be_visible()
     fits(page, scripts)
+
+
+def test_an_address_of_numbers_says_that_it_has_no_passkeys(window):
+    page = window(at="/login/")
+    alerts = page.get_by_role("main").get_by_role("alert")
+    page.get_by_role("button", name="Use a passkey").click()
+    expect(alerts.filter(has_text="They need a name, such as localhost")).to_be_visible()
+    expect(alerts.filter(has_text="Try again")).to_be_hidden()

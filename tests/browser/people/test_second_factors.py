@@ -34,7 +34,7 @@ def plug_in(page):
     return lambda says: cdp.send("WebAuthn.setAutomaticPresenceSimulation", {**added, "enabled": says})
 
 
-def add_passkey(page):
+def ask_for_passkey(page):
     page.goto("/settings/security/")
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Current password").fill(PASSWORD)
@@ -42,6 +42,10 @@ def add_passkey(page):
     page.get_by_label("Name", exact=True).fill("My laptop")
     fits(page, scripts=True)
     page.get_by_role("button", name="Create the passkey").click()
+
+
+def add_passkey(page):
+    ask_for_passkey(page)
     said(page, "Your passkey was added.")
 
 
@@ -76,6 +80,20 @@ def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
     said(page, "Confirmed. You are not asked again for ten minutes.")
     page.get_by_role("button", name="Remove the passkey My laptop").click()
     said(page, "The passkey was removed.")
+
+
+def alert(page, text):
+    return page.get_by_role("main").get_by_role("alert").filter(has_text=text)
+
+
+def test_a_device_that_has_a_passkey_of_the_account_is_not_asked_to_try_again(window, origin, name):
+    page = window(base_url=origin)
+    plug_in(page)
+    sign_up(page, name("Lea"))
+    add_passkey(page)
+    ask_for_passkey(page)
+    expect(alert(page, "This device already has a passkey for your account.")).to_be_visible()
+    expect(alert(page, "Try again")).to_be_hidden()
 
 
 COUNTS = """
