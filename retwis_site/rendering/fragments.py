@@ -17,6 +17,7 @@ import re
 import secrets
 from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from importlib import import_module
 from itertools import accumulate
@@ -237,7 +238,7 @@ class Fragment:
         try:
             key: tuple[Hashable, ...] = (language, *map(given.pop, names.shape))
             for name in names.numbers:
-                key += (_few.get((language, given[name])) or _plural_form(language, given[name]),)
+                key += (_plural_form(language, given[name]),)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
         if given.keys() != names.to_fill:
@@ -320,15 +321,10 @@ def active_language() -> str:
     return get_language() or settings.LANGUAGE_CODE
 
 
-_few: dict[tuple[str, int], tuple[int, int]] = {}  # the plural forms of small numbers
-
-
+@lru_cache(maxsize=5000)
 def _plural_form(language: str, number: int) -> tuple[int, int]:
     """Which plural form goes with this number: in a language, and in English, which has the texts that it lacks."""
-    form = _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
-    if number < 1000:
-        _few[language, number] = form
-    return form
+    return _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
 
 
 def _plural(language: str, number: int) -> int:
