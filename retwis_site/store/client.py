@@ -178,26 +178,23 @@ class Store(Commands):
         replies to the pipe just before it."""
         with _Failures(self):
             conversation = self.transport.conversation()
-        try:
-            yield from self._converse(conversation, pipes)
-        finally:
-            conversation.close()
-
-    def _converse(self, conversation: Conversation, pipes: Iterable[Pipe]) -> Iterator[None]:
         ahead: Batch | None = None
-        for pipe in pipes:
-            batch = pipe.take()
-            if self.gate is not None and not self.gate.is_open:
-                self.gate.pass_(_names(batch.queued))
-            with self.round_trip([command for command, _ in batch.queued]):
-                conversation.write(batch.queued)
+        try:
+            for pipe in pipes:
+                batch = pipe.take()
+                if self.gate is not None and not self.gate.is_open:
+                    self.gate.pass_(_names(batch.queued))
+                with self.round_trip([command for command, _ in batch.queued]):
+                    conversation.write(batch.queued)
+                if ahead is not None:
+                    self._read(conversation, ahead)
+                    yield
+                ahead = batch
             if ahead is not None:
                 self._read(conversation, ahead)
                 yield
-            ahead = batch
-        if ahead is not None:
-            self._read(conversation, ahead)
-            yield
+        finally:
+            conversation.close()
 
     def _read(self, conversation: Conversation, batch: Batch) -> None:
         began = time.perf_counter()
