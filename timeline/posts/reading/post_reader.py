@@ -184,8 +184,9 @@ class PostReader:
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
         where staff has hidden a person whom a post names.
         """
-        whole, foreseen = dict[int, Post](), self.foreseen.stored
+        whole: dict[int, Post] = {}
         if not self.rules_of_viewer:  # what a card may name depends on whom the viewer hides
+            foreseen = self.foreseen.stored
             whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self.fresh)
         parts = _Parts(self, whole)
         parts.ask(pipe, [pid for pid in pids if pid not in whole], ())
