@@ -15,7 +15,6 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings
-from django.contrib.messages.middleware import MessageMiddleware
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.core.handlers.exception import convert_exception_to_response, response_for_exception
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -26,7 +25,6 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -35,6 +33,7 @@ from retwis_site.fair_queue import PLACE
 from retwis_site.features import is_upload, queue_of
 from retwis_site.http.apps import CORS, is_of_app, preflight
 from retwis_site.http.client_ip import client_address
+from retwis_site.http.cookies import FlashStorage
 from retwis_site.http.language import DEFAULT, language_of, wanted_and_refused
 from retwis_site.http.security_headers import headers_of_every_answer
 from retwis_site.rendering import error_pages
@@ -80,8 +79,6 @@ class SiteMiddleware(ObservedRequests):
 
             self._inspected = InspectorMiddleware(cast(View, convert_exception_to_response(self._page)))
         self._csrf = CsrfViewMiddleware(get_response)
-        self._messages = MessageMiddleware(get_response)
-        self._message_storage = import_string(settings.MESSAGE_STORAGE)
 
     def _secured(self, request: HttpRequest) -> HttpResponse:
         """The answer with the headers that each has, also a static file, an error page and a redirect to HTTPS."""
@@ -164,10 +161,10 @@ class SiteMiddleware(ObservedRequests):
         if is_of_app(request):  # no cookie counts there
             return self._answered(request)
         self._csrf.process_request(request)
-        messages = attached._messages = self._message_storage(request)
+        messages = attached._messages = FlashStorage(request)
         response = self._answered(request)
         if messages.used or messages.added_new:
-            self._messages.process_response(request, response)
+            messages.update(response)
         viewer = getattr(request, "viewer", None)  # a body that is refused has none
         if viewer is not None and viewer.asked:
             _depends_on_viewer(response, viewer.signed_in)
@@ -213,9 +210,7 @@ def _depends_on_viewer(response: HttpResponse, is_signed_in: bool) -> None:
     """Tells caches that the answer depends on the sign-in cookie: `Vary: Cookie`, and for a signed-in user
     `Cache-Control: private, no-cache` unless the view has set it."""
     headers = response.headers._store
-    if "vary" not in headers:
-        headers["vary"] = "Vary", "Cookie"
-    elif "Cookie" not in headers["vary"][1]:
+    if "Cookie" not in headers.get("vary", ("", ""))[1]:
         patch_vary_headers(response, ["Cookie"])
     if is_signed_in and "cache-control" not in headers:
         headers["cache-control"] = "Cache-Control", "private, no-cache"

@@ -77,15 +77,19 @@ class Site(WSGIHandler):
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         """A page is returned as a list of one part, which servers send at once. For HEAD the list is empty: gunicorn
-        logs each body that it must not send. A file is an iterator."""
+        logs each body that it must not send. A file is an iterator. An answer with an error status is logged."""
         find_place(environ)
         kind = environ.get("CONTENT_TYPE", "")
         environ["CONTENT_TYPE"] = kind and without_charset(kind)
         if PLACE:
             set_script_prefix(PLACE)
         request_started.send(sender=Site, environ=environ)
-        answer = self.get_response(WSGIRequest(environ))
+        request = WSGIRequest(environ)
+        answer = self._middleware_chain(request)
+        answer._resource_closers.append(request.close)
         answer._handler_class = Site
+        if answer.status_code >= 400:
+            log_response("%s: %s", answer.reason_phrase, request.path, response=answer, request=request)
         cookies = [("Set-Cookie", one.OutputString()) for one in answer.cookies.values()]
         start_response(f"{answer.status_code} {answer.reason_phrase}", [*answer.items(), *cookies])
         if not answer.streaming:
@@ -98,14 +102,6 @@ class Site(WSGIHandler):
             return answer
         file.close = answer.close  # a server closes the file alone
         return wrapper(file, answer.block_size)
-
-    def get_response(self, request: HttpRequest) -> Any:
-        """The answer. One with an error status is logged."""
-        answer = self._middleware_chain(request)
-        answer._resource_closers.append(request.close)
-        if answer.status_code >= 400:
-            log_response("%s: %s", answer.reason_phrase, request.path, response=answer, request=request)
-        return answer
 
     def resolve_request(self, request: HttpRequest) -> Any:
         """The view to which the address leads, and its arguments. Raises Resolver404."""

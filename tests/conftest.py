@@ -21,7 +21,7 @@ from accounts.users.entities import Login
 from retwis_site.jobs import outbox
 from retwis_site.store import embedded, ids, local_cache, snowflake
 from retwis_site.store.client import Store, connect
-from retwis_site.store.connection.recorder import Command, Recording, keys_of, recording
+from retwis_site.store.connection.recorder import Command, Recording, keys_of
 from retwis_site.store.local_cache import Memory
 from tests.settings import static_files
 from tests.support.clock import Clock
@@ -374,7 +374,7 @@ def round_trips() -> Callable[[Callable[[], object]], Recording]:
     """Records what a call sends: `len(round_trips(lambda: client.get("/")).round_trips)`."""
 
     def count(call: Callable[[], object]) -> Recording:
-        with recording() as recorded:
+        with Recording() as recorded:
             call()
         return recorded
 

@@ -151,13 +151,7 @@ def rendering(request: RetwisRequest) -> Rendering:
 class Page(Fragment):
     """A fragment that is a whole page: its template extends `base.html`, and `here` is the name of its view."""
 
-    def __init__(
-        self,
-        template: str,
-        here: str,
-        *,
-        shape: Mapping[str, Sequence[Hashable]] | None = None,
-    ) -> None:
+    def __init__(self, template: str, here: str, *, shape: Mapping[str, Sequence[Hashable]] | None = None) -> None:
         super().__init__(template, shape={"theme": ("", *THEMES), **(shape or {})}, constants={"here": here})
         self.here = here
 

@@ -64,14 +64,13 @@ def changed_posts(request: HttpRequest) -> list[int]:
 class ViewerMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
-        self._cookie = settings.AUTH_COOKIE
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_of_app(request):
             token = bearer_of(request)
             viewer = Viewer(connect(), "" if OWN in token else AppToken(token))
         else:
-            viewer = Viewer(connect(), request.COOKIES.get(self._cookie, ""), changed_posts(request))
+            viewer = Viewer(connect(), request.COOKIES.get(settings.AUTH_COOKIE, ""), changed_posts(request))
         if SITE_CHANGED in request.COOKIES:
             forget()
         attached: Any = request

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import ClassVar, NamedTuple, Never, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
@@ -348,10 +348,7 @@ class Viewer:
     def ask_as_user(self, make: UserReader[T]) -> tuple[User, T]:
         """The signed-in user, and the result of a reader for users alone. Round trips as for `ask`. Raises
         NotSignedIn."""
-        if self._checked is not None:
-            self.require_user()
-
-        found = self.ask(lambda pipe, me: _not_signed_in() if me is None else make(pipe, me))
+        found = self.ask(partial(_for_user, make))
         return self.require_user(), found
 
     def ask_about(self, name: str, make: ReaderAbout[T]) -> tuple[User, T]:
@@ -407,10 +404,11 @@ def _nothing(pipe: Pipe, me: int | None) -> None:
     """Asks nothing besides."""
 
 
-def _not_signed_in() -> Reading[Never]:
-    """Raises NotSignedIn, once the viewer is known to be a visitor."""
-    yield
-    raise NotSignedIn
+def _for_user(make: UserReader[T], pipe: Pipe, me: int | None) -> Reading[T]:
+    """The reader for a user. Raises NotSignedIn for a visitor, who is known to be one by now."""
+    if me is None:
+        raise NotSignedIn
+    return make(pipe, me)
 
 
 def _about(make: ReaderAbout[T], name: str, them: int, pipe: Pipe, me: int | None) -> Reading[tuple[User, T] | None]:

@@ -13,7 +13,7 @@ from django.contrib.messages import get_messages
 from django.contrib.messages.storage.base import BaseStorage
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.core import signing
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, get_token
 from django.utils.functional import Promise
 
@@ -52,7 +52,8 @@ def keep_choice(response: HttpResponse, name: str, chosen: str) -> None:
 
 
 class FlashStorage(CookieStorage):
-    """Like Django's, but makes its signer only when it is used: few pages have a message.
+    """Like Django's, but makes its signer only when it is used: few pages have a message. The oldest ones go where a
+    cookie has no room for all.
 
     The request knows its storage, and the storage only weakly knows the request. Else both, with all that the request
     holds, would stay in memory until the garbage collector finds them."""
@@ -65,10 +66,6 @@ class FlashStorage(CookieStorage):
     @cached_property
     def signer(self) -> signing.Signer:
         return signing.get_cookie_signer(salt=self.key_salt)
-
-    def update(self, response: HttpResponseBase) -> None:
-        """Django's returns the oldest messages when they found no room. With DEBUG its middleware would fail then."""
-        super().update(response)
 
 
 def may_have_messages(request: HttpRequest) -> bool:

@@ -19,17 +19,15 @@ MOST_LANGUAGES = 10  # of an Accept-Language header
 
 
 def language_of(request: HttpRequest) -> str:
-    """The code of one of the site's languages: `en`, `de`, `ar`."""
+    """The code of one of the site's languages: `en`, `de`, `ar`. Of an Accept-Language header the beginning counts. A
+    client may send more; Django and the cache must not keep it: parsed, each language takes 200 bytes."""
     chosen = request.COOKIES.get(COOKIE, "")
-    return chosen if chosen in CODES else _best_match(_beginning(request.META.get("HTTP_ACCEPT_LANGUAGE", "")))
-
-
-def _beginning(header: str) -> str:
-    """The part of an Accept-Language header that counts. A client may send more; Django and this cache must not keep
-    it: parsed, each language takes 200 bytes."""
+    if chosen in CODES:
+        return chosen
+    header = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
     if len(header) > MAX_LENGTH:
         header = header[:MAX_LENGTH].rpartition(",")[0]
-    return ",".join(header.split(",", MOST_LANGUAGES)[:MOST_LANGUAGES])
+    return _best_match(",".join(header.split(",", MOST_LANGUAGES)[:MOST_LANGUAGES]))
 
 
 @lru_cache(maxsize=1000)

@@ -16,8 +16,8 @@ stale, and no viewer gets what was made for another.
 import re
 import secrets
 from array import array
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from importlib import import_module
 from itertools import accumulate
@@ -64,29 +64,29 @@ def _shared(value: T) -> T:
 
 
 class Shaped:
-    """A fragment in one language and shape, cut at its slots."""
+    """A fragment in one language and shape, cut at its slots. In bytes, as it is sent: one emoji in a page of text
+    would make all of it four times as wide."""
 
-    __slots__ = ("_again", "_pieces", "_places", "as_sent")
+    __slots__ = ("_again", "_pieces", "_places")
 
     def __init__(self, pieces: list[str], places: Places) -> None:
         """`pieces`: HTML; those at `places` stand for the named slots."""
-        self._pieces = [*map(_shared, pieces)]
+        self._pieces = [_shared(piece.encode()) for piece in pieces]
         self._places = _shared(tuple(places))
         self._again: dict[tuple[str, ...], _Again] = {}
-        self.as_sent = Sendable([_shared(piece.encode()) for piece in pieces], self._places)
 
-    def fill(self, given: Mapping[str, Any]) -> Html:
-        """The HTML, with a value for each slot."""
+    def fill(self, given: Mapping[str, Any]) -> bytes:
+        """The HTML, with a value for each slot. Bytes are finished HTML, from here."""
         filled = self._pieces.copy()
         for place, name in self._places:
             value = given[name]
             kind = value.__class__
             if kind is str:  # as `_escaped` does: a page has twenty
                 value = escape(value) if _needs_escaping(value) else value
-            elif kind is not Html:
+            elif kind is not Html and kind is not bytes:
                 value = str(value) if kind is int else _escaped(value)
-            filled[place] = value
-        return Html("".join(filled))
+            filled[place] = value if kind is bytes else value.encode()
+        return b"".join(filled)
 
     def to_keep(self, given: Mapping[str, Any], values: "Values") -> "Refillable":
         """The HTML, to be kept: the slots that `values` has may be filled anew."""
@@ -95,13 +95,12 @@ class Shaped:
         filled = self._pieces.copy()
         for place, name in again.others:
             value = given[name]
-            filled[place] = value if value.__class__ is Html else _escaped(value)
+            filled[place] = (value if value.__class__ is Html else _escaped(value)).encode()
         for place, name in again.slots:
-            filled[place] = values.slots[name]
-        html = "".join(filled)
-        ends = [*accumulate(map(len, filled if html.isascii() else map(str.encode, filled)))]
+            filled[place] = values.slots[name].encode()
+        ends = [*accumulate(map(len, filled))]
         places = array("I", [ends[place] for place in again.edges])
-        return Refillable(again.names, values.as_filled(html.encode(), places))
+        return Refillable(again.names, values.as_filled(b"".join(filled), places))
 
     def _split(self, names: Sequence[str]) -> "_Again":
         slots = tuple((place, name) for place, name in self._places if name in names)
@@ -117,30 +116,6 @@ class _Again(NamedTuple):
     others: Places
     names: tuple[str, ...]  # of the slots
     edges: Sequence[int]  # the pieces with whose ends each of the slots begins and ends
-
-
-class Sendable:
-    """A fragment as it is sent, in bytes, cut at its open slots. One emoji in a page of text would make all of it four
-    times as wide, so pages and posts are joined as bytes."""
-
-    __slots__ = ("_pieces", "_places")
-
-    def __init__(self, pieces: list[bytes], places: Places) -> None:
-        self._pieces = pieces
-        self._places = places
-
-    def fill(self, given: Mapping[str, Any]) -> bytes:
-        """The HTML, with a value for each open slot. Bytes are finished HTML, from here."""
-        filled = self._pieces.copy()
-        for place, name in self._places:
-            value = given[name]
-            kind = value.__class__
-            if kind is str:
-                value = escape(value) if _needs_escaping(value) else value
-            elif kind is not Html and kind is not bytes:
-                value = str(value) if kind is int else _escaped(value)
-            filled[place] = value if kind is bytes else value.encode()
-        return b"".join(filled)
 
 
 class Filled(NamedTuple):
@@ -243,44 +218,32 @@ class Fragment:
         """The HTML of this fragment: `given` has a value for each name of the shape, each slot and each number.
 
         Raises FragmentError for a missing or an unknown name, and for a value that the shape does not have."""
-        shaped = self._shaped(language, given)
-        if given.keys() != self.names.to_fill:
-            raise self._unlike(given)
-        return shaped.fill(given)
+        return Html(self._shaped(language, given).fill(given).decode())
 
     def fill_as_sent(self, language: str, **given: Any) -> bytes:
-        """Like `fill`, in bytes. A slot also takes bytes that `Sendable.fill` has made."""
-        shaped = self._shaped(language, given)
-        if given.keys() != self.names.to_fill:
-            raise self._unlike(given)
-        return shaped.as_sent.fill(given)
-
-    def fill_empty(self, language: str, **shape: Hashable) -> Html:
-        """The HTML of this fragment in a shape, with nothing in its slots."""
-        return self._shaped(language, shape).fill(defaultdict(lambda: NOTHING))
+        """Like `fill`, in bytes: pages and cards are joined so. Both take such bytes for a slot, too."""
+        return self._shaped(language, given).fill(given)
 
     def to_keep(self, language: str, values: Values, **given: Any) -> Refillable:
         """The HTML of this fragment, to be kept: what `values` has may be filled anew, `given` has the rest.
 
         Raises FragmentError as `fill`."""
-        shaped = self._shaped(language, given)
-        if given.keys() | values.slots.keys() != self.names.to_fill:
-            raise self._unlike({**given, **values.slots})
-        return shaped.to_keep(given, values)
-
-    def _unlike(self, given: dict[str, Any]) -> FragmentError:
-        unlike = sorted(given.keys() ^ self.names.to_fill)
-        return FragmentError(f"{self.template}: {unlike} missing, or not in the template")
+        return self._shaped(language, {**given, **values.slots}).to_keep(given, values)
 
     def _shaped(self, language: str, given: dict[str, Any]) -> Shaped:
-        """The fragment in this shape, whose names are removed from `given`."""
+        """The fragment in this shape, whose names are removed from `given`. Raises FragmentError."""
+        if self.names is NOT_READ:
+            self.load()
         names = self.names
         try:
             key: tuple[Hashable, ...] = (language, *map(given.pop, names.shape))
             for name in names.numbers:
-                key += (_few.get((language, given[name])) or _plural_form(language, given[name]),)
+                key += (_plural_form(language, given[name]),)
         except KeyError as error:
             raise FragmentError(f"{self.template}: {error} is not given") from error
+        if given.keys() != names.to_fill:
+            unlike = sorted(given.keys() ^ names.to_fill)
+            raise FragmentError(f"{self.template}: {unlike} missing, or not in the template")
         return self._rendered.get(key) or self._render(names, key, given)
 
     def load(self) -> None:
@@ -297,11 +260,6 @@ class Fragment:
     def _render(self, names: Names, key: tuple[Hashable, ...], given: dict[str, Any]) -> Shaped:
         """Render the fragment in one language and shape. Raises FragmentError."""
         language, *values = key
-        if names is NOT_READ:
-            self.load()
-            return self._shaped(str(language), given)
-        if unknown := given.keys() - names.to_fill:
-            raise FragmentError(f"{self.template}: {sorted(unknown)} not in the template")
         shape = dict(zip(names.shape, values, strict=False))
         for name, value in shape.items():
             if value not in names.shape[name]:
@@ -338,7 +296,7 @@ def _escaped(value: Any) -> str:
     if kind is str:
         return escape(value) if _needs_escaping(value) else value
     if kind is bytes:
-        raise FragmentError("HTML in bytes is for `fill_as_sent` alone")
+        raise FragmentError("HTML in bytes is for slots alone")
     return str(value) if kind is int else conditional_escape(value)
 
 
@@ -363,15 +321,10 @@ def active_language() -> str:
     return get_language() or settings.LANGUAGE_CODE
 
 
-_few: dict[tuple[str, int], tuple[int, int]] = {}  # the plural forms of small numbers
-
-
+@lru_cache(maxsize=5000)
 def _plural_form(language: str, number: int) -> tuple[int, int]:
     """Which plural form goes with this number: in a language, and in English, which has the texts that it lacks."""
-    form = _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
-    if number < 1000:
-        _few[language, number] = form
-    return form
+    return _plural(language, number), _plural(settings.LANGUAGE_CODE, number)
 
 
 def _plural(language: str, number: int) -> int:

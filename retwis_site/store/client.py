@@ -38,21 +38,18 @@ from retwis_site.store.schema import Gate
 T = TypeVar("T")
 
 
-UNREAD: Reply[Any] = Reply()  # the handle of commands whose replies are read together
-
-
 @dataclass(slots=True)
 class Batch:
     """Queued commands, with the handles that get their replies."""
 
     queued: list[Queued] = field(default_factory=list)
-    handles: list[Reply[Any]] = field(default_factory=list)  # one for each command
+    handles: list[tuple[Reply[Any], int]] = field(default_factory=list)  # of one command each, with its place
     # One handle for several commands, and what its value is made of.
     parts: list[tuple[Reply[Any], slice, Callable[[list[Any]], Any]]] = field(default_factory=list)
 
     def fill(self, replies: list[Any]) -> None:
-        for handle, reply in zip(self.handles, replies, strict=True):
-            handle.value = reply
+        for handle, place in self.handles:
+            handle.value = replies[place]
         for handle, part, read in self.parts:
             handle.value = read(replies[part])
 
@@ -69,8 +66,8 @@ class Pipe(Commands):
     def send(self, *command: str | float | bytes, **options: Any) -> Reply[Any]:
         reply: Reply[Any] = Reply()
         batch = self._batch
+        batch.handles.append((reply, len(batch.queued)))
         batch.queued.append((command, options))
-        batch.handles.append(reply)
         return reply
 
     def lpushx_each(self, keys: Sequence[str], value: str) -> Reply[list[int]]:
@@ -98,7 +95,6 @@ class Pipe(Commands):
         batch = self._batch
         first = len(batch.queued)
         batch.queued += queued
-        batch.handles += [UNREAD] * len(queued)
         batch.parts.append((reply, slice(first, len(batch.queued)), read))
         return reply
 
@@ -182,26 +178,23 @@ class Store(Commands):
         replies to the pipe just before it."""
         with _Failures(self):
             conversation = self.transport.conversation()
-        try:
-            yield from self._converse(conversation, pipes)
-        finally:
-            conversation.close()
-
-    def _converse(self, conversation: Conversation, pipes: Iterable[Pipe]) -> Iterator[None]:
         ahead: Batch | None = None
-        for pipe in pipes:
-            batch = pipe.take()
-            if self.gate is not None and not self.gate.is_open:
-                self.gate.pass_(_names(batch.queued))
-            with self.round_trip([command for command, _ in batch.queued]):
-                conversation.write(batch.queued)
+        try:
+            for pipe in pipes:
+                batch = pipe.take()
+                if self.gate is not None and not self.gate.is_open:
+                    self.gate.pass_(_names(batch.queued))
+                with self.round_trip([command for command, _ in batch.queued]):
+                    conversation.write(batch.queued)
+                if ahead is not None:
+                    self._read(conversation, ahead)
+                    yield
+                ahead = batch
             if ahead is not None:
                 self._read(conversation, ahead)
                 yield
-            ahead = batch
-        if ahead is not None:
-            self._read(conversation, ahead)
-            yield
+        finally:
+            conversation.close()
 
     def _read(self, conversation: Conversation, batch: Batch) -> None:
         began = time.perf_counter()
@@ -374,18 +367,12 @@ class RoundTrip(_Failures):
             super().__exit__(kind, error, traceback)
 
 
-def raise_refusals(commands: list[tuple[Any, ...]], replies: list[Any]) -> None:
-    """Raises StoreRefused or StoreReadOnly for the first reply that is an error."""
-    for command, reply in zip(commands, replies, strict=True):
-        if isinstance(reply, redis.ResponseError):
-            raise refusal(str(command[0]), reply) from reply
-
-
 def checked(queued: list[Queued], replies: list[Any]) -> list[Any]:
-    """The replies to these commands. Raises StoreRefused or StoreReadOnly when one of them is an error."""
-    for reply in replies:
+    """The replies to these commands. Raises StoreRefused or StoreReadOnly for the first one that is an error."""
+    for place, reply in enumerate(replies):
         if isinstance(reply, redis.ResponseError):
-            raise_refusals([command for command, _ in queued], replies)
+            command, _ = queued[place]
+            raise refusal(str(command[0]), reply) from reply
     return replies
 
 

@@ -62,7 +62,9 @@ class BoundedLine(BoundedTraceback):
     def format(self, record: logging.LogRecord) -> str:
         """`2026-11-27 09:30:00,123 INFO retwis.access [id of the request]: message`. Python's own fills a template, in
         twice the time, and each request has a line."""
-        when, request = f"{_second(int(record.created))},{int(record.msecs):03d}", getattr(record, "of_request", "")
+        when = f"{_second(int(record.created))},{int(record.msecs):03d}"
+        request_id = getattr(record, "request_id", "")
+        request = f" [{request_id}]" if request_id else ""
         line = f"{when} {record.levelname} {record.name}{request}: {bounded(record.getMessage())}"
         traceback = [self.formatException(record.exc_info)] if record.exc_info else []
         stack = map(bounded, record.stack_info.split("\n")) if record.stack_info else ()
@@ -86,8 +88,7 @@ def bounded(text: str) -> str:
 
 
 class OfRequest(logging.Filter):
-    """Adds the id of the request to each of its lines: `request_id`, and `of_request` for a line of text. Removes
-    secrets from the paths in Django's lines."""
+    """Adds the id of the request to each of its lines. Removes secrets from the paths in Django's lines."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request_id, request = current_request_id(), getattr(record, "request", None)
@@ -98,7 +99,6 @@ class OfRequest(logging.Filter):
                     without_secrets(request, one) if isinstance(one, str) else one for one in record.args
                 )
         record.request_id = request_id
-        record.of_request = f" [{request_id}]" if request_id else ""
         return True
 
 

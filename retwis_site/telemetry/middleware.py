@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from retwis_site.http.client_ip import address_in
-from retwis_site.store.connection.recorder import MOST_KEPT, Measuring, RoundTrip, Watch
+from retwis_site.store.connection.recorder import MOST_KEPT, RoundTrip, Watch
 from retwis_site.telemetry.log_lines import HEADER, begin_answer, bounded, end_answer, request_id_in
 from retwis_site.telemetry.redaction import logged_command
 
@@ -78,7 +78,7 @@ class ObservedRequests:
         request_id = request_id_in(request.META)
         answering = begin_answer(request_id)
         try:
-            with Measuring() as recorded:
+            with Watch() as recorded:
                 response = self._get_response(request)
             headers = response.headers._store
             headers["x-request-id"] = HEADER, request_id

@@ -16,7 +16,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.maintenance.filling import connect_source, source_errors
 from retwis_site.rendering.dates import seconds_of
 from retwis_site.store.chunks import batches
-from retwis_site.store.client import Pipe, RoundTrip, Store, raise_refusals
+from retwis_site.store.client import Pipe, RoundTrip, Store, checked
 from retwis_site.store.commands import READS
 from retwis_site.store.connection.recorder import Command
 from retwis_site.store.connection.transport import OneServer, Queued, Transport
@@ -161,9 +161,7 @@ class Source(Store):
         with source_errors():
             with self.round_trip(commands):
                 replies = self.transport.exchange(queued)
-            replies = [self._readable(*pair) for pair in zip(commands, replies, strict=True)]
-            raise_refusals(commands, replies)
-        return replies
+            return checked(queued, [self._readable(*pair) for pair in zip(commands, replies, strict=True)])
 
     def _readable(self, command: Command, reply: Any) -> Any:
         """The reply; for a key of the wrong type, that for a key which does not exist."""

@@ -24,7 +24,7 @@ from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_id, stored_ids
 from retwis_site.store.local_cache import Hints, Memory
 from retwis_site.store.replies import Question, Reply, Result, together, trip
-from timeline.posts.entities import Page, Post
+from timeline.posts.entities import Page
 from timeline.posts.reading.post_reader import (
     NOTHING_FORESEEN,
     AskAboutAuthors,
@@ -68,11 +68,10 @@ class Homes(Repository):
         are dead, or where the list ends and its sources are merged, however long the history. A missing list costs
         three to six to rebuild. Raises NotSignedIn.
         """
-        part = Part(before, size=POSTS_A_PAGE)
-        owner, (asked, (counts, seen)) = viewer.ask_as_user(
-            lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(_COUNTS_AND_SEEN, me))
+        owner, (asked, counts, seen) = viewer.ask_as_user(
+            lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(FOLLOW_COUNTS, me), pipe.ask(SEEN, me))
         )
-        content, listed, page = self._read(viewer, owner, asked, part, nothing_more)
+        content, listed, page = self._read(viewer, owner, asked, Part(before), nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest > (seen or 0):
             with suppress(StoreReadOnly):  # it can wait
@@ -112,7 +111,7 @@ class Homes(Repository):
         timeline.remove_dead(filled.dead)
         page = part.page(filled, has_more=begins_lower)
         if not part.upwards and page.older is None and content.complete_down_to > part.above:
-            page = _below_the_head(sources, filled, part, reader.read)
+            page = _below_the_list(sources, filled, part, reader.read)
         if before is None:
             followed = rule.followed.others
             _last_needed.put(me, reader.needed._replace(followed=tuple(followed)) if followed else reader.needed)
@@ -181,23 +180,20 @@ def _seen(me: int, replies: Sequence[str | None]) -> int | None:
 SEEN = Question(("HGET", keys.user, "seen"), read=_seen)
 
 
-def _below_the_head(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
-    below = filled.last if filled.last is not None else part.below
-    if len(filled.posts) == part.size:
-        return Page(filled.posts, below)
-    return _below_the_list(sources, filled.posts, part._replace(below=below), read)
-
-
-def _below_the_list(sources: "HomeSources", posts: list[Post], part: Part, read: Shown) -> Page:
+def _below_the_list(sources: "HomeSources", filled: Filled, part: Part, read: Shown) -> Page:
     """Fill up a page from the sources, where the list ends. At most four round trips, however long the
     history."""
+    below = part.below if filled.last is None else filled.last
+    if len(filled.posts) == part.size:
+        return Page(filled.posts, below)
     length = part.size + 1
-    limit = "+inf" if part.below is None else f"({part.below}"
+    limit = "+inf" if below is None else f"({below}"
     merged = merge(sources.below(limit, lambda _: length).values(), keep=length)
-    pids = part.of(merged.ids[: part.size])
+    pids = part._replace(below=below).of(merged.ids[: part.size])
     more, _ = read(pids)
-    page = [*posts, *more][: part.size]
-    if len(posts) + len(more) > part.size:
+    posts = [*filled.posts, *more]
+    page = posts[: part.size]
+    if len(posts) > part.size:
         return Page(page, page[-1].listed)
     has_more = len(merged.ids) > part.size or merged.complete_down_to
     return Page(page, pids[-1] if pids and has_more else None)
@@ -227,7 +223,6 @@ _HEAD, _LIST = head_of(keys.home, None), head_of(keys.home, LARGEST_ID)
 _FIRST_PART, _LATER_PART = [
     together(entries, _CHOSEN, LATEST_ACTED[Where.HOME], read=_Asked) for entries in (_HEAD, _LIST)
 ]
-_COUNTS_AND_SEEN = together(FOLLOW_COUNTS, SEEN, read=lambda counts, seen: (counts, seen))
 
 
 def _ask(pipe: Pipe, me: int, before: int | None) -> Reply[_Asked] | Result[_Asked]:

@@ -146,13 +146,13 @@ UNREAD = Fragment(
 class UnreadPosts:
     """What the first page says about unread posts, above the posts."""
 
-    count: int  # posts by others
-    has_more: bool  # there may be more: the list ends before the last read post
-    resume_before: int | None  # cursor of the page that begins with the last read post; None when it is on this page
+    count: int = 0  # posts by others
+    has_more: bool = False  # there may be more: the list ends before the last read post
+    resume_before: int | None = None  # cursor of the page that begins with the last read post, if it is another one
     has_divider: bool = False  # whether this page has the line between unread and read posts
 
 
-NO_UNREAD_POSTS = UnreadPosts(0, has_more=False, resume_before=None)
+NO_UNREAD_POSTS = UnreadPosts()
 
 
 def _last_read_in_cookie(request: HttpRequest, home: HomePage) -> int | None:
@@ -192,7 +192,7 @@ def _unread_posts(home: HomePage, last_read: int) -> UnreadPosts:
     unread = [post for post in home.page.posts if post.listed > last_read]
     count = sum(post.listed_by.uid != home.viewer.uid and not snowflake.is_ahead(post.listed) for post in unread)
     if len(unread) < len(home.page.posts) or home.page.older is None:
-        return UnreadPosts(count, has_more=False, resume_before=None, has_divider=len(unread) < len(home.page.posts))
+        return UnreadPosts(count, has_divider=len(unread) < len(home.page.posts))
     on_later_pages = [pid for pid in home.listed if last_read < pid < unread[-1].listed]
     has_more = home.has_more and all(pid > last_read for pid in home.listed)
     return UnreadPosts(count + len(on_later_pages), has_more, resume_before=last_read + 1)

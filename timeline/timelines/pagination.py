@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from retwis_site.exceptions import BadCursor
@@ -60,12 +61,7 @@ class Part(NamedTuple):
 
     def fill(self, candidates: Sequence[int], shown: "Shown", spare: int = 0) -> "Filled":
         """As `fill`. Upwards, too, a post that the list has several times stands at its highest place."""
-
-        def shown_upwards(pids: Sequence[int]) -> tuple[list[Post], list[int]]:
-            posts, dead = shown(pids[::-1])
-            return posts[::-1], dead
-
-        return fill(candidates, self.size, shown_upwards if self.upwards else shown, spare)
+        return fill(candidates, self.size, partial(_upwards, shown) if self.upwards else shown, spare)
 
     def page(self, filled: "Filled", has_more: bool) -> Page:
         """The part, newest first. `has_more`: whether the list has candidates that were not read. Below a part that was
@@ -79,6 +75,11 @@ class Part(NamedTuple):
 
 # Reads posts by id. Returns the posts to show, and the ids of posts that no longer exist.
 Shown = Callable[[Sequence[int]], tuple[list[Post], list[int]]]
+
+
+def _upwards(shown: Shown, pids: Sequence[int]) -> tuple[list[Post], list[int]]:
+    posts, dead = shown(pids[::-1])
+    return posts[::-1], dead
 
 
 @dataclass(frozen=True, slots=True)

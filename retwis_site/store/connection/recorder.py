@@ -1,9 +1,9 @@
 """Records what is sent to the store: every round trip and its commands.
 
-`with recording() as recorded:` records this thread or asyncio task. Tests check with it how many round trips a page
-makes, and that each command names one key. Without a recording it costs one lookup a round trip. `with watching() as
-watch:` also notes who asked for each command and how many bytes travelled: the inspector shows both at the end of every
-page, so they are noted in little time.
+`with Recording() as recorded:` records this thread or asyncio task. Tests check with it how many round trips a page
+makes, and that each command names one key. Each request is measured by a `Watch`, which keeps a bounded number of
+commands. `with watching() as watch:` also notes who asked for each command and how many bytes travelled: the inspector
+shows both at the end of every page, so they are noted in little time.
 """
 
 import sys
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, Self
 
 Command = tuple[object, ...]  # such as ("HGET", "users", "alice")
 
@@ -50,9 +50,16 @@ class RoundTrip:
 
 @dataclass
 class Recording:
-    """The recorded round trips, in order."""
+    """A block, and the round trips that were recorded in it, in order. It is a class, since a generator costs more."""
 
     round_trips: list[RoundTrip] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        self._token = _of_this_thread.set((*_of_this_thread.get(), self))
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        _of_this_thread.reset(self._token)
 
     @property
     def commands(self) -> list[Command]:
@@ -70,7 +77,7 @@ MOST_KEPT = 1000  # commands of a watch; a post for a million followers sends as
 
 @dataclass
 class Watch(Recording):
-    """A recording with what the inspector shows. Of very many commands it keeps the first, and counts the others."""
+    """A recording of any size: of very many commands it keeps the first, and counts the others."""
 
     left_out: dict[str, int] = field(default_factory=dict)  # how many commands of each name are not kept
     kept: int = 0
@@ -98,38 +105,14 @@ is_watched = _is_watched.get  # whether this thread's commands shall be `Asked`
 
 
 @contextmanager
-def recording() -> Iterator[Recording]:
-    recorded = Recording()
-    token = _of_this_thread.set((*_of_this_thread.get(), recorded))
-    try:
-        yield recorded
-    finally:
-        _of_this_thread.reset(token)
-
-
-class Measuring:
-    """A block like `recording`, for requests of any size: of very many commands it keeps the first. It is a class:
-    each request is measured, and a generator costs more."""
-
-    def __enter__(self) -> Watch:
-        watch = Watch()
-        self._token = _of_this_thread.set((*_of_this_thread.get(), watch))
-        return watch
-
-    def __exit__(self, *failure: object) -> None:
-        _of_this_thread.reset(self._token)
-
-
-@contextmanager
 def watching() -> Iterator[Watch]:
-    """Like `recording`, with who asked for each command and how many bytes travelled."""
-    watch = Watch()
-    token, was_watched = _of_this_thread.set((*_of_this_thread.get(), watch)), _is_watched.set(True)
+    """A `Watch` that also has who asked for each command, and how many bytes travelled."""
+    was_watched = _is_watched.set(True)
     try:
-        yield watch
+        with Watch() as watch:
+            yield watch
     finally:
         _is_watched.reset(was_watched)
-        _of_this_thread.reset(token)
 
 
 def note(commands: Sequence[Command]) -> Sequence[RoundTrip]:

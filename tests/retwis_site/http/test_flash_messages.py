@@ -2,13 +2,13 @@
 
 import pytest
 from django.contrib import messages
-from django.contrib.messages.middleware import MessageMiddleware
 from django.core import signing
 from django.http import HttpResponse
 
 from accounts.signing_in.html import Rendering
 from accounts.signing_in.viewer import VISITOR
 from retwis_site.http.cookies import may_have_messages
+from retwis_site.middleware import SiteMiddleware
 from retwis_site.rendering.fragments import NOTHING
 from timeline.posts.entities import Page
 from timeline.timelines.entities import EveryonePage
@@ -71,22 +71,19 @@ def test_a_message_can_be_shown_in_the_same_request(rf, raw):
     found = EveryonePage([], Page([], None), at_the_cap=False)
     seen = []
 
-    def view(request, message):
-        if message:
-            messages.success(request, message)
+    def view(request):
+        if request.path == "/now/":
+            messages.success(request, "Now.")
         seen.append(may_have_messages(request))
         return welcome_page(request, Rendering("en", NOTHING, VISITOR), found)
 
-    answers = [
-        MessageMiddleware(lambda request, message=message: view(request, message))(rf.get("/"))
-        for message in ("Now.", "", "")
-    ]
+    answers = [SiteMiddleware(view)(rf.get(path)) for path in ("/now/", "/", "/")]
     assert seen == [True, False, False]
     assert ["Now." in answer.content.decode() for answer in answers] == [True, False, False]
     assert "messages" not in answers[1].cookies
 
 
-def test_with_debug_messages_that_do_not_fit_are_no_error(rf, settings):
+def test_with_debug_messages_that_do_not_fit_are_no_error(rf, raw, settings):
     settings.DEBUG = True
 
     def view(request):
@@ -94,7 +91,7 @@ def test_with_debug_messages_that_do_not_fit_are_no_error(rf, settings):
             messages.success(request, f"Message {hash(str(number))}.")
         return HttpResponse()
 
-    answer = MessageMiddleware(view)(rf.get("/"))
+    answer = SiteMiddleware(view)(rf.get("/"))
     assert answer.status_code == 200
     assert "messages" in answer.cookies
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from retwis_site.inspector.changes import recorded_steps, sent_command
 from retwis_site.store.commands import FACTS
 from retwis_site.store.connection import recorder
-from retwis_site.store.connection.recorder import recording, watching
+from retwis_site.store.connection.recorder import Recording, watching
 from retwis_site.telemetry.redaction import HIDDEN
 from timeline.relations import relations
 
@@ -100,7 +100,7 @@ def test_of_very_many_commands_a_watch_keeps_the_first_and_counts_the_others(sto
 
 
 def test_only_a_watch_asks_who_has_sent_a_command(store):
-    with recording() as recorded:
+    with Recording() as recorded:
         store.get("health")
     assert type(recorded.commands[0]) is tuple
 

@@ -178,10 +178,9 @@ def test_the_shapes_of_a_fragment_share_what_they_have_in_common(made):
     for value in (1, 2):
         fragment.fill_as_sent("en", a="x", c="y", b=value)
     one, another = fragment._rendered.values()
-    for shape, other in ((one, another), (one.as_sent, another.as_sent)):
-        assert shape._places is other._places
-        same = [piece is counterpart for piece, counterpart in zip(shape._pieces, other._pieces, strict=True)]
-        assert same == [True, True, False, True, True]
+    assert one._places is another._places
+    same = [piece is counterpart for piece, counterpart in zip(one._pieces, another._pieces, strict=True)]
+    assert same == [True, True, False, True, True]
 
 
 # ---- the names of a template

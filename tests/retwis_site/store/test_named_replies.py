@@ -9,7 +9,7 @@ from retwis_site.exceptions import StoreError
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe
 from retwis_site.store.commands import Commands
-from retwis_site.store.connection.recorder import keys_of, recording
+from retwis_site.store.connection.recorder import Recording, keys_of
 from retwis_site.store.replies import NoReplyYet, Question, Reply, Result, scored
 
 
@@ -106,7 +106,7 @@ def test_a_question_is_asked_about_one_user_after_another(store, raw):
     alice, bob = pipe.ask(FOLLOWS, 1), pipe.ask(FOLLOWS, 2)
     with pytest.raises(NoReplyYet):
         _ = alice.value
-    with recording() as recorded:
+    with Recording() as recorded:
         pipe.execute()
     assert before.value is None
     assert alice.value == (1, 2, [], None)

@@ -270,6 +270,7 @@ def actions(post: Post, by: Rendering) -> Html:
 
 CARD = Fragment("timeline/posts/_post.html")
 QUOTED = Fragment("timeline/posts/_quoted.html")
+NO_QUOTE = dict.fromkeys(("at", "pid", "name", "text", "pictures", "iso", "moment", "age", "short_age"), NOTHING)
 REPOSTED = Fragment("timeline/posts/_reposted.html", shape={"people": ("1", "2", "2+")})
 MUTED = Fragment("timeline/posts/_muted.html")
 
@@ -394,7 +395,7 @@ def about_post(author: User, pid: int) -> dict[str, Any]:
 
 def _quoted(post: Post | None, now: int, language: str) -> Html:
     if post is None:
-        return QUOTED.fill_empty(language, seen=False)
+        return QUOTED.fill(language, seen=False, **NO_QUOTE)
     its_age = age(post.time, now, language)
     date, when = moment(post.time, language)
     return QUOTED.fill(

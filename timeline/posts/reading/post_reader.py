@@ -184,7 +184,10 @@ class PostReader:
         process does not know yet whom and what a post names: one when it does not know its author. One more for a user
         where staff has hidden a person whom a post names.
         """
-        whole = self._cached_whole(pids)
+        whole: dict[int, Post] = {}
+        if not self.rules_of_viewer:  # what a card may name depends on whom the viewer hides
+            foreseen = self.foreseen.stored
+            whole = cached_whole([pid for pid in pids if pid not in foreseen], self.me, self.fresh)
         parts = _Parts(self, whole)
         parts.ask(pipe, [pid for pid in pids if pid not in whole], ())
         yield
@@ -238,14 +241,6 @@ class PostReader:
             reposted = {made[pid].links.repost_of for pid in pids if pid in made}
             return {post.author.uid for pid, post in made.items() if pid in reposted.union(pids)}
         return {self.page_of}
-
-    def _cached_whole(self, pids: Sequence[int]) -> dict[int, Post]:
-        """Posts that are cached with all that they name, and the originals of reposts among them. None for a viewer
-        who hides people: what a card may name depends on them."""
-        if self.rules_of_viewer:
-            return {}
-        read = self.foreseen.stored
-        return cached_whole([pid for pid in pids if pid not in read], self.me, self.fresh)
 
     def _made_whole(self, pids: Sequence[int], seen: Mapping[int, Post], people: Mapping[int, User]) -> dict[int, Post]:
         """These posts with what they name, and the originals of reposts among them."""

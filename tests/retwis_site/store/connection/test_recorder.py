@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from retwis_site.store.connection.recorder import keys_of, recording
+from retwis_site.store.connection.recorder import Recording, keys_of
 from tests.support.recording import recording_process
 
 
 def test_it_records_every_round_trip_and_its_commands(store):
-    with recording() as recorded:
+    with Recording() as recorded:
         store.get("lease:a")
         pipe = store.pipeline()
         pipe.get("lease:b")
@@ -24,7 +24,7 @@ def test_it_records_every_round_trip_and_its_commands(store):
 
 
 def test_a_recording_has_its_own_thread_and_a_process_recording_has_all_threads(store):
-    with recording_process() as everything, recording() as mine:
+    with recording_process() as everything, Recording() as mine:
         thread = threading.Thread(target=store.get, args=("lease:theirs",))
         thread.start()
         thread.join()
@@ -34,9 +34,9 @@ def test_a_recording_has_its_own_thread_and_a_process_recording_has_all_threads(
 
 
 def test_recordings_can_be_nested(store):
-    with recording() as outer:
+    with Recording() as outer:
         store.get("lease:a")
-        with recording() as inner:
+        with Recording() as inner:
             store.get("lease:b")
         store.get("lease:c")
     store.get("lease:d")
