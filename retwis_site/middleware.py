@@ -274,7 +274,9 @@ LATE = "retwis.late"  # in a WSGI environment: whether the server has given up w
 MOST_PARTS = 1200  # of a form: Django reads 1000 fields, 100 files and some that are empty
 MOST_PARAMETERS = 100  # of a part: browsers send two or three, but a name of a file may have some `;`
 LONGEST_HEAD = 1024  # bytes of a part: Django reads no more
+MOST_BAD_ESCAPES = 1000  # of a form in escapes: browsers send none, other clients a few
 _CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
+_bad_escapes = re.compile(rb"%(?![0-9A-Fa-f]{2})").finditer
 
 
 class Refusal(NamedTuple):
@@ -361,10 +363,12 @@ def _fields(request: HttpRequest, start: bytes) -> QueryDict:
 
 
 def _is_crowded(request: HttpRequest, body: bytes) -> bool:
-    """Whether a form has more parts, or the head of a part more parameters, than any client sends. Python takes as many
-    steps as their number squared: 1 MB would stop a worker for seconds. Django bounds only the parts with a name."""
+    """Whether a form has more parts, the head of a part more parameters, or a form in escapes more that are none, than
+    any client sends. For parameters Python takes as many steps as their number squared: 1 MB would stop a worker for
+    seconds; each escape that is none costs it an exception. Django bounds only the parts with a name."""
     if not (request.content_type or "").startswith("multipart/"):  # of these, `_fields` reads them all
-        return False
+        found = islice(_bad_escapes(body), MOST_BAD_ESCAPES + 1)
+        return request.content_type != "application/json" and sum(1 for _ in found) > MOST_BAD_ESCAPES
     boundary = f"--{(request.content_params or {}).get('boundary', '')}".encode()
     parts = [*islice(re.finditer(re.escape(boundary), body), MOST_PARTS + 1)]
     if len(parts) > MOST_PARTS:
