@@ -189,10 +189,11 @@ class SiteMiddleware(ObservedRequests):
         if request.method not in METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]
-        queue = queue_of(request.META, getattr(request, "_body", b""))  # as far as it was read
+        body = getattr(request, "_body", b"")  # as far as it was read
+        queue = queue_of(request.META, body)
         if queue is None or PLACE in request.META:
             return self._rest(request)
-        with queue.place(client_address(request)) as request.META[PLACE]:
+        with queue.place(client_address(request), len(body)) as request.META[PLACE]:
             return self._rest(request)
 
     def process_view(

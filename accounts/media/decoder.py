@@ -20,7 +20,7 @@ from typing import Any
 
 MEMORY = 1 << 30  # bytes of addresses
 SECONDS = 10  # of the processor
-NICENESS = 10  # a page gets nine times its time
+NICENESS = 5  # a page gets three times its time
 MOST_PIXELS = 50_000_000  # a large phone has 48 million; four bytes each
 LONGEST_SIDE = 3200  # pixels, before the sizes are made
 LARGEST_FILE = 640 * 1024  # bytes of each: a line of `export` has it in base64
