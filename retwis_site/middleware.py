@@ -181,6 +181,9 @@ class SiteMiddleware(ObservedRequests):
             response = self._queued(request) if refusal is None else _unread_form(request, refusal)
         except Exception as error:
             response = response_for_exception(request, error)
+        finally:
+            # They know the request: both, with up to 24 MB of a body, would wait for the garbage collector.
+            request._upload_handlers = []  # type: ignore[attr-defined]
         return response if response.status_code != 405 else error_pages.not_a_page(request, response["Allow"])
 
     def _queued(self, request: HttpRequest) -> HttpResponse:
