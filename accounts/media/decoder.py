@@ -199,7 +199,7 @@ def _as_webp(picture: Any) -> bytes:
 if __name__ == "__main__":
     limit()
     wanted = json.loads(sys.argv[1])
-    make_way(wanted["processors"])
+    make_way(wanted.get("processors", []))  # a web process from before an update names none
     try:
         about, files = main(wanted, sys.stdin.buffer.read())
     except Refused as refused:
