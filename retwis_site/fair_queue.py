@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 Place = Future[bool]  # True: the work may begin. False: too many wait already
 PLACE = "retwis.place"  # in a WSGI environment: the request's place in its queue
+MOST_WAITING = 64 * 1024 * 1024  # bytes of the bodies that wait in a queue
 
 
 class FairQueue:
-    """At most `at_once` requests are at work, and at most `waiting` others wait.
+    """At most `at_once` requests are at work, and at most `waiting` others wait, with bodies of at most MOST_WAITING.
 
     The addresses take turns, and in a full queue the newest request of the address that has most is refused. So an
     address with many requests slows down only itself. Each process has its own queue.
@@ -22,32 +23,40 @@ class FairQueue:
         self.waiting = waiting
         self._at_work: set[Place] = set()
         self._lines: OrderedDict[str, deque[Place]] = OrderedDict()  # by address; the next one first
+        self._sizes: dict[Place, int] = {}  # bytes of the bodies, of all that have not left
         self._lock = threading.Lock()
 
-    def enter(self, address: str) -> Place:
-        """A place, whose result comes when the work may begin, or at once when it is refused. `leave` must follow."""
+    def enter(self, address: str, size: int = 0) -> Place:
+        """A place, whose result comes when the work may begin, or at once when it is refused. `leave` must follow.
+        `size`: bytes of the body, which stay in memory meanwhile."""
         place = Place()
         with self._lock:
             self._lines.setdefault(address, deque()).append(place)
+            self._sizes[place] = size
             self._begin()
-            if sum(map(len, self._lines.values())) > self.waiting:
+            while self._is_too_full():
                 self._refuse_newest(max(self._lines, key=lambda one: (len(self._lines[one]), one == address)))
         return place
+
+    def _is_too_full(self) -> bool:
+        waiting = [place for line in self._lines.values() for place in line]
+        return len(waiting) > self.waiting or sum(self._sizes.get(place, 0) for place in waiting) > MOST_WAITING
 
     def leave(self, place: Place) -> None:
         """Give up a place, before, during or after the work. A second call changes nothing."""
         place.cancel()
         with self._lock:
             self._at_work.discard(place)
+            self._sizes.pop(place, None)
             self._begin()
 
     def someone_waits(self) -> bool:
         return bool(self._lines)
 
     @contextmanager
-    def place(self, address: str) -> Iterator[Place]:
+    def place(self, address: str, size: int = 0) -> Iterator[Place]:
         """A place for the block. This thread waits until the work may begin, or is refused."""
-        place = self.enter(address)
+        place = self.enter(address, size)
         try:
             wait([place])
             yield place

@@ -178,6 +178,9 @@ class SiteMiddleware(ObservedRequests):
             response = self._queued(request) if refusal is None else _unread_form(request, refusal)
         except Exception as error:
             response = response_for_exception(request, error)
+        finally:
+            # They know the request: both, with up to 24 MB of a body, would wait for the garbage collector.
+            request._upload_handlers = []  # type: ignore[attr-defined]
         return response if response.status_code != 405 else error_pages.not_a_page(request, response["Allow"])
 
     def _queued(self, request: HttpRequest) -> HttpResponse:
@@ -186,10 +189,11 @@ class SiteMiddleware(ObservedRequests):
         if request.method not in METHODS:
             # Every view answers 405. The CSRF check would come first and answer 403, for a wrong reason.
             request.csrf_processing_done = True  # type: ignore[attr-defined]
-        queue = queue_of(request.META, getattr(request, "_body", b""))  # as far as it was read
+        body = getattr(request, "_body", b"")  # as far as it was read
+        queue = queue_of(request.META, body)
         if queue is None or PLACE in request.META:
             return self._rest(request)
-        with queue.place(client_address(request)) as request.META[PLACE]:
+        with queue.place(client_address(request), len(body)) as request.META[PLACE]:
             return self._rest(request)
 
     def process_view(
@@ -269,7 +273,9 @@ LATE = "retwis.late"  # in a WSGI environment: whether the server has given up w
 MOST_PARTS = 1200  # of a form: Django reads 1000 fields, 100 files and some that are empty
 MOST_PARAMETERS = 100  # of a part: browsers send two or three, but a name of a file may have some `;`
 LONGEST_HEAD = 1024  # bytes of a part: Django reads no more
+MOST_BAD_ESCAPES = 1000  # of a form in escapes: browsers send none, other clients a few
 _CUT_ESCAPE = re.compile(rb"%[0-9A-Fa-f]?$")
+_bad_escapes = re.compile(rb"%(?![0-9A-Fa-f]{2})").finditer
 
 
 class Refusal(NamedTuple):
@@ -356,10 +362,12 @@ def _fields(request: HttpRequest, start: bytes) -> QueryDict:
 
 
 def _is_crowded(request: HttpRequest, body: bytes) -> bool:
-    """Whether a form has more parts, or the head of a part more parameters, than any client sends. Python takes as many
-    steps as their number squared: 1 MB would stop a worker for seconds. Django bounds only the parts with a name."""
+    """Whether a form has more parts, the head of a part more parameters, or a form in escapes more that are none, than
+    any client sends. For parameters Python takes as many steps as their number squared: 1 MB would stop a worker for
+    seconds; each escape that is none costs it an exception. Django bounds only the parts with a name."""
     if not (request.content_type or "").startswith("multipart/"):  # of these, `_fields` reads them all
-        return False
+        found = islice(_bad_escapes(body), MOST_BAD_ESCAPES + 1)
+        return request.content_type != "application/json" and sum(1 for _ in found) > MOST_BAD_ESCAPES
     boundary = f"--{(request.content_params or {}).get('boundary', '')}".encode()
     parts = [*islice(re.finditer(re.escape(boundary), body), MOST_PARTS + 1)]
     if len(parts) > MOST_PARTS:

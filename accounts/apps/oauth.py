@@ -7,7 +7,7 @@ when its user or its app ends it, or when nobody has used the app for 400 days.
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from authlib.integrations.django_oauth2 import AuthorizationServer
@@ -103,9 +103,11 @@ class Payload(OAuth2Payload):  # type: ignore[misc]
     def __init__(self, sent: Sent) -> None:
         self._sent = sent
 
-    @property
+    @cached_property
     def data(self) -> dict[str, str]:
-        return {name: self._sent.text(name) or "" for name in self._sent.names}
+        """Each scope once: 1 MB may name one 200,000 times, and a code is stored with them."""
+        found = {name: self._sent.text(name) or "" for name in self._sent.names}
+        return found | {"scope": " ".join(dict.fromkeys(found.get("scope", "").split()))}
 
     @property
     def datalist(self) -> defaultdict[str, list[str]]:

@@ -3,7 +3,7 @@
 `decoding.py` runs it as a process of its own, with limits of memory and time: the libraries that read pictures are
 large, and written in C. It is a script, and imports nothing of the site.
 
-    decoder.py '{"sizes": [["", 1600, 1600], ["-600", 600, 600]], "crops": false, "moves": true}'
+    decoder.py '{"sizes": [["", 1600, 1600], ["-600", 600, 600]], "crops": false, "moves": true, "processors": [0, 1]}'
 
 The output begins with a line of JSON: why the picture is refused, or what was made. Then the files follow, each with
 as many bytes as the line says. Nothing of the input is in them but its pixels: turned upright, and in sRGB.
@@ -11,13 +11,16 @@ as many bytes as the line says. Nothing of the input is in them but its pixels: 
 
 import io
 import json
+import os
 import resource
 import sys
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 MEMORY = 1 << 30  # bytes of addresses
 SECONDS = 10  # of the processor
+NICENESS = 5  # a page gets three times its time
 MOST_PIXELS = 50_000_000  # a large phone has 48 million; four bytes each
 LONGEST_SIDE = 3200  # pixels, before the sizes are made
 LARGEST_FILE = 640 * 1024  # bytes of each: a line of `export` has it in base64
@@ -30,6 +33,14 @@ MOST_MOVING_PIXELS = 100_000_000, 24_000_000  # of all frames, as they come and 
 SHORTEST_FRAME, USUAL_FRAME = 11, 100  # milliseconds; one that says less takes the usual time, as in browsers
 MOVES_FOR = 5000  # milliseconds: it is repeated for so long, and played at least once
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "HEIF", "AVIF")
+
+
+def make_way(processors: list[int]) -> None:
+    """Let pages come first: a web worker may stay on one processor, and this process began on the same one."""
+    os.nice(NICENESS)
+    if processors:
+        with suppress(OSError):  # the system has taken these away
+            os.sched_setaffinity(0, processors)
 
 
 def limit() -> None:
@@ -187,8 +198,10 @@ def _as_webp(picture: Any) -> bytes:
 
 if __name__ == "__main__":
     limit()
+    wanted = json.loads(sys.argv[1])
+    make_way(wanted.get("processors", []))  # a web process from before an update names none
     try:
-        about, files = main(json.loads(sys.argv[1]), sys.stdin.buffer.read())
+        about, files = main(wanted, sys.stdin.buffer.read())
     except Refused as refused:
         about, files = {"refused": str(refused)}, []
     except MemoryError:

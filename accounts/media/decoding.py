@@ -17,6 +17,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.entities import Refused
+from retwis_site.server.processes import EVERY
 from retwis_site.store.ids import DIGEST
 
 TIMEOUT = 30.0  # seconds; the process limits its own time on the processor
@@ -88,7 +89,7 @@ class Decoded:
 def decoded(content: bytes, shape: Shape) -> Decoded:
     """The picture in what was uploaded. It takes some tenths of a second, and no round trip. Raises NoPicture,
     PictureDamaged, PictureTooLarge."""
-    wanted = json.dumps(shape.wanted)
+    wanted = json.dumps(shape.wanted | {"processors": [*EVERY]})
     try:
         ended = subprocess.run(  # noqa: S603  what is uploaded is on its standard input alone
             [_python(), "-I", str(DECODER), wanted],

@@ -143,7 +143,7 @@ class Application:
             environ[LATE] = body.late
             environ[BEGAN] = time.perf_counter()  # how long a client takes to send is no time of the site
         queue = queue_of(environ, content)
-        answer = _answer(environ) if queue is None else await _answer_in(queue, environ)
+        answer = _answer(environ) if queue is None else await _answer_in(queue, environ, len(content))
         await _respond(environ, protocol, answer)
 
     async def _read(self, environ: WSGIEnvironment, protocol: HTTPProtocol, length: int) -> Body:
@@ -173,10 +173,10 @@ def _answer(environ: WSGIEnvironment) -> Response:
     return *start[0], content
 
 
-async def _answer_in(queue: FairQueue, environ: WSGIEnvironment) -> Response:
+async def _answer_in(queue: FairQueue, environ: WSGIEnvironment, size: int) -> Response:
     """The site's answer, once the request may begin. asyncio has five threads or more: refusals do not wait long."""
     await _move_to_loop()
-    environ[PLACE] = place = queue.enter(address_in(environ))
+    environ[PLACE] = place = queue.enter(address_in(environ), size)
     try:
         await asyncio.wait([asyncio.wrap_future(place)])
         return await asyncio.to_thread(_answer, environ)

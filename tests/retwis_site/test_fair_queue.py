@@ -2,7 +2,7 @@
 
 import threading
 
-from retwis_site.fair_queue import FairQueue
+from retwis_site.fair_queue import MOST_WAITING, FairQueue
 
 ALICE, BOB, CAROL = "192.0.2.1", "192.0.2.2", "2001:db8::/64"
 
@@ -59,6 +59,20 @@ def test_one_address_may_fill_the_queue_and_gives_way_to_others():
     assert not any(place.done() for place in bob)
     assert is_refused(queue.enter(ALICE))
     assert not any(place.done() for place in [*waiting[:2], *bob])
+
+
+def test_bodies_that_wait_take_no_more_memory_than_the_queue_allows():
+    queue, part = FairQueue(at_once=1, waiting=9), MOST_WAITING // 3
+    at_work, *waiting = [queue.enter(ALICE, part) for _ in range(4)]
+    assert not any(place.done() for place in waiting)
+    assert is_refused(queue.enter(ALICE, 2))
+    queue.enter(BOB, 2)
+    assert [is_refused(place) for place in waiting] == [False, False, True]  # the newest of who has most
+    queue.leave(at_work)
+    assert has_begun(waiting[0])
+    assert not queue.enter(BOB, part).done()  # the body of the work that has begun does not wait
+    queue.leave(waiting[1])
+    assert not queue.enter(CAROL, part).done()  # nor does one that was given up
 
 
 def test_all_addresses_together_do_not_fill_more_than_the_queue():

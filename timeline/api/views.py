@@ -139,7 +139,7 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
     except (NotFound, Gone, NotShown):
         return refusal(404, RECORD_NOT_FOUND)
     except (Invalid, TargetRefused, PictureRefused) as error:
-        why = error.message if isinstance(error, TargetRefused) else error
+        why = str(error.message if isinstance(error, TargetRefused) else error)  # the error would keep this frame
         details = {"details": error.details} if isinstance(error, Invalid) and error.details else None
         return refusal(422, f"Validation failed: {why}", details)
     except (Unreadable, BadCursor) as error:

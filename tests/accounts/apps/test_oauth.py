@@ -2,9 +2,10 @@
 
 import base64
 import hashlib
+import json
 import re
 from html import unescape
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
 
@@ -243,6 +244,17 @@ def test_an_app_has_a_token_of_its_own_that_costs_no_memory(tusky, client, raw):
     ids = {name: tusky[name] for name in ("client_id", "client_secret")}
     assert client.post("/oauth/revoke", ids | {"token": token["access_token"]}).json() == {}
     assert client.get("/api/v1/apps/verify_credentials", **shown).status_code == 401
+
+
+def test_a_scope_that_is_named_often_counts_once(tusky, browser, alice, client, raw):
+    often = "write " * 50_000
+    ids = {name: tusky[name] for name in ("client_id", "client_secret")}
+    token = client.post("/oauth/token", ids | {"grant_type": "client_credentials", "scope": often}).json()
+    assert token["scope"] == "write"
+    form = dict(parse_qsl(urlsplit(address(tusky, scope=often)).query)) | {"allow": "1"}
+    code = code_in(browser(alice).post("/oauth/authorize", form))
+    assert json.loads(raw.get(f"code:{digest_of(code)}"))["scopes"] == ["write"]
+    assert fetch(client, tusky, code).json()["scope"] == "write"
 
 
 def test_an_app_revokes_its_own_tokens_alone(tusky, browser, alice, client, raw):

@@ -3,6 +3,9 @@
 Most cases call the decoder's own function: to start its process takes half a second."""
 
 import io
+import json
+import subprocess
+import sys
 import zlib
 
 import pillow_heif
@@ -131,6 +134,13 @@ def test_a_decoder_that_hangs_or_is_killed_refuses_one_picture(monkeypatch, tmp_
         decoder.write_text(program)
         with pytest.raises(PictureTooLarge):
             decoded(picture_file(), Shape.POST)
+
+
+def test_a_web_process_from_before_an_update_has_its_pictures_decoded():
+    """An update replaces this file below it."""
+    arguments = [sys.executable, "-I", str(decoding.DECODER), json.dumps(Shape.POST.wanted)]
+    ended = subprocess.run(arguments, input=b"", capture_output=True, check=False)
+    assert json.loads(ended.stdout) == {"refused": "format"}
 
 
 def test_the_decoder_knows_no_secret_of_the_site(monkeypatch, tmp_path):

@@ -116,3 +116,14 @@ def test_under_serve_the_event_loop_decodes_nothing(serving, raw, alice, monkeyp
     assert protocol.status == 422
     assert len(decoding) == 1
     assert loop not in decoding
+
+
+def test_the_queue_knows_how_much_memory_a_form_takes(serving, member, raw, alice, monkeypatch):
+    """Under `serve`, where the event loop has read it, and under other servers."""
+    real, sizes = UPLOADS.enter, []
+    monkeypatch.setattr(UPLOADS, "enter", lambda address, size=0: sizes.append(size) or real(address, size))
+    body = form('; filename="a.gif"').encode()
+    assert member.generic("POST", "/post/", body, FORM).status_code == 422
+    headers = Headers([("host", "localhost"), ("content-length", str(len(body))), ("content-type", FORM)])
+    asyncio.run(serving.application.__rsgi__(Scope("/post/", method="POST", headers=headers), Protocol(body)))
+    assert sizes == [len(body)] * 2

@@ -49,6 +49,7 @@ ATTRIBUTES = {
     "_reader": "redis",
     "_sock": "redis",
     "_store": "Django's headers",
+    "_upload_handlers": "Django's, of a request",
 }
 IMPORTS = {"redis._parsers.hiredis", "django.utils.functional._StrPromise"}  # the second is for types alone
 

@@ -4,6 +4,7 @@ import io
 import logging
 import re
 from email import message
+from urllib import parse
 
 import pytest
 
@@ -219,6 +220,27 @@ def test_no_part_with_hundreds_of_parameters_hides_behind_many_without_a_name(cl
     cut = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body) + missing)}
     client.generic("POST", "/login/", body, f"multipart/{kind}; boundary=x", **cut)
     assert max(parsed) < 40
+
+
+@pytest.mark.parametrize(
+    ("method", "address"), [("POST", "/login/"), ("POST", "/api/v1/apps"), ("PUT", "/api/v1/apps")]
+)
+@pytest.mark.parametrize("sign", ["%", "%é", "%4x"])
+def test_thousands_of_escapes_that_are_none_are_not_read(client, raw, monkeypatch, method, address, sign):
+    """Each is an exception in Python: a form of 1 MB stopped a worker for a third of a second."""
+    real, read = parse.unquote_to_bytes, []
+    monkeypatch.setattr(parse, "unquote_to_bytes", lambda text: read.append(text.count("%")) or real(text))
+    body, kind = f"client_name={sign * 5000}".encode(), "application/x-www-form-urlencoded"
+    for missing in (0, 1):
+        cut = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body) + missing)}
+        assert client.generic(method, address, body, kind, **cut).status_code == 400
+    assert sum(read) < 100
+
+
+def test_a_client_may_write_percent_signs_as_they_are(member, raw):
+    body = f"body={'100% ' * 50}&token=t".encode()
+    assert member.post("/post/", body, content_type="application/x-www-form-urlencoded").status_code == 302
+    assert raw.hget("post:1", "body") == ("100% " * 50).strip()
 
 
 def test_a_name_of_a_file_may_have_semicolons(member, raw):

@@ -1,10 +1,13 @@
 """A page leaves nothing behind that only the garbage collector can remove. It removes what is old very rarely."""
 
 import gc
+import io
+import weakref
 
 import pytest
 from django.conf import settings
 
+from tests.support.apps import token_of
 from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
@@ -57,3 +60,41 @@ def test_no_page_of_a_user_leaves_garbage(garbage, alice):
 
 def test_no_page_of_a_visitor_leaves_garbage(garbage):
     assert {path: left for path in PAGES if (left := garbage(path))} == {}
+
+
+TOKEN = "0123456789ABCDEFGHIJabcdefghij01"
+UPLOAD = "".join(
+    f'--x\r\nContent-Disposition: form-data; name="{name}\r\n\r\n{text}\r\n'
+    for name, text in {
+        'csrfmiddlewaretoken"': TOKEN,
+        **dict.fromkeys(('picture"; filename="a"', 'file"; filename="a"', 'avatar"; filename="a"'), "no picture"),
+    }.items()
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [
+        *(("POST", address) for address in ("/post/", "/settings/", "/api/v2/media")),
+        ("PATCH", "/api/v1/accounts/update_credentials"),
+        ("PUT", "/api/v1/statuses/1"),
+    ],
+)
+def test_the_body_of_an_upload_goes_with_its_request(raw, store, serving, rf, alice, method, address):
+    """It may have 24 MB. Django's handlers of uploads know the request, which knows them."""
+    from retwis_site.wsgi import application
+
+    cookies = f"{settings.AUTH_COOKIE}={alice.secret}; {settings.CSRF_COOKIE_NAME}={TOKEN}"
+    headers = {"HTTP_COOKIE": cookies, "HTTP_AUTHORIZATION": f"Bearer {token_of(alice)}"}
+    body, statuses = f"{UPLOAD}--x--\r\n".encode(), []
+    environ = rf.generic(method, address, body, "multipart/form-data; boundary=x", **headers).environ
+    environ["wsgi.input"] = io.BytesIO(body)
+    waits = weakref.ref(environ["wsgi.input"])
+    gc.disable()
+    try:
+        application(environ, lambda status, headers: statuses.append(status[:3]))
+        del environ
+        assert waits() is None
+    finally:
+        gc.enable()
+    assert statuses in (["422"], ["404"])

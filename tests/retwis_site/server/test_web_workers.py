@@ -1,5 +1,5 @@
-"""The web workers of `serve`: each stays on one processor, a hash is made on any of them, and a worker that dies again
-and again does not stop the site."""
+"""The web workers of `serve`: each stays on one processor, hashes and pictures are made on any of them, and a worker
+that dies again and again does not stop the site."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ import threading
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
+from accounts.media import decoder, decoding
 from accounts.signing_in.passwords import LeanArgon2PasswordHasher
 from retwis_site.server import processes
 from tests.support.http.http_browser import Browser
@@ -73,9 +74,32 @@ def test_a_hash_is_made_on_any_processor(monkeypatch):
 
 
 @has_choice
-def test_a_processor_that_was_taken_away_stops_no_hash(monkeypatch):
+def test_a_picture_is_decoded_on_any_processor_and_behind_pages(monkeypatch, tmp_path):
+    program = tmp_path / "decoder.py"
+    program.write_text(
+        f"import os, runpy, sys\nrunpy.run_path({str(decoding.DECODER)!r}, run_name='__main__')\n"
+        "sys.exit(repr((sorted(os.sched_getaffinity(0)), os.nice(0))))"
+    )
+    monkeypatch.setattr(decoding, "DECODER", program)
+    seen = []
+
+    def decode_in_a_worker():
+        processes.stay_on_one(1, len(processes.EVERY))
+        with pytest.raises(decoding.DecoderFailed) as told:
+            decoding.decoded(b"", decoding.Shape.POST)
+        seen.append(str(told.value).strip())
+
+    assert len(allowed_in_a_thread(decode_in_a_worker)) == 1
+    assert seen == [repr((sorted(processes.EVERY), os.nice(0) + decoder.NICENESS))]
+
+
+@has_choice
+def test_a_processor_that_was_taken_away_stops_no_hash_and_no_picture(monkeypatch):
     monkeypatch.setattr(processes, "EVERY", frozenset({1023}))
     assert allowed_in_a_thread(processes.run_anywhere) == os.sched_getaffinity(0)
+    monkeypatch.setattr(decoding, "EVERY", processes.EVERY)
+    with pytest.raises(decoding.NoPicture):
+        decoding.decoded(b"", decoding.Shape.POST)
 
 
 @has_choice
