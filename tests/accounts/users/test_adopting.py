@@ -12,7 +12,7 @@ from accounts.users.checks import SkeletonChecks
 from retwis_site.store.schema import is_hash
 from tests.support.command_output import said
 from tests.support.http.page_text import post_ids
-from tests.support.maintenance.doctor_report import doctor
+from tests.support.maintenance.doctor_report import doctor, report_of
 from tests.support.maintenance.findings import findings_of
 from tests.support.maintenance.official_database import (
     AMELIA,
@@ -187,6 +187,20 @@ def test_a_store_of_this_site_is_not_adopted(alice, raw, mark):
     with pytest.raises(CommandError, match=r"upgrade|nothing to adopt"):
         adopt()
     assert everything(raw) == before
+
+
+def test_who_registers_with_the_php_after_adopting_is_adopted_by_a_second_run(php, raw, capsys):
+    adopt()
+    dave, twin = php.register("Dave", "open sesame"), php.register("AMELIA", "another one")
+    advised = {one["id"] for one in report_of(capsys)[1]["advice"]}
+    assert {"retwis.W011", "retwis.W012"} <= advised
+    adopt()
+    assert raw.get("schema") == "1"
+    assert authenticate(None, username="dave", password="open sesame").user.uid == dave
+    assert authenticate(None, username=f"amelia_{twin}", password="another one").user.uid == twin
+    assert "No errors." in said(capsys, "doctor")
+    with pytest.raises(CommandError, match="nothing to adopt"):
+        adopt()
 
 
 def test_an_empty_store_is_not_adopted(raw):

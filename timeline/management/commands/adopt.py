@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import adoption, examine_all, inconsistencies
+from retwis_site.maintenance.examination import Census, adoption, examine_all, inconsistencies
 from retwis_site.management.base import StoreCommand
 from retwis_site.store import keys, schema
 from retwis_site.store.client import Store, without_gate
@@ -35,7 +35,7 @@ class Command(StoreCommand):
     def run(self, store: Store, **options: Any) -> None:
         store = without_gate()
         state = examine_all(store)
-        if state in NOT_FOREIGN:
+        if state in NOT_FOREIGN and not (state is State.OURS and self._came_later(store)):
             raise CommandError(NOT_FOREIGN[state])
         if options["dry_run"]:
             self._examine(store, adoption(store), repairs=False)
@@ -49,6 +49,12 @@ class Command(StoreCommand):
         Memory.clear_all()
         write_index(self, store)
         self.say("The database is adopted. Next: manage.py cleanup, then start the site.")
+
+    def _came_later(self, store: Store) -> bool:
+        """Whether the PHP has registered people in an adopted store: `doctor` sends the operator here for them."""
+        census = Census(store)
+        self.complete("counts", census)
+        return bool(census.advice())
 
     def _examine(self, store: Store, checks: Sequence[Check], repairs: bool) -> bool:
         """Run checks, and print what they found. Returns whether nothing is left."""
