@@ -151,15 +151,15 @@ class Reports(Repository):
         of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = Outbox(self._store).add(job_of(rid))
-        new = new._replace(media=_kept(job.store, rid, new))
-        job.store.hset(keys.report(rid), fields_of(who, new))
+        report = Report(rid, who, new._replace(media=_kept(job.store, rid, new)), None)
+        job.store.hset(keys.report(rid), fields_of(who, report.about))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             job.store.unlink(keys.report(rid))
             job.done()
             return None
         has_accounts = True
         with job.ending():
-            has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
+            has_accounts = Reports(job.store)._list_made(report)
         if not has_accounts:
             raise AccountDeleted
         return rid
@@ -169,37 +169,37 @@ class Reports(Repository):
         rid = self._store.zscore(keys.reports_by(who), thing)
         return None if rid is None else integer(rid)
 
+    def claim(self, report: Report) -> int | None:
+        """The id of the open report that the set of the same person names for the same thing: of this one, if it is
+        committed. A report without a person claims itself. One round trip; none without a person."""
+        return report.rid if report.who is None else self.open_by(report.who, report.about.thing)
+
     def finish(self, report: Report) -> None:
-        """List an open report whose process died after its commit. At most six round trips."""
-        if report.who is None or self._is_committed(report, report.who):
-            self._list_made(report.rid, report.who, report.about.whom)
+        """List an open report whose process died after its commit. At most six round trips.
 
-    def _is_committed(self, report: Report, who: int) -> bool:
-        """Whether the set of its author names this report. The deletion of the author's account first takes the name
-        from the report, and then removes the set. Two round trips at most."""
-        if self._store.zscore(keys.reports_by(who), report.about.thing) == report.rid:
-            return True
-        now = self.read(report.rid)
-        return now is not None and now.who is None
+        The deletion of the account of its author first takes the name from the report, and then removes the set."""
+        if self.claim(report) != report.rid:
+            now = self.read(report.rid)
+            if now is None or now.who is not None:
+                return
+        self._list_made(report)
 
-    def _list_made(self, rid: int, who: int | None, whom: int) -> bool:
-        """List a report. When an account was deleted it goes again, since a worker may have looked for its reports
-        before this one was there; then returns False. Four round trips."""
-        self.list_open(rid, whom)
-        people = [uid for uid in (who, whom) if uid is not None]
-        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
-        if any(map(is_deleted, deleted.values())):
-            forget(self._store, rid, whom, who)
-            return False
-        return True
-
-    def list_open(self, rid: int, whom: int) -> None:
-        """Write where a report that is not decided stands: among those about the person, and in the queue. Three
-        round trips. A decision that comes between takes it out of the queue again."""
+    def _list_made(self, report: Report) -> bool:
+        """Write where an open report stands: among those about the person, and in the queue. A decision that comes
+        between takes it out of the queue again. When an account was deleted it goes again, since a worker may have
+        looked for its reports before this one was there; then returns False. Four round trips."""
+        rid, whom = report.rid, report.about.whom
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
         if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
             self._store.zrem(keys.reports(), str(rid))
+        people = [uid for uid in (report.who, whom) if uid is not None]
+        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+        if any(map(is_deleted, deleted.values())):
+            self._store.zrem(keys.reports_about(whom), str(rid))
+            forget(self._store, report)
+            return False
+        return True
 
     def read(self, rid: int) -> Report | None:
         """A report, open or decided; None when there is none. One round trip."""
@@ -315,19 +315,13 @@ def close(store: Store, reports: Sequence[Report]) -> None:
     pipe.execute()
 
 
-def forget(store: Store, rid: int, whom: int, who: int | None) -> None:
-    """Remove a report altogether. Four round trips. The claim of its author and the hash go last: a worker whose owner
-    was killed in between finds the rest by them."""
-    store.zrem(keys.reports_about(whom), str(rid))
-    forget_all_but_member(store, rid, who)
-
-
-def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
-    """Remove a report, but not from the set of the reports about the person. Three round trips."""
-    store.zrem(keys.reports(), str(rid))
-    if who is not None:
-        store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
-    store.unlink(keys.report(rid))
+def forget(store: Store, report: Report) -> None:
+    """Remove a report, but not from the set of the reports about the person. Three round trips. The claim of its author
+    and the hash go last: a worker whose owner was killed in between finds the rest by them."""
+    store.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        store.zremrangebyscore(keys.reports_by(report.who), str(report.rid), str(report.rid))
+    store.unlink(keys.report(report.rid))
 
 
 # ---- Decisions about reports.

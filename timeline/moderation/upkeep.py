@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
-from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
+from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget
 from timeline.notices import Inbox, Kind, Notice
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
@@ -116,7 +116,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
             Pictures(store).release(uid, report.about.media.digests)
             if report.who is not None:
                 Inbox(store, report.who).remove([Notice(Kind.REPORT, report.rid, report.who)])
-            forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
+            forget(store, report)  # the members go last: they lead here
         remove_members(store, key, members)
         yield
     key = keys.reports_by(uid)
@@ -176,7 +176,7 @@ class ReportChecks(Searcher):
                 Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
                 if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
-                if self._claim(one) in ({None} if self._is_listed(one) else {one.rid})
+                if Reports(self._store).claim(one) in ({None} if self._is_listed(one) else {one.rid})
                 if under_way.isdisjoint(self._jobs(one))
             ]
 
@@ -218,7 +218,7 @@ class ReportChecks(Searcher):
     def _was_sent(self, report: Report | None) -> bool:
         """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
         return report is not None and (
-            report.decision is not None or self._claim(report) == report.rid or self._is_listed(report)
+            report.decision is not None or Reports(self._store).claim(report) == report.rid or self._is_listed(report)
         )
 
     def gone(self, names: list[str]) -> Chunks:
@@ -230,12 +230,6 @@ class ReportChecks(Searcher):
                 for key, member, score in found
                 if integer(score) not in there and not _is_young(integer(score))
             ]
-
-    def _claim(self, report: Report) -> float | None:
-        """The report that the set of the reporter names for this thing; the report itself without a reporter."""
-        if report.who is None:
-            return report.rid
-        return self._store.zscore(keys.reports_by(report.who), report.about.thing)
 
     def _is_listed(self, report: Report) -> bool:
         pipe = self._store.pipeline()
