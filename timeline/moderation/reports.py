@@ -25,9 +25,8 @@ from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, S
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
+from retwis_site.store.chunks import answer, answers, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
@@ -84,7 +83,7 @@ class NewReport(NamedTuple):
     @property
     def thing(self) -> str:
         """What is reported, in `reports_by:`."""
-        return thing_of(self.whom, self.pid)
+        return f"{self.whom}:{self.pid or 0}"
 
 
 class Report(NamedTuple):
@@ -102,38 +101,30 @@ class Report(NamedTuple):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What was decided; empty for an open report."""
-        return actions_of(self.decision) if self.decision is not None else ()
+        """What was decided: `report:post_deleted,frozen` has two. Empty for an open report, and for an act of another
+        version."""
+        if self.decision is None or not self.decision.what.startswith(PREFIX):
+            return ()
+        names = self.decision.what.removeprefix(PREFIX).split(",")
+        return tuple(map(Action, names)) if {*names} <= {*Action} else ()
 
     @property
     def action(self) -> Action | None:
-        """What was decided about the person, or else about the post; None for an open report."""
+        """What was decided about the person, or else about the post; None where `actions` is empty."""
         return self.actions[-1] if self.actions else None
+
+    @property
+    def pids(self) -> list[int]:
+        """What was decided about: the ids of posts, each once; 0: the person. None for a picture: the reports about its
+        post, or about the person, stay open."""
+        if self.decision is None or self.action is Action.PICTURE:
+            return []
+        return [*dict.fromkeys([self.decision.post, *stored_numbers("decision", self.decision.also.split())])]
 
     @property
     def deleted(self) -> list[int]:
         """The ids of the posts that the decision deletes."""
-        pids = pids_of(self.decision) if self.decision is not None and Action.DELETE in self.actions else []
-        return [pid for pid in pids if pid]
-
-
-def thing_of(whom: int, pid: int | None) -> str:
-    return f"{whom}:{pid or 0}"
-
-
-def actions_of(act: Act) -> tuple[Action, ...]:
-    """The actions of a decision, from its act: `report:post_deleted,frozen` has two. Empty for any other act."""
-    names = act.what.removeprefix(PREFIX).split(",")
-    is_decision = act.what.startswith(PREFIX) and all(name in list(Action) for name in names)
-    return tuple(map(Action, names)) if is_decision else ()
-
-
-def pids_of(act: Act) -> list[int]:
-    """What a decision is about: the ids of posts, each once; 0: the person. None for a picture: the reports about its
-    post, or about the person, stay open."""
-    if Action.PICTURE in actions_of(act):
-        return []
-    return [*dict.fromkeys([act.post, *stored_numbers("decision", act.also.split())])]
+        return [pid for pid in self.pids if pid] if Action.DELETE in self.actions else []
 
 
 # ---- Repository
@@ -348,52 +339,32 @@ class NoPost(Refused):
     message = _("This report is about no post.")
 
 
-class Decision(NamedTuple):
-    """What staff decides about a report, and with it about other things of the same person that were reported."""
-
-    action: Action  # about the person; DELETE: nothing but the deletion
-    reason: str
-    days: int = 0  # of a sanction; 0: until it is lifted
-    deletes: bool = False  # the posts, too
-    told: str = ""  # to those who have reported
-    also: tuple[int, ...] = ()  # ids of other reported posts; 0: the person
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """As they are stored. A deletion without anything else is that alone."""
-        if not self.deletes:
-            return (self.action,)
-        is_alone = self.action in (Action.DISMISS, Action.DELETE)
-        return (Action.DELETE,) if is_alone else (Action.DELETE, self.action)
-
-    def act(self, about: NewReport, by: int) -> Act:
-        has_end = self.days and self.action in SANCTIONS
-        return Act(
-            what=f"{PREFIX}{','.join(self.actions)}",
-            by=by,
-            whom=about.whom,
-            post=about.pid or 0,
-            reason=self.reason,
-            until=int(time.time()) + self.days * A_DAY if has_end else 0,
-            also=" ".join(map(str, self.also)),
-            told=self.told,
-        )
-
-
 class Deciding(Repository):
     """Decides reports."""
 
-    def decide(self, report: Report, decision: Decision, by: int) -> None:
-        """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
-        report, five more for each AT_ONCE others, three with a deletion, ten for each further post. Raises
-        DecidedAlready, NotYours, NoPost."""
-        act = decision.act(report.about, by)
-        if Action.DELETE in decision.actions and not any(pids_of(act)):
-            raise NoPost
-        require_may_act(self._store, by, report.about.whom, decision.action)
-        self._decide(report, act)
+    def decide(
+        self,
+        report: Report,
+        by: int,
+        actions: Sequence[Action],
+        reason: str,
+        until: int = 0,
+        also: str = "",
+        told: str = "",
+    ) -> None:
+        """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
+        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`.
 
-    def _decide(self, report: Report, act: Act) -> None:
+        Some sixteen round trips for a single report, five more for each AT_ONCE others, three with a deletion, ten for
+        each further post. Raises DecidedAlready, NotYours, NoPost."""
+        about, what = report.about, f"{PREFIX}{','.join(actions)}"
+        until = until if actions[-1] in SANCTIONS else 0
+        act = Act(
+            what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, until=until, also=also, told=told
+        )
+        if Action.DELETE in actions and not report._replace(decision=act).deleted:
+            raise NoPost
+        require_may_act(self._store, by, about.whom, actions[-1])
         job = Outbox(self._store).add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
@@ -417,22 +388,20 @@ class Deciding(Repository):
         if found is None:
             pid, body = next(iter(texts.items()))
             found = self._own_report(NewReport(whom, pid, Reason.OTHER, body=body), by)
-        also = tuple(pid for pid in texts if pid != found.about.pid)
-        self.decide(found, Decision(Action.DISMISS, reason, deletes=True, also=also), by)
+        also = " ".join(str(pid) for pid in texts if pid != found.about.pid)
+        self.decide(found, by, [Action.DELETE], reason, also=also)
 
     def delete_picture(self, about: NewReport, digest: str, blocks: bool, by: int, reason: str) -> None:
         """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
-        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises NotYours,
-        DecidedAlready, AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
+        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises as `decide`;
+        AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
         kind = ""
         if about.pid is None:
             kind = kind_of_picture(self._store, about.whom, digest)
         else:
             require_picture(self._store, about.pid, digest)
-        require_may_act(self._store, by, about.whom, Action.PICTURE)
-        what, also = f"{PREFIX}{Action.PICTURE}", f"{digest}:{BLOCKED if blocks else ''}:{kind}"
-        act = Act(what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, also=also)
-        self._decide(self._own_report(about, by), act)
+        also = f"{digest}:{BLOCKED if blocks else ''}:{kind}"
+        self.decide(self._own_report(about, by), by, [Action.PICTURE], reason, also=also)
 
     def _own_report(self, new: NewReport, by: int) -> Report:
         """A new report by the moderator, or the open one about the same thing. Raises DecidedAlready: another form of
@@ -446,31 +415,22 @@ class Deciding(Repository):
     def finish(self, rid: int) -> Iterator[None]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
         deletion, or a chunk of reports. Does nothing when the report is gone."""
-        reports = Reports(self._store)
-        report = reports.read(rid)
+        report = Reports(self._store).read(rid)
         if report is None:
             return
-        if report.decision is None:
-            reports.finish(report)
+        act = report.decision
+        if act is None:
+            Reports(self._store).finish(report)
             return
-        act, actions = report.decision, report.actions
-        line, action = replace(act, also="", told=""), report.action
-        if action in SANCTIONS:
-            self._impose(act, State(action))
-        elif action is None:  # of another version
-            Log(self._store).write(line)
-        elif action is Action.PICTURE:
-            self._delete_picture(act)
-        elif action is not Action.DELETE:
-            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
+        line = replace(act, also="", told="")
+        self._act_on_person(act, report.action, line)
         has_deleted = False
-        for number, pid in enumerate(report.deleted):
-            if number:
-                yield
+        for pid in report.deleted:
             has_deleted |= self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
-        if has_deleted or action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
+            yield
+        if has_deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
             _tell(self._store, [(report, act.whom)], act.when)
-        if actions == (Action.DELETE,):
+        if report.actions == (Action.DELETE,):
             self._tell_once(report)
         for alike in self._alike(report):
             pipe = self._store.pipeline()
@@ -482,34 +442,42 @@ class Deciding(Repository):
             close(self._store, alike)
             yield
 
+    def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
+        """Do all that was decided but the deletion of posts, once: the log knows whether it was done, or the person's
+        hash that it is imposed. All has the id of the decision. `action`: None for one of another version."""
+        if action is Action.DELETE:
+            return
+        if action not in (*SANCTIONS, Action.PICTURE):
+            Log(self._store).write(replace(line, what=f"{PREFIX}{action}") if action is not None else line)
+            return
+        present = Sanctions(self._store).of(act.whom)
+        is_imposed = present is not None and present.act_id == act.id
+        if is_imposed or any(one.id == act.id for one in Log(self._store).about(act.whom)):
+            return
+        if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
+            digest, blocked, kind = act.also.split(":")
+            if kind:
+                remove_picture(self._store, line, ProfilePicture(kind), digest, bool(blocked))
+            else:
+                remove_by_staff(self._store, line, digest, bool(blocked))
+            return
+        # The account is deleted or just goes, or its owner has become an admin.
+        with suppress(NoSuchUser, SanctionsAdmin, TooLate):
+            Sanctions(self._store).carry_out(replace(line, what=State(action), post=0))
+
     def _alike(self, report: Report) -> Iterator[list[Report]]:
         """In chunks, this report, and all about the same things that have no decision or the same one."""
         yield [report]
-        pids = pids_of(report.decision) if report.decision is not None else []
-        things = {thing_of(report.about.whom, pid) for pid in pids}
         key = keys.reports_about(report.about.whom)
         for rows in newest_first(self._store, key):
             reports = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
             alike = [
                 one
                 for one in reports
-                if one.about.thing in things and one.decision in (None, report.decision) and one != report
+                if (one.about.pid or 0) in report.pids and one.decision in (None, report.decision) and one != report
             ]
-            yield from batches(alike, AT_ONCE)
-
-    def _impose(self, act: Act, state: State) -> None:
-        """Impose a sanction once: the person's hash and the log know whether it was imposed. Sixteen round trips
-        at most."""
-        present = Sanctions(self._store).of(act.whom)
-        if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
-            return
-        known = Log(self._store).about(act.whom)
-        if any((one.what, one.by, one.reason) == (state, act.by, act.reason) and one.at >= act.at for one in known):
-            return
-        try:
-            Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
-        except (NoSuchUser, SanctionsAdmin, TooLate):
-            return  # the account is deleted or just goes, or its owner has become an admin
+            if alike:
+                yield alike
 
     def _tell_once(self, report: Report) -> None:
         """Two moderators may delete the same posts at once, each by a report of their own. Each looks for the other
@@ -526,17 +494,6 @@ class Deciding(Repository):
                 queue_remove(pipe, report.about.whom, Notice(Kind.REPORT, rid, report.about.whom))
         pipe.execute()
 
-    def _delete_picture(self, act: Act) -> None:
-        """Once: its line comes last. A picture that its owner has removed meanwhile is blocked all the same."""
-        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
-            return
-        digest, blocked, kind = act.also.split(":")
-        act = replace(act, also="")
-        if kind:
-            remove_picture(self._store, act, ProfilePicture(kind), digest, bool(blocked))
-        else:
-            remove_by_staff(self._store, act, digest, bool(blocked))
-
     def _delete(self, act: Act) -> bool:
         """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""
         try:
@@ -549,23 +506,17 @@ class Deciding(Repository):
 
 
 def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:
-    """Raises NotYours for oneself, and for staff of the same rank or above. The only admin may do to themself what an
-    admin may do to another one: else a report about them would wait for ever. One round trip."""
-    staff = Roles(store).staff()
+    """Raises NotYours for oneself, and for staff of the same rank or above. An admin may say that a report about
+    another admin is unfounded, or warn and delete posts, but sanction none. The only admin may do this to themself:
+    else a report about them would wait for ever. One round trip."""
+    staff, ranks = Roles(store).staff(), [*Role]
+    actor, target = (staff.get(uid, Role.MEMBER) for uid in (by, whom))
+    if ranks.index(actor) > ranks.index(target):
+        return
+    is_mild = action is not None and action not in SANCTIONS
     has_other_admin = any(role is Role.ADMIN for uid, role in staff.items() if uid != by)
-    may = may_act(staff.get(by, Role.MEMBER), staff.get(whom, Role.MEMBER), action)
-    if not may or (by == whom and has_other_admin):
+    if not is_mild or actor is not Role.ADMIN or (by == whom and has_other_admin):
         raise NotYours
-
-
-def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
-    """Whether staff of one role may do this to a person of another role. An admin may say that a report about another
-    admin is unfounded, or warn and delete posts, but sanction none."""
-    if target is Role.ADMIN and actor is Role.ADMIN:
-        return action is not None and action not in SANCTIONS
-    if target is Role.MEMBER:
-        return actor is not Role.MEMBER
-    return actor is Role.ADMIN
 
 
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:

@@ -57,7 +57,6 @@ from timeline.moderation.reports import (
     SANCTIONS,
     Action,
     Deciding,
-    Decision,
     NewReport,
     Reason,
     Reports,
@@ -194,9 +193,10 @@ class SanctionForm(ReasonForm):
     field_order: Sequence[str] = ("action", "days", "reason")
 
     @property
-    def number_of_days(self) -> int:
-        """0: until it is lifted."""
-        return int(self.cleaned_data["days"] or 0)
+    def until(self) -> int:
+        """In unix seconds; 0: until it is lifted."""
+        days = int(self.cleaned_data["days"] or 0)
+        return int(time.time()) + days * A_DAY if days else 0
 
 
 class DecisionForm(SanctionForm):
@@ -227,11 +227,13 @@ class DecisionForm(SanctionForm):
             data["action"] = Action.DISMISS.value
         super().__init__(data)
 
-    def decision(self, also: Sequence[int]) -> Decision:
-        """`also`: as in `Decision`."""
-        given = self.cleaned_data
-        action = Action(given["action"])
-        return Decision(action, given["reason"], self.number_of_days, given["delete"], given["told"], tuple(also))
+    @property
+    def actions(self) -> list[Action]:
+        """As for `Deciding.decide`: a deletion without anything else is that alone."""
+        action = Action(self.cleaned_data["action"])
+        if not self.cleaned_data["delete"]:
+            return [action]
+        return [Action.DELETE] if action is Action.DISMISS else [Action.DELETE, action]
 
 
 class DeletionForm(ReasonForm):
@@ -415,9 +417,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
         Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
         return reverse("reset", args=[ResetLinks(store).make(them.uid)])
     elif isinstance(form, SanctionForm):
-        days = form.number_of_days
-        until = int(time.time()) + days * A_DAY if days else 0
-        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
+        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, form.until, me.uid)
     return ""
 
 
@@ -499,7 +499,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
                 pids = [pid for pid in (found.about.pid, *also) if pid]
                 if form.cleaned_data["delete"] and pids and there.keys().isdisjoint(pids):
                     raise PostsDeleted
-            Deciding(store).decide(found, form.decision(also), me.uid)
+            given, ids = form.cleaned_data, " ".join(map(str, also))
+            Deciding(store).decide(found, me.uid, form.actions, given["reason"], form.until, ids, given["told"])
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response

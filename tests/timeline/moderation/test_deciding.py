@@ -11,6 +11,7 @@ from accounts.community.roles import Roles
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.people import register
@@ -20,7 +21,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, Deciding, Decision, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, Deciding, NoPost, NotYours, Reports
 from timeline.moderation.upkeep import ReportChecks
 from timeline.posts.repository import Posts
 
@@ -39,7 +40,8 @@ def site(store, raw, alice, bob, carol):
 
 
 def decide(store, one, action, by=CAROL, days=0):
-    Deciding(store).decide(one, Decision(action, "It is an advertisement.", days), by)
+    until = int(time.time()) + days * A_DAY if days else 0
+    Deciding(store).decide(one, by, [action], "It is an advertisement.", until)
 
 
 def told(raw, uid):
@@ -97,8 +99,8 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
     about_him, second = report(store, DAN, BOB), report(store, ALICE, BOB, 2)
     first = report(store, ALICE, BOB, 1)
     other = report(store, ALICE, DAN)
-    decision = Decision(Action.FREEZE, "Ads.", 7, deletes=True, told="Well seen.", also=(2, 0))
-    Deciding(store).decide(first, decision, CAROL)
+    actions = [Action.DELETE, Action.FREEZE]
+    Deciding(store).decide(first, CAROL, actions, "Ads.", also="2 0", told="Well seen.")
     assert raw.hexists("post:1", "deleted")
     assert raw.hexists("post:2", "deleted")
     assert (Sanctions(store).of(BOB).state, Sanctions(store).of(BOB).reason) == (State.FROZEN, "Ads.")
@@ -178,7 +180,7 @@ def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     raw.hset("user:2", "state_since", int(time.time()) - SUSPENDED_FOR)
     one = report(store, ALICE, BOB, 1)
-    Deciding(store).decide(one, Decision(Action.SUSPEND, "More ads.", deletes=True), CAROL)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.SUSPEND], "More ads.")
     assert raw.hexists("post:1", "deleted")
     assert told(raw, ALICE) == [f"report:{one.rid}:1"]
     assert raw.zcard("reports") == 0
