@@ -30,7 +30,7 @@ from retwis_site.store.chunks import answer, answers, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
-from timeline.notices import Kind, Notice, queue_add, queue_remove
+from timeline.notices import Inbox, Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
 from timeline.posts.pictures import remove_by_staff, require_picture, with_stored
 from timeline.posts.reading.records import media_field, media_from
@@ -429,9 +429,7 @@ class Deciding(Repository):
             has_deleted |= self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
             yield
         if has_deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
-            _tell(self._store, [(report, act.whom)], act.when)
-        if report.actions == (Action.DELETE,):
-            self._tell_once(report)
+            self._tell_once(report, act)
         for alike in self._alike(report):
             pipe = self._store.pipeline()
             for one in alike:
@@ -479,20 +477,19 @@ class Deciding(Repository):
             if alike:
                 yield alike
 
-    def _tell_once(self, report: Report) -> None:
-        """Two moderators may delete the same posts at once, each by a report of their own. Each looks for the other
-        decision after it has told the author; so the notice of the first one stays, and no other. Three round trips."""
-        known = Reports(self._store).about(report.about.whom, REPORTS_SHOWN)
-        made = {
-            one.rid: (one.decision.at, one.decision.id)
-            for one in known
-            if one.decision is not None and one.actions == (Action.DELETE,) and {*one.deleted} == {*report.deleted}
-        }
-        pipe = self._store.pipeline()
-        for rid, decided in made.items():
-            if decided != min(made.values()):
-                queue_remove(pipe, report.about.whom, Notice(Kind.REPORT, rid, report.about.whom))
-        pipe.execute()
+    def _tell_once(self, report: Report, act: Act) -> None:
+        """Tell a person what was decided about them. Two moderators may delete the same posts at once, each by a report
+        of their own; and a worker may finish two reports that were decided together. Each looks, after it has told
+        them, whether another one has: of their notices the one with the lowest id stays."""
+        _tell(self._store, [(report, act.whom)], act.when)
+        same = [
+            Notice(Kind.REPORT, one.rid, act.whom)
+            for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
+            if one.decision == act
+            or (one.actions == report.actions == (Action.DELETE,) and {*one.deleted} == {*report.deleted})
+        ]
+        told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
+        Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])
 
     def _delete(self, act: Act) -> bool:
         """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""

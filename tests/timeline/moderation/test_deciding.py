@@ -207,6 +207,15 @@ def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw
     assert [act.post for act in Log(store).about(BOB)] == [1]
 
 
+@pytest.mark.parametrize("action", [Action.WARN, Action.DELETE])
+def test_a_job_of_a_report_that_was_decided_with_another_one_tells_the_person_nothing_again(store, raw, action):
+    earlier, later = report(store, ALICE, BOB, 1), report(store, DAN, BOB, 1)
+    decide(store, later, action)
+    [*Deciding(store).finish(earlier.rid)]
+    assert len(told(raw, BOB)) == 1
+    assert len(Log(store).about(BOB)) == 1
+
+
 def test_a_report_about_a_person_has_no_post_to_delete(store):
     with pytest.raises(NoPost):
         decide(store, report(store, ALICE, BOB), Action.DELETE)
