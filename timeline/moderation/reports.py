@@ -93,6 +93,7 @@ class Report(NamedTuple):
     who: int | None  # uid of the reporter; None: the account is deleted
     about: NewReport
     decision: Act | None
+    noted: tuple[int, ...] | None = None  # ids of the posts that the decision has deleted; None: nobody has noted it
 
     @property
     def when(self) -> int:
@@ -122,15 +123,20 @@ class Report(NamedTuple):
         return [*dict.fromkeys([self.decision.post, *stored_numbers("decision", self.decision.also.split())])]
 
     @property
-    def deleted(self) -> list[int]:
-        """The ids of the posts that the decision deletes."""
+    def chosen(self) -> list[int]:
+        """The ids of the posts that the decision deletes, unless their author is faster."""
         return [pid for pid in self.pids if pid] if Action.DELETE in self.actions else []
+
+    @property
+    def deleted(self) -> Sequence[int]:
+        """The ids of the posts that it has deleted; all that were chosen where that was not noted."""
+        return self.chosen if self.noted is None else self.noted
 
 
 # ---- Repository
 
 
-FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision")
+FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision", "deleted")
 
 
 class Reports(Repository):
@@ -254,14 +260,16 @@ def ask_reports(pipe: Pipe, rids: Collection[int]) -> Result[dict[int, Report]]:
 
 def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
     """A report from its fields FIELDS; None without one."""
-    who, whom, pid, reason, note, rule, body, media, decision = fields
+    who, whom, pid, reason, note, rule, body, media, decision, deleted = fields
     key = keys.report(rid)
     reported = stored_id(key, whom)
     if reported is None or reason is None:
         return None
     pictures = media_from(key, media)
     about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "", pictures)
-    return Report(rid, stored_id(key, who), about, read_act(key, decision) if decision is not None else None)
+    act = read_act(key, decision) if decision is not None else None
+    noted = tuple(stored_ids(key, deleted.split())) if deleted is not None else None
+    return Report(rid, stored_id(key, who), about, act, noted)
 
 
 def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
@@ -355,14 +363,14 @@ class Deciding(Repository):
         """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
         person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`.
 
-        Some sixteen round trips for a single report, five more for each AT_ONCE others, three with a deletion, ten for
+        Some sixteen round trips for a single report, five more for each AT_ONCE others, six with a deletion, ten for
         each further post. Raises DecidedAlready, NotYours, NoPost."""
         about, what = report.about, f"{PREFIX}{','.join(actions)}"
         until = until if actions[-1] in SANCTIONS else 0
         act = Act(
             what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, until=until, also=also, told=told
         )
-        if Action.DELETE in actions and not report._replace(decision=act).deleted:
+        if Action.DELETE in actions and not report._replace(decision=act).chosen:
             raise NoPost
         require_may_act(self._store, by, about.whom, actions[-1])
         job = Outbox(self._store).add(job_of(report.rid))
@@ -382,7 +390,7 @@ class Deciding(Repository):
         and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
         reports = Reports(self._store)
         known = reports.about(whom, REPORTS_SHOWN)
-        if any(texts.keys() <= {*one.deleted} for one in known):  # it was sent again, and a worker carries it out
+        if any(texts.keys() <= {*one.chosen} for one in known):  # it was sent again, and a worker carries it out
             raise DecidedAlready
         found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
         if found is None:
@@ -424,11 +432,14 @@ class Deciding(Repository):
             return
         line = replace(act, also="", told="")
         self._act_on_person(act, report.action, line)
-        has_deleted = False
-        for pid in report.deleted:
-            has_deleted |= self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
+        deleted = []
+        for pid in report.chosen:
+            if self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0)):
+                deleted.append(pid)
             yield
-        if has_deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
+        if report.chosen:
+            self._store.hset(keys.report(rid), {"deleted": " ".join(map(str, deleted))})
+        if deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
             self._tell_once(report, act)
         for alike in self._alike(report):
             pipe = self._store.pipeline()
@@ -486,7 +497,7 @@ class Deciding(Repository):
             Notice(Kind.REPORT, one.rid, act.whom)
             for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
             if one.decision == act
-            or (one.actions == report.actions == (Action.DELETE,) and {*one.deleted} == {*report.deleted})
+            or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
         ]
         told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
         Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])

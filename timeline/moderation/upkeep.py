@@ -10,7 +10,7 @@ from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids
-from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
@@ -36,6 +36,7 @@ FIELDS = {
     "note": TEXT,
     "body": TEXT,
     "decision": DECISION,
+    "deleted": OPTIONAL_IDS,
     **MEDIA,
 }
 
@@ -78,7 +79,8 @@ def _line(report: Report) -> Line:
     line = {"id": report.rid, "user": about.whom, "reason": about.reason}
     line |= {"rule": about.rule, "note": about.note, "body": about.body}
     decision = report.decision.line() if report.decision is not None else None
-    may = {"by": report.who, "post": about.pid, "decision": decision}
+    deleted = [*report.noted] if report.noted is not None else None
+    may = {"by": report.who, "post": about.pid, "decision": decision, "deleted": deleted}
     return line | {name: value for name, value in may.items() if value is not None} | media_of(about.media)
 
 
@@ -90,6 +92,8 @@ def _write(writes: Writes, lines: Sequence[Line]) -> None:
             *(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"]), media
         )
         writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
+        if (deleted := line.get("deleted")) is not None:
+            writes.hset(keys.report(rid), {"deleted": " ".join(map(str, deleted))})
         writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
         if who is not None:
             writes.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})

@@ -197,6 +197,27 @@ def test_a_deletion_in_which_the_author_was_faster_is_neither_told_nor_logged(st
     assert (told(raw, ALICE), raw.zcard("reports")) == ([f"report:{one.rid}:1"], 0)
 
 
+def test_an_author_is_told_how_many_posts_staff_has_deleted_and_not_how_many_were_chosen(store, raw, bob, browser):
+    for body in ("Buy more!", "Buy all!"):
+        publish(raw, store, bob, body)
+    one = report(store, ALICE, BOB, 1)
+    Posts(store).delete(BOB, 2)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.", also="2 3")
+    assert raw.hget(f"report:{one.rid}", "deleted") == "1 3"
+    assert "deleted 2 posts of yours" in browser(bob).get("/notifications/").content.decode()
+    assert Reports(store).read(one.rid).chosen == [1, 2, 3]
+
+
+def test_an_author_who_was_faster_is_warned_and_told_of_no_deletion(store, raw, bob, browser):
+    one = report(store, ALICE, BOB, 1)
+    Posts(store).delete(BOB, 1)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.")
+    assert raw.hget(f"report:{one.rid}", "deleted") == ""
+    page = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators warn you." in page
+    assert "a post of yours" not in page
+
+
 def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw):
     one = report(store, ALICE, BOB, 1)
     decide(store, one, Action.DELETE)
