@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from django.contrib.auth.hashers import check_password
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.entities import NameTaken, Refused
@@ -24,6 +25,7 @@ from retwis_site.store.ids import note_bad
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
 LONGEST_WHY = 500  # characters
+NAME_TAKEN = gettext_noop("Someone else has this name, or one that looks like it. Ask again with another name.")
 ANSWER = "answer:"  # what the field of an answer begins with
 
 
@@ -143,7 +145,7 @@ def _outcome(asked: Application) -> str:
     if not asked.refused:
         return str(_("The people who run this site have not answered yet. Try again later."))
     refusal = str(_("The people who run this site have refused your application."))
-    return f"{refusal} {asked.reason}".strip()
+    return f"{refusal} {gettext(asked.reason) if asked.reason else ''}".strip()  # NAME_TAKEN has a translation
 
 
 def stored_application(asked: Application) -> str:
