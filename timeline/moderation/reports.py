@@ -527,6 +527,14 @@ def require_may_act(store: Store, by: int, whom: int, action: Action | None = No
         raise NotYours
 
 
+def may_see(store: Store, by: int, whom: int) -> bool:
+    """Whether staff sees the reports and the notes about a person. Those about oneself are for others: the reporters
+    were promised so. Only the only admin sees them, who must decide. One round trip about oneself, else none."""
+    if by != whom:
+        return True
+    return [uid for uid, role in Roles(store).staff().items() if role is Role.ADMIN] == [by]
+
+
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
     """Tell people what was decided: a notice, also when they block or mute somebody. Two round trips; three where an
     account is deleted.
