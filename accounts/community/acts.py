@@ -8,7 +8,14 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.community.log import Act, Log, read_act
 from accounts.community.sanctions import SanctionCase, case_in, recount_job
-from accounts.joining.joining import ANSWER, Application, Applications, read_application, stored_application
+from accounts.joining.joining import (
+    ANSWER,
+    NAME_TAKEN,
+    Application,
+    Applications,
+    read_application,
+    stored_application,
+)
 from accounts.media.profiles import Kind
 from accounts.media.repository import Pictures
 from accounts.signing_in.sessions.entities import sessions_in
@@ -30,7 +37,8 @@ from retwis_site.store.ids import integer, parse_id, parse_number, stored_digest
 # second run knows that the account is its own.
 
 
-APPROVED, REFUSED = "joining:approved", "joining:refused"  # what answers are called in the log
+# What answers are called in the log. TAKEN is an approval that came too late: somebody else has the name.
+APPROVED, REFUSED, TAKEN = "joining:approved", "joining:refused", "joining:taken"
 
 
 class Answers(Repository):
@@ -38,7 +46,7 @@ class Answers(Repository):
 
     def approve(self, username: str, at: int, by: int) -> bool:
         """Make the account. `at`: when the application was made. False when it has its answer already, or somebody else
-        has the name or one that looks like it. 19 round trips."""
+        has the name or one that looks like it: then it is refused, and the applicant reads why. 19 round trips."""
         return self._answer(username, at, Act(what=APPROVED, by=by))
 
     def refuse(self, username: str, at: int, by: int, reason: str) -> bool:
@@ -74,16 +82,17 @@ class Answers(Repository):
 
     def _carry_out(self, asked: Application, act: Act) -> bool:
         """Each line comes into the log before the application goes: the next run would not find what to say."""
-        if act.what == REFUSED:
-            Log(self._store).write(replace(act, reason=f"@{asked.username} {act.reason}".strip()))
-            answered = replace(asked, refused=act.when, reason=act.reason)
-            self._store.hset(keys.applications(), {asked.username.lower(): stored_application(answered)})
-            return True
-        uid = self._make_account(asked, act.id)
+        name = asked.username.lower()
+        uid = self._make_account(asked, act.id) if act.what == APPROVED else None
         if uid is not None:
             Log(self._store).write(replace(act, whom=uid))
-        self._store.hdel(keys.applications(), asked.username.lower())
-        return uid is not None
+            self._store.hdel(keys.applications(), name)
+            return True
+        what, reason = (TAKEN, NAME_TAKEN) if act.what == APPROVED else (act.what, act.reason)
+        Log(self._store).write(replace(act, what=what, reason=f"@{asked.username} {act.reason}".strip()))
+        answered = replace(asked, refused=act.when, reason=reason)
+        self._store.hset(keys.applications(), {name: stored_application(answered)})
+        return what == REFUSED
 
     def _make_account(self, asked: Application, act_id: str) -> int | None:
         """The uid of the account, also of one that an earlier run has made; None when somebody else has the name or one

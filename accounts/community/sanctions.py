@@ -171,18 +171,22 @@ class Sanctions:
     def impose(self, uid: int, state: State, reason: str, until: int = 0, by: int = OPERATOR) -> None:
         """Impose a state, instead of the present one. `until`: unix seconds; 0: until it is lifted. Fourteen round
         trips at most. Raises NoSuchUser, also for a deleted account; TooLate; SanctionsAdmin."""
-        act = Act(what=state, whom=uid, by=by, reason=reason, until=until)
+        self.carry_out(Act(what=state, whom=uid, by=by, reason=reason, until=until))
+
+    def carry_out(self, act: Act) -> None:
+        """The same. `act` has the arguments; `what` is the state."""
+        uid, state = act.whom, State(act.what)
         stored = self._store.hgetall(keys.user(uid))
         if not stored.get("username") or "deleted" in stored:
             raise NoSuchUser(str(uid))
         _require_in_time(case_in(uid, stored))
         if self._is_admin(uid):
             raise SanctionsAdmin
-        if state is State.SUSPENDED and not until:
+        if state is State.SUSPENDED and not act.until:
             delete_later(self._store, uid, act.id)
-        if until:
-            follow_end(self._store, uid, until)
-        self._commit(act, Imposed(state, until, reason, act.when, act.id).stored())
+        if act.until:
+            follow_end(self._store, uid, act.until)
+        self._commit(act, Imposed(state, act.until, act.reason, act.when, act.id).stored())
 
     def lift(self, uid: int, by: int = OPERATOR, reason: str = "") -> None:
         """End what is imposed. Twelve round trips. Raises NoSuchUser, NothingImposed, TooLate."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from django.contrib.auth.hashers import check_password
 from django.urls import get_resolver
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from accounts.users.accounts import Registration
 from accounts.users.entities import OPERATOR, Login, NameTaken, Refused
@@ -41,6 +42,7 @@ from retwis_site.store.ids import note_bad, parse_number, stored_names
 MOST_WAITING = 500
 KEPT = 30 * 24 * 3600  # seconds that a refused applicant can read the answer
 LONGEST_WHY = 500  # characters
+NAME_TAKEN = gettext_noop("Someone else has this name, or one that looks like it. Ask again with another name.")
 ANSWER = "answer:"  # what the field of an answer begins with
 
 
@@ -160,7 +162,8 @@ def _outcome(asked: Application) -> str:
     if not asked.refused:
         return str(_("The people who run this site have not answered yet. Try again later."))
     refusal = str(_("The people who run this site have refused your application."))
-    return f"{refusal} {asked.reason}".strip()
+    reason = _(NAME_TAKEN) if asked.reason == NAME_TAKEN else asked.reason
+    return f"{refusal} {reason}".strip()
 
 
 def stored_application(asked: Application) -> str:

@@ -9,7 +9,7 @@ Object.assign(PRESSES, {
   "a.to-more, .acts > a.repost": toggleMenu,
   "#arrived": showArrivals,
   "a.attach": choosePictures,
-  ".chosen button": removePicture,
+  ".attach .chosen button": removePicture,
   ".adds button": ({ form }) => addPictures(form, form.elements.picture.files),
   ".composer .actions a": cancelEdit,
 });

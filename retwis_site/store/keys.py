@@ -475,6 +475,7 @@ report = OfId(
         Field("body", says="the text of the post as it was"),
         Field("media", says="its pictures, or those of the person: they stay until it is decided"),
         Field("decision", says="a line of the log"),
+        Field("deleted", says="ids of the posts that it has deleted, with spaces between"),
     )),
     "what a user has told staff", BY_TEXT, each=_("One key for each report"), truth=True,
 )

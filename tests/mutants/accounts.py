@@ -115,9 +115,9 @@ MUTANTS = [
     Mutant(
         "application: it is removed before the account is made",
         "accounts/community/acts.py",
-        "        uid = self._make_account(asked, act.id)\n",
-        """        self._store.hdel(keys.applications(), asked.username.lower())
-        uid = self._make_account(asked, act.id)
+        "        uid = self._make_account(asked, act.id) if act.what == APPROVED else None\n",
+        """        self._store.hdel(keys.applications(), name)
+        uid = self._make_account(asked, act.id) if act.what == APPROVED else None
 """,
         (ANSWERS, "tests/protocols/test_joining.py::test_an_approval"),
     ),

@@ -142,13 +142,19 @@ MUTANTS = [
     Mutant(
         f"report: {EARLY}",
         "timeline/moderation/reports.py",
-        """        self.list_open(rid, whom)
-        people = [uid for uid in (who, whom) if uid is not None]
+        """        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
+        self._store.zadd(keys.reports(), {str(rid): rid})
+        if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
+            self._store.zrem(keys.reports(), str(rid))
+        people = [uid for uid in (report.who, whom) if uid is not None]
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
 """,
-        """        people = [uid for uid in (who, whom) if uid is not None]
+        """        people = [uid for uid in (report.who, whom) if uid is not None]
         deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
-        self.list_open(rid, whom)
+        self._store.zadd(keys.reports_about(whom), {str(rid): rid})
+        self._store.zadd(keys.reports(), {str(rid): rid})
+        if self._store.hget(keys.report(rid), "decision") is not None:
+            self._store.zrem(keys.reports(), str(rid))
 """,
         REPORTS,
     ),
@@ -169,22 +175,22 @@ MUTANTS = [
     Mutant(
         "report about a deleted account: what leads to it goes before it",
         "timeline/moderation/upkeep.py",
-        "            forget_all_but_member(store, report.rid, report.who)",
+        "            forget(store, report)",
         """            store.zrem(key, str(report.rid))
-            forget_all_but_member(store, report.rid, report.who)""",
+            forget(store, report)""",
         REPORTS,
     ),
     Mutant(
         "report of a deleted account: the claim goes in the round trip that takes it out of the queue",
         "timeline/moderation/reports.py",
-        """    store.zrem(keys.reports(), str(rid))
-    if who is not None:
-        store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+        """    store.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        store.zremrangebyscore(keys.reports_by(report.who), str(report.rid), str(report.rid))
     store.unlink""",
         """    pipe = store.pipeline()
-    pipe.zrem(keys.reports(), str(rid))
-    if who is not None:
-        pipe.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
+    pipe.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        pipe.zremrangebyscore(keys.reports_by(report.who), str(report.rid), str(report.rid))
     pipe.execute()
     store.unlink""",
         (DELETED_MEANWHILE, *REPORTS),

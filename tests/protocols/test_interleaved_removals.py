@@ -49,7 +49,7 @@ from tests.support.stored_keys import expected_name_entries, follower_counts, na
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import before_part
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.notices import Inbox
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost, NoSuchPost, PostDeleted, TargetRefused
@@ -213,7 +213,7 @@ ROUNDS = 5  # each takes the round trips apart in its own way
 
 def decide(store, action):
     for report in Reports(store).open(None, 1):
-        Deciding(store).decide(report, Decision(action, "Spam."), MODERATOR)
+        Deciding(store).decide(report, MODERATOR, [action], "Spam.")
 
 
 def restore(store):

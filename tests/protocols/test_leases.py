@@ -40,7 +40,7 @@ from tests.support.stored_keys import everything
 from tests.support.stores.key_layouts import make_due, noted
 from tests.support.stores.seam import before_round_trip, each_moment, killed_before_round_trip
 from timeline.account_data.restoring import OldPost, Restoring
-from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import describe, remove_by_staff
@@ -109,7 +109,7 @@ def lifted(store, raw):
 def decided(store, raw):
     make_admin(store, CAROL)
     found = report(store, ALICE, BOB, 1)
-    return lambda: Deciding(store).decide(found, Decision(Action.DELETE, WHY), CAROL)
+    return lambda: Deciding(store).decide(found, CAROL, [Action.DELETE], WHY)
 
 
 def demoted(store, raw):

@@ -24,7 +24,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers, newest_below
 from retwis_site.store.client import Store, connect
 from retwis_site.store.ids import integer, stored_ids
-from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports
+from timeline.moderation.reports import PREFIX, REPORTS_SHOWN, RULE, Action, Reason, Report, Reports, may_see
 from timeline.posts.entities import Picture
 from timeline.posts.html.post_cards import beginning_of
 from timeline.posts.reading.records import Record
@@ -56,11 +56,23 @@ class Reported(NamedTuple):
         return self.newest.about.pid or 0
 
 
-def queue(store: Store, before: int | None) -> tuple[list[Reported], int | None]:
-    """The newest READ open reports below this id, grouped, and the cursor of the next page. Three round trips."""
+class Queue(NamedTuple):
+    """A page of open reports."""
+
+    things: list[Reported]
+    left: int  # reports about the viewer, which others decide
+    older: int | None  # the cursor of the next page
+
+
+def queue(store: Store, before: int | None, me: int) -> Queue:
+    """The newest READ open reports below this id, grouped, without those about the viewer that are left to others.
+    Three round trips; one more with some about the viewer."""
     reports = Reports(store).open(before, READ)
-    names = names_of(store, {uid for report in reports for uid in (report.about.whom, report.who) if uid})
-    return _named(reports, names), reports[-1].rid if len(reports) == READ else None
+    own = [one for one in reports if one.about.whom == me]
+    left = 0 if not own or may_see(store, me, me) else len(own)
+    shown = [one for one in reports if not left or one.about.whom != me]
+    names = names_of(store, {uid for one in shown for uid in (one.about.whom, one.who) if uid})
+    return Queue(_named(shown, names, me), left, reports[-1].rid if len(reports) == READ else None)
 
 
 def names_of(store: Store, uids: Collection[int]) -> dict[int, str]:
@@ -101,7 +113,8 @@ def alike(report: Report, known: Iterable[tuple[Reported, str]]) -> list[Reporte
     return list(said.values())
 
 
-def _named(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
+def _named(reports: Sequence[Report], names: dict[int, str], me: int) -> list[Reported]:
+    """With names; without those of the people who have reported the viewer."""
     groups, of_person = _by_thing(reports), Counter(report.about.whom for report in reports)
     found = []
     for some in groups.values():
@@ -110,7 +123,7 @@ def _named(reports: Sequence[Report], names: dict[int, str]) -> list[Reported]:
         found.append(
             _reported(some)._replace(
                 name=names[whom],
-                reporters=listed(*told_by[:NAMED]) if told_by else "",
+                reporters=listed(*told_by[:NAMED]) if told_by and whom != me else "",
                 of_person=of_person[whom] if of_person[whom] > len(some) else 0,
             )
         )
@@ -169,6 +182,12 @@ ACTS = {
     f"role:{Role.ADMIN}": _("Made an admin"),
     "joining:approved": _("Application approved"),
     "joining:refused": _("Application refused"),
+    "joining:taken": _("Application refused: the name is taken"),
+    "name:blocked": _("Name blocked"),
+    "name:unblocked": _("Name unblocked"),
+    "invitation:made": _("Invitation created"),
+    "invitation:revoked": _("Invitation revoked"),
+    "unthrottled": _("Rate limits reset"),
     "link": _("Password reset link created"),
     "password": _("Password set"),
     "factors:removed": _("Second factor removed"),

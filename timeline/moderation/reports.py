@@ -24,13 +24,12 @@ from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, S
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
 from retwis_site.jobs.outbox import Claim, Outbox, job_id
-from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, newest_first
+from retwis_site.store.chunks import answer, answers, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
-from timeline.notices import Kind, Notice, queue_add, queue_remove
+from timeline.notices import Inbox, Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
 from timeline.posts.pictures import remove_by_staff, require_picture, with_stored
 from timeline.posts.reading.records import media_field, media_from
@@ -83,7 +82,7 @@ class NewReport(NamedTuple):
     @property
     def thing(self) -> str:
         """What is reported, in `reports_by:`."""
-        return thing_of(self.whom, self.pid)
+        return f"{self.whom}:{self.pid or 0}"
 
 
 class Report(NamedTuple):
@@ -93,6 +92,7 @@ class Report(NamedTuple):
     who: int | None  # uid of the reporter; None: the account is deleted
     about: NewReport
     decision: Act | None
+    noted: tuple[int, ...] | None = None  # ids of the posts that the decision has deleted; None: nobody has noted it
 
     @property
     def when(self) -> int:
@@ -101,44 +101,41 @@ class Report(NamedTuple):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What was decided; empty for an open report."""
-        return actions_of(self.decision) if self.decision is not None else ()
+        """What was decided: `report:post_deleted,frozen` has two. Empty for an open report, and for an act of another
+        version."""
+        if self.decision is None or not self.decision.what.startswith(PREFIX):
+            return ()
+        names = self.decision.what.removeprefix(PREFIX).split(",")
+        return tuple(map(Action, names)) if {*names} <= {*Action} else ()
 
     @property
     def action(self) -> Action | None:
-        """What was decided about the person, or else about the post; None for an open report."""
+        """What was decided about the person, or else about the post; None where `actions` is empty."""
         return self.actions[-1] if self.actions else None
 
     @property
-    def deleted(self) -> list[int]:
-        """The ids of the posts that the decision deletes."""
-        pids = pids_of(self.decision) if self.decision is not None and Action.DELETE in self.actions else []
-        return [pid for pid in pids if pid]
+    def pids(self) -> list[int]:
+        """What was decided about: the ids of posts, each once; 0: the person. None for a picture: the reports about its
+        post, or about the person, stay open."""
+        if self.decision is None or self.action is Action.PICTURE:
+            return []
+        return [*dict.fromkeys([self.decision.post, *stored_numbers("decision", self.decision.also.split())])]
 
+    @property
+    def chosen(self) -> list[int]:
+        """The ids of the posts that the decision deletes, unless their author is faster."""
+        return [pid for pid in self.pids if pid] if Action.DELETE in self.actions else []
 
-def thing_of(whom: int, pid: int | None) -> str:
-    return f"{whom}:{pid or 0}"
-
-
-def actions_of(act: Act) -> tuple[Action, ...]:
-    """The actions of a decision, from its act: `report:post_deleted,frozen` has two. Empty for any other act."""
-    names = act.what.removeprefix(PREFIX).split(",")
-    is_decision = act.what.startswith(PREFIX) and all(name in list(Action) for name in names)
-    return tuple(map(Action, names)) if is_decision else ()
-
-
-def pids_of(act: Act) -> list[int]:
-    """What a decision is about: the ids of posts, each once; 0: the person. None for a picture: the reports about its
-    post, or about the person, stay open."""
-    if Action.PICTURE in actions_of(act):
-        return []
-    return [*dict.fromkeys([act.post, *stored_numbers("decision", act.also.split())])]
+    @property
+    def deleted(self) -> Sequence[int]:
+        """The ids of the posts that it has deleted; all that were chosen where that was not noted."""
+        return self.chosen if self.noted is None else self.noted
 
 
 # ---- Repository
 
 
-FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision")
+FIELDS = ("who", "whom", "pid", "reason", "note", "rule", "body", "media", "decision", "deleted")
 
 
 class Reports(Repository):
@@ -150,15 +147,15 @@ class Reports(Repository):
         of the two accounts is deleted meanwhile."""
         rid = self._new_id(new.whom)
         job = Outbox(self._store).add(job_of(rid))
-        new = new._replace(media=_kept(job.store, rid, new))
-        job.store.hset(keys.report(rid), fields_of(who, new))
+        report = Report(rid, who, new._replace(media=_kept(job.store, rid, new)), None)
+        job.store.hset(keys.report(rid), fields_of(who, report.about))
         if not job.store.zadd_nx(keys.reports_by(who), {new.thing: rid}):
             job.store.unlink(keys.report(rid))
             job.done()
             return None
         has_accounts = True
         with job.ending():
-            has_accounts = Reports(job.store)._list_made(rid, who, new.whom)
+            has_accounts = Reports(job.store)._list_made(report)
         if not has_accounts:
             raise AccountDeleted
         return rid
@@ -168,37 +165,37 @@ class Reports(Repository):
         rid = self._store.zscore(keys.reports_by(who), thing)
         return None if rid is None else integer(rid)
 
+    def claim(self, report: Report) -> int | None:
+        """The id of the open report that the set of the same person names for the same thing: of this one, if it is
+        committed. A report without a person claims itself. One round trip; none without a person."""
+        return report.rid if report.who is None else self.open_by(report.who, report.about.thing)
+
     def finish(self, report: Report) -> None:
-        """List an open report whose process died after its commit. At most six round trips."""
-        if report.who is None or self._is_committed(report, report.who):
-            self._list_made(report.rid, report.who, report.about.whom)
+        """List an open report whose process died after its commit. At most six round trips.
 
-    def _is_committed(self, report: Report, who: int) -> bool:
-        """Whether the set of its author names this report. The deletion of the author's account first takes the name
-        from the report, and then removes the set. Two round trips at most."""
-        if self._store.zscore(keys.reports_by(who), report.about.thing) == report.rid:
-            return True
-        now = self.read(report.rid)
-        return now is not None and now.who is None
+        The deletion of the account of its author first takes the name from the report, and then removes the set."""
+        if self.claim(report) != report.rid:
+            now = self.read(report.rid)
+            if now is None or now.who is not None:
+                return
+        self._list_made(report)
 
-    def _list_made(self, rid: int, who: int | None, whom: int) -> bool:
-        """List a report. When an account was deleted it goes again, since a worker may have looked for its reports
-        before this one was there; then returns False. Four round trips."""
-        self.list_open(rid, whom)
-        people = [uid for uid in (who, whom) if uid is not None]
-        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
-        if any(map(is_deleted, deleted.values())):
-            forget(self._store, rid, whom, who)
-            return False
-        return True
-
-    def list_open(self, rid: int, whom: int) -> None:
-        """Write where a report that is not decided stands: among those about the person, and in the queue. Three
-        round trips. A decision that comes between takes it out of the queue again."""
+    def _list_made(self, report: Report) -> bool:
+        """Write where an open report stands: among those about the person, and in the queue. A decision that comes
+        between takes it out of the queue again. When an account was deleted it goes again, since a worker may have
+        looked for its reports before this one was there; then returns False. Four round trips."""
+        rid, whom = report.rid, report.about.whom
         self._store.zadd(keys.reports_about(whom), {str(rid): rid})
         self._store.zadd(keys.reports(), {str(rid): rid})
         if self._store.hget(keys.report(rid), "decision") is not None:  # read after the write
             self._store.zrem(keys.reports(), str(rid))
+        people = [uid for uid in (report.who, whom) if uid is not None]
+        deleted = answers(self._store, lambda pipe, uid: pipe.hget(keys.user(uid), "deleted"), people)
+        if any(map(is_deleted, deleted.values())):
+            self._store.zrem(keys.reports_about(whom), str(rid))
+            forget(self._store, report)
+            return False
+        return True
 
     def read(self, rid: int) -> Report | None:
         """A report, open or decided; None when there is none. One round trip."""
@@ -262,14 +259,16 @@ def ask_reports(pipe: Pipe, rids: Collection[int]) -> Result[dict[int, Report]]:
 
 def report_from(rid: int, fields: Sequence[str | None]) -> Report | None:
     """A report from its fields FIELDS; None without one."""
-    who, whom, pid, reason, note, rule, body, media, decision = fields
+    who, whom, pid, reason, note, rule, body, media, decision, deleted = fields
     key = keys.report(rid)
     reported = stored_id(key, whom)
     if reported is None or reason is None:
         return None
     pictures = media_from(key, media)
     about = NewReport(reported, stored_id(key, pid), reason, note or "", rule or "", body or "", pictures)
-    return Report(rid, stored_id(key, who), about, read_act(key, decision) if decision is not None else None)
+    act = read_act(key, decision) if decision is not None else None
+    noted = tuple(stored_ids(key, deleted.split())) if deleted is not None else None
+    return Report(rid, stored_id(key, who), about, act, noted)
 
 
 def fields_of(who: int | None, about: NewReport) -> dict[str, str]:
@@ -314,19 +313,13 @@ def close(store: Store, reports: Sequence[Report]) -> None:
     pipe.execute()
 
 
-def forget(store: Store, rid: int, whom: int, who: int | None) -> None:
-    """Remove a report altogether. Four round trips. The claim of its author and the hash go last: a worker whose owner
-    was killed in between finds the rest by them."""
-    store.zrem(keys.reports_about(whom), str(rid))
-    forget_all_but_member(store, rid, who)
-
-
-def forget_all_but_member(store: Store, rid: int, who: int | None) -> None:
-    """Remove a report, but not from the set of the reports about the person. Three round trips."""
-    store.zrem(keys.reports(), str(rid))
-    if who is not None:
-        store.zremrangebyscore(keys.reports_by(who), str(rid), str(rid))
-    store.unlink(keys.report(rid))
+def forget(store: Store, report: Report) -> None:
+    """Remove a report, but not from the set of the reports about the person. Three round trips. The claim of its author
+    and the hash go last: a worker whose owner was killed in between finds the rest by them."""
+    store.zrem(keys.reports(), str(report.rid))
+    if report.who is not None:
+        store.zremrangebyscore(keys.reports_by(report.who), str(report.rid), str(report.rid))
+    store.unlink(keys.report(report.rid))
 
 
 # ---- Decisions about reports.
@@ -353,52 +346,32 @@ class NoPost(Refused):
     message = _("This report is about no post.")
 
 
-class Decision(NamedTuple):
-    """What staff decides about a report, and with it about other things of the same person that were reported."""
-
-    action: Action  # about the person; DELETE: nothing but the deletion
-    reason: str
-    days: int = 0  # of a sanction; 0: until it is lifted
-    deletes: bool = False  # the posts, too
-    told: str = ""  # to those who have reported
-    also: tuple[int, ...] = ()  # ids of other reported posts; 0: the person
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """As they are stored. A deletion without anything else is that alone."""
-        if not self.deletes:
-            return (self.action,)
-        is_alone = self.action in (Action.DISMISS, Action.DELETE)
-        return (Action.DELETE,) if is_alone else (Action.DELETE, self.action)
-
-    def act(self, about: NewReport, by: int) -> Act:
-        has_end = self.days and self.action in SANCTIONS
-        return Act(
-            what=f"{PREFIX}{','.join(self.actions)}",
-            by=by,
-            whom=about.whom,
-            post=about.pid or 0,
-            reason=self.reason,
-            until=int(time.time()) + self.days * A_DAY if has_end else 0,
-            also=" ".join(map(str, self.also)),
-            told=self.told,
-        )
-
-
 class Deciding(Repository):
     """Decides reports."""
 
-    def decide(self, report: Report, decision: Decision, by: int) -> None:
-        """Decide a report, and with it all open reports about the same things. Some sixteen round trips for a single
-        report, five more for each AT_ONCE others, three with a deletion, ten for each further post. Raises
-        DecidedAlready, NotYours, NoPost."""
-        act = decision.act(report.about, by)
-        if Action.DELETE in decision.actions and not any(pids_of(act)):
-            raise NoPost
-        require_may_act(self._store, by, report.about.whom, decision.action)
-        self._decide(report, act)
+    def decide(
+        self,
+        report: Report,
+        by: int,
+        actions: Sequence[Action],
+        reason: str,
+        until: int = 0,
+        also: str = "",
+        told: str = "",
+    ) -> None:
+        """Decide a report, and with it all open reports about the same things. The last of the `actions` is about the
+        person; DELETE may stand before it, or alone. `until`: of a sanction; `also` and `told` as for `Act`.
 
-    def _decide(self, report: Report, act: Act) -> None:
+        Some sixteen round trips for a single report, five more for each AT_ONCE others, six with a deletion, ten for
+        each further post. Raises DecidedAlready, NotYours, NoPost."""
+        about, what = report.about, f"{PREFIX}{','.join(actions)}"
+        until = until if actions[-1] in SANCTIONS else 0
+        act = Act(
+            what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, until=until, also=also, told=told
+        )
+        if Action.DELETE in actions and not report._replace(decision=act).chosen:
+            raise NoPost
+        require_may_act(self._store, by, about.whom, actions[-1])
         job = Outbox(self._store).add(job_of(report.rid))
         if not job.store.hsetnx(keys.report(report.rid), "decision", act.line()):
             job.done()
@@ -416,28 +389,26 @@ class Deciding(Repository):
         and the author is told. Round trips of `decide`, and two or twelve more. Raises as `decide`; AccountDeleted."""
         reports = Reports(self._store)
         known = reports.about(whom, REPORTS_SHOWN)
-        if any(texts.keys() <= {*one.deleted} for one in known):  # it was sent again, and a worker carries it out
+        if any(texts.keys() <= {*one.chosen} for one in known):  # it was sent again, and a worker carries it out
             raise DecidedAlready
         found = next((one for one in known if one.decision is None and one.about.pid in texts), None)
         if found is None:
             pid, body = next(iter(texts.items()))
             found = self._own_report(NewReport(whom, pid, Reason.OTHER, body=body), by)
-        also = tuple(pid for pid in texts if pid != found.about.pid)
-        self.decide(found, Decision(Action.DISMISS, reason, deletes=True, also=also), by)
+        also = " ".join(str(pid) for pid in texts if pid != found.about.pid)
+        self.decide(found, by, [Action.DELETE], reason, also=also)
 
     def delete_picture(self, about: NewReport, digest: str, blocks: bool, by: int, reason: str) -> None:
         """Delete one picture of a post, or without a post of a person's profile; `blocks` as for `begin_removal`. This
-        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises NotYours,
-        DecidedAlready, AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
+        decides a report by the moderator alone, so that its owner is told. Some thirty round trips. Raises as `decide`;
+        AccountDeleted; NoSuchPost and PictureNotShown when the picture is no longer there."""
         kind = ""
         if about.pid is None:
             kind = kind_of_picture(self._store, about.whom, digest)
         else:
             require_picture(self._store, about.pid, digest)
-        require_may_act(self._store, by, about.whom, Action.PICTURE)
-        what, also = f"{PREFIX}{Action.PICTURE}", f"{digest}:{BLOCKED if blocks else ''}:{kind}"
-        act = Act(what=what, by=by, whom=about.whom, post=about.pid or 0, reason=reason, also=also)
-        self._decide(self._own_report(about, by), act)
+        also = f"{digest}:{BLOCKED if blocks else ''}:{kind}"
+        self.decide(self._own_report(about, by), by, [Action.PICTURE], reason, also=also)
 
     def _own_report(self, new: NewReport, by: int) -> Report:
         """A new report by the moderator, or the open one about the same thing. Raises DecidedAlready: another form of
@@ -451,32 +422,24 @@ class Deciding(Repository):
     def finish(self, rid: int) -> Iterator[None]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
         deletion, or a chunk of reports. Does nothing when the report is gone."""
-        reports = Reports(self._store)
-        report = reports.read(rid)
+        report = Reports(self._store).read(rid)
         if report is None:
             return
-        if report.decision is None:
-            reports.finish(report)
+        act = report.decision
+        if act is None:
+            Reports(self._store).finish(report)
             return
-        act, actions = report.decision, report.actions
-        line, action = replace(act, also="", told=""), report.action
-        if action in SANCTIONS:
-            self._impose(act, State(action))
-        elif action is None:  # of another version
-            Log(self._store).write(line)
-        elif action is Action.PICTURE:
-            self._delete_picture(act)
-        elif action is not Action.DELETE:
-            Log(self._store).write(replace(line, what=f"{PREFIX}{action}"))
-        has_deleted = False
-        for number, pid in enumerate(report.deleted):
-            if number:
-                yield
-            has_deleted |= self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0))
-        if has_deleted or action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
-            _tell(self._store, [(report, act.whom)], act.when)
-        if actions == (Action.DELETE,):
-            self._tell_once(report)
+        line = replace(act, also="", told="")
+        self._act_on_person(act, report.action, line)
+        deleted = []
+        for pid in report.chosen:
+            if self._delete(replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0)):
+                deleted.append(pid)
+            yield
+        if report.chosen:
+            self._store.hset(keys.report(rid), {"deleted": " ".join(map(str, deleted))})
+        if deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
+            self._tell_once(report, act)
         for alike in self._alike(report):
             pipe = self._store.pipeline()
             for one in alike:
@@ -487,60 +450,56 @@ class Deciding(Repository):
             close(self._store, alike)
             yield
 
+    def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
+        """Do all that was decided but the deletion of posts, once: the log knows whether it was done, or the person's
+        hash that it is imposed. All has the id of the decision. `action`: None for one of another version."""
+        if action is Action.DELETE:
+            return
+        if action not in (*SANCTIONS, Action.PICTURE):
+            Log(self._store).write(replace(line, what=f"{PREFIX}{action}") if action is not None else line)
+            return
+        present = Sanctions(self._store).of(act.whom)
+        is_imposed = present is not None and present.act_id == act.id
+        if is_imposed or any(one.id == act.id for one in Log(self._store).about(act.whom)):
+            return
+        if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
+            digest, blocked, kind = act.also.split(":")
+            if kind:
+                remove_picture(self._store, line, ProfilePicture(kind), digest, bool(blocked))
+            else:
+                remove_by_staff(self._store, line, digest, bool(blocked))
+            return
+        # The account is deleted or just goes, or its owner has become an admin.
+        with suppress(NoSuchUser, SanctionsAdmin, TooLate):
+            Sanctions(self._store).carry_out(replace(line, what=State(action), post=0))
+
     def _alike(self, report: Report) -> Iterator[list[Report]]:
         """In chunks, this report, and all about the same things that have no decision or the same one."""
         yield [report]
-        pids = pids_of(report.decision) if report.decision is not None else []
-        things = {thing_of(report.about.whom, pid) for pid in pids}
         key = keys.reports_about(report.about.whom)
         for rows in newest_first(self._store, key):
             reports = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
             alike = [
                 one
                 for one in reports
-                if one.about.thing in things and one.decision in (None, report.decision) and one != report
+                if (one.about.pid or 0) in report.pids and one.decision in (None, report.decision) and one != report
             ]
-            yield from batches(alike, AT_ONCE)
+            if alike:
+                yield alike
 
-    def _impose(self, act: Act, state: State) -> None:
-        """Impose a sanction once: the person's hash and the log know whether it was imposed. Sixteen round trips
-        at most."""
-        present = Sanctions(self._store).of(act.whom)
-        if present is not None and (present.state, present.reason) == (state, act.reason) and present.since >= act.when:
-            return
-        known = Log(self._store).about(act.whom)
-        if any((one.what, one.by, one.reason) == (state, act.by, act.reason) and one.at >= act.at for one in known):
-            return
-        try:
-            Sanctions(self._store).impose(act.whom, state, act.reason, act.until, act.by)
-        except (NoSuchUser, SanctionsAdmin, TooLate):
-            return  # the account is deleted or just goes, or its owner has become an admin
-
-    def _tell_once(self, report: Report) -> None:
-        """Two moderators may delete the same posts at once, each by a report of their own. Each looks for the other
-        decision after it has told the author; so the notice of the first one stays, and no other. Three round trips."""
-        known = Reports(self._store).about(report.about.whom, REPORTS_SHOWN)
-        made = {
-            one.rid: (one.decision.at, one.decision.id)
-            for one in known
-            if one.decision is not None and one.actions == (Action.DELETE,) and {*one.deleted} == {*report.deleted}
-        }
-        pipe = self._store.pipeline()
-        for rid, decided in made.items():
-            if decided != min(made.values()):
-                queue_remove(pipe, report.about.whom, Notice(Kind.REPORT, rid, report.about.whom))
-        pipe.execute()
-
-    def _delete_picture(self, act: Act) -> None:
-        """Once: its line comes last. A picture that its owner has removed meanwhile is blocked all the same."""
-        if any(one.id == act.id for one in Log(self._store).about(act.whom)):
-            return
-        digest, blocked, kind = act.also.split(":")
-        act = replace(act, also="")
-        if kind:
-            remove_picture(self._store, act, ProfilePicture(kind), digest, bool(blocked))
-        else:
-            remove_by_staff(self._store, act, digest, bool(blocked))
+    def _tell_once(self, report: Report, act: Act) -> None:
+        """Tell a person what was decided about them. Two moderators may delete the same posts at once, each by a report
+        of their own; and a worker may finish two reports that were decided together. Each looks, after it has told
+        them, whether another one has: of their notices the one with the lowest id stays."""
+        _tell(self._store, [(report, act.whom)], act.when)
+        same = [
+            Notice(Kind.REPORT, one.rid, act.whom)
+            for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
+            if one.decision == act
+            or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
+        ]
+        told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
+        Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])
 
     def _delete(self, act: Act) -> bool:
         """Returns False when its author was faster: then staff has deleted nothing, and the log has no line of it."""
@@ -554,23 +513,25 @@ class Deciding(Repository):
 
 
 def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:
-    """Raises NotYours for oneself, and for staff of the same rank or above. The only admin may do to themself what an
-    admin may do to another one: else a report about them would wait for ever. One round trip."""
-    staff = Roles(store).staff()
+    """Raises NotYours for oneself, and for staff of the same rank or above. An admin may say that a report about
+    another admin is unfounded, or warn and delete posts, but sanction none. The only admin may do this to themself:
+    else a report about them would wait for ever. One round trip."""
+    staff, ranks = Roles(store).staff(), [*Role]
+    actor, target = (staff.get(uid, Role.MEMBER) for uid in (by, whom))
+    if ranks.index(actor) > ranks.index(target):
+        return
+    is_mild = action is not None and action not in SANCTIONS
     has_other_admin = any(role is Role.ADMIN for uid, role in staff.items() if uid != by)
-    may = may_act(staff.get(by, Role.MEMBER), staff.get(whom, Role.MEMBER), action)
-    if not may or (by == whom and has_other_admin):
+    if not is_mild or actor is not Role.ADMIN or (by == whom and has_other_admin):
         raise NotYours
 
 
-def may_act(actor: Role, target: Role, action: Action | None = None) -> bool:
-    """Whether staff of one role may do this to a person of another role. An admin may say that a report about another
-    admin is unfounded, or warn and delete posts, but sanction none."""
-    if target is Role.ADMIN and actor is Role.ADMIN:
-        return action is not None and action not in SANCTIONS
-    if target is Role.MEMBER:
-        return actor is not Role.MEMBER
-    return actor is Role.ADMIN
+def may_see(store: Store, by: int, whom: int) -> bool:
+    """Whether staff sees the reports and the notes about a person. Those about oneself are for others: the reporters
+    were promised so. Only the only admin sees them, who must decide. One round trip about oneself, else none."""
+    if by != whom:
+        return True
+    return [uid for uid, role in Roles(store).staff().items() if role is Role.ADMIN] == [by]
 
 
 def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:

@@ -10,13 +10,13 @@ from accounts.users.repository import Users
 from retwis_site.features import AddressOf, Line, LineField, Owner, SiteLines
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, entries, ids
-from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, TEXT, rows_of_users
+from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
 from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
-from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget_all_but_member
+from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget
 from timeline.notices import Inbox, Kind, Notice
 from timeline.posts.site_lines import MEDIA, media_of, with_media
 
@@ -36,6 +36,7 @@ FIELDS = {
     "note": TEXT,
     "body": TEXT,
     "decision": DECISION,
+    "deleted": OPTIONAL_IDS,
     **MEDIA,
 }
 
@@ -78,7 +79,8 @@ def _line(report: Report) -> Line:
     line = {"id": report.rid, "user": about.whom, "reason": about.reason}
     line |= {"rule": about.rule, "note": about.note, "body": about.body}
     decision = report.decision.line() if report.decision is not None else None
-    may = {"by": report.who, "post": about.pid, "decision": decision}
+    deleted = [*report.noted] if report.noted is not None else None
+    may = {"by": report.who, "post": about.pid, "decision": decision, "deleted": deleted}
     return line | {name: value for name, value in may.items() if value is not None} | media_of(about.media)
 
 
@@ -90,6 +92,8 @@ def _write(writes: Writes, lines: Sequence[Line]) -> None:
             *(line["user"], line.get("post"), line["reason"], line["note"], line["rule"], line["body"]), media
         )
         writes.hset(keys.report(rid), fields_of(who, about) | ({"decision": decision} if decision else {}))
+        if (deleted := line.get("deleted")) is not None:
+            writes.hset(keys.report(rid), {"deleted": " ".join(map(str, deleted))})
         writes.zadd(keys.reports_about(about.whom), {str(rid): rid})
         if who is not None:
             writes.zadd(keys.reports_by(who), {f"{about.thing}:{rid}" if decision else about.thing: rid})
@@ -116,7 +120,7 @@ def remove_reports(store: Store, uid: int) -> Iterator[None]:
             Pictures(store).release(uid, report.about.media.digests)
             if report.who is not None:
                 Inbox(store, report.who).remove([Notice(Kind.REPORT, report.rid, report.who)])
-            forget_all_but_member(store, report.rid, report.who)  # the members go last: they lead here
+            forget(store, report)  # the members go last: they lead here
         remove_members(store, key, members)
         yield
     key = keys.reports_by(uid)
@@ -176,7 +180,7 @@ class ReportChecks(Searcher):
                 Finding(f"{keys.report(one.rid)} does not stand where it must", partial(self._list, one))
                 for one in reports
                 if one.decision is None and under_way.isdisjoint({f"report:{one.rid}", f"gone:{one.who}"})
-                if self._claim(one) in ({None} if self._is_listed(one) else {one.rid})
+                if Reports(self._store).claim(one) in ({None} if self._is_listed(one) else {one.rid})
                 if under_way.isdisjoint(self._jobs(one))
             ]
 
@@ -218,7 +222,7 @@ class ReportChecks(Searcher):
     def _was_sent(self, report: Report | None) -> bool:
         """What staff sees in the queue was sent, also when the set of the reporter has lost it."""
         return report is not None and (
-            report.decision is not None or self._claim(report) == report.rid or self._is_listed(report)
+            report.decision is not None or Reports(self._store).claim(report) == report.rid or self._is_listed(report)
         )
 
     def gone(self, names: list[str]) -> Chunks:
@@ -230,12 +234,6 @@ class ReportChecks(Searcher):
                 for key, member, score in found
                 if integer(score) not in there and not _is_young(integer(score))
             ]
-
-    def _claim(self, report: Report) -> float | None:
-        """The report that the set of the reporter names for this thing; the report itself without a reporter."""
-        if report.who is None:
-            return report.rid
-        return self._store.zscore(keys.reports_by(report.who), report.about.thing)
 
     def _is_listed(self, report: Report) -> bool:
         pipe = self._store.pipeline()

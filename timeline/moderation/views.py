@@ -35,6 +35,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import trip
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.queue import (
+    Queue,
     ShownPost,
     about_person,
     alike,
@@ -56,10 +57,11 @@ from timeline.moderation.reports import (
     SANCTIONS,
     Action,
     Deciding,
-    Decision,
     NewReport,
+    NotYours,
     Reason,
     Reports,
+    may_see,
     require_may_act,
 )
 from timeline.people.directory import People, search_query
@@ -193,9 +195,10 @@ class SanctionForm(ReasonForm):
     field_order: Sequence[str] = ("action", "days", "reason")
 
     @property
-    def number_of_days(self) -> int:
-        """0: until it is lifted."""
-        return int(self.cleaned_data["days"] or 0)
+    def until(self) -> int:
+        """In unix seconds; 0: until it is lifted."""
+        days = int(self.cleaned_data["days"] or 0)
+        return int(time.time()) + days * A_DAY if days else 0
 
 
 class DecisionForm(SanctionForm):
@@ -226,11 +229,13 @@ class DecisionForm(SanctionForm):
             data["action"] = Action.DISMISS.value
         super().__init__(data)
 
-    def decision(self, also: Sequence[int]) -> Decision:
-        """`also`: as in `Decision`."""
-        given = self.cleaned_data
-        action = Action(given["action"])
-        return Decision(action, given["reason"], self.number_of_days, given["delete"], given["told"], tuple(also))
+    @property
+    def actions(self) -> list[Action]:
+        """As for `Deciding.decide`: a deletion without anything else is that alone."""
+        action = Action(self.cleaned_data["action"])
+        if not self.cleaned_data["delete"]:
+            return [action]
+        return [Action.DELETE] if action is Action.DISMISS else [Action.DELETE, action]
 
 
 class DeletionForm(ReasonForm):
@@ -310,6 +315,11 @@ def staff_page(
     return form_page(request, f"timeline/moderation/staff/{template}", {**context, "is_admin": is_admin}, status)
 
 
+def _about_oneself(request: RetwisRequest) -> HttpResponse:
+    """The answer to staff who asks for what is about themself, and is left to others."""
+    return not_done(request, str(NotYours.message), "moderation")
+
+
 # ---- The pages on which staff finds a person, reads what is known of them, and acts.
 
 
@@ -343,6 +353,8 @@ def person(request: RetwisRequest, me: User, username: str) -> HttpResponse:
     record = Records(store).find(username)
     if record.deleted is not None:
         raise AccountDeleted(username)
+    if not may_see(store, me.uid, record.user.uid):
+        return _about_oneself(request)
     act, them = request.POST.get("act", ""), record.user
     form = FORMS.get(act, SanctionForm)(typed(request))
     posts = posts_of(store, them.uid, before)
@@ -414,9 +426,7 @@ def _do(store: Store, act: str, form: forms.Form, them: User, me: User) -> str:
         Log(store).write(Act(what="link", whom=them.uid, by=me.uid, reason=reason))
         return reverse("reset", args=[ResetLinks(store).make(them.uid)])
     elif isinstance(form, SanctionForm):
-        days = form.number_of_days
-        until = int(time.time()) + days * A_DAY if days else 0
-        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, until, me.uid)
+        Sanctions(store).impose(them.uid, State(form.cleaned_data["action"]), reason, form.until, me.uid)
     return ""
 
 
@@ -429,6 +439,8 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
     author = Users(store).find(username)
     if author is None:
         raise Http404
+    if not may_see(store, me.uid, author):
+        return _about_oneself(request)
     found = own_posts(store, author, [pid])
     reports = [one for one in Reports(store).about(author, REPORTS_SHOWN) if one.about.pid == pid]
     if not found and not reports:
@@ -462,13 +474,12 @@ def moderation(request: RetwisRequest, me: User) -> HttpResponse:
     trips at most."""
     store = connect()
     before, appealed = (post_cursor(request.GET.get(name)) for name in ("before", "appealed_before"))
-    things, older = queue(store, before) if appealed is None else ([], None)
+    page = queue(store, before, me.uid) if appealed is None else Queue([], 0, None)
     asked = open_appeals(store, appealed) if before is None else AppealPage([], None)
     names = names_of(store, {appeal.uid for appeal in asked.appeals})
     context = {
         "has_reports": appealed is None,
-        "things": things,
-        "older": older,
+        **page._asdict(),
         "appeals": [(appeal, names[appeal.uid], *moment(appeal.at, active_language())) for appeal in asked.appeals],
         "older_appeals": asked.older,
     }
@@ -484,6 +495,8 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
     found = Reports(store).read(rid)
     if found is None:
         raise Http404
+    if not may_see(store, me.uid, found.about.whom):
+        return _about_oneself(request)
     about = about_person(store, found.about.whom)
     others = [one for one in about["open"] if one.newest.about.thing != found.about.thing]
     chosen = request.POST.getlist("also") if request.method == "POST" else None
@@ -498,14 +511,16 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
                 pids = [pid for pid in (found.about.pid, *also) if pid]
                 if form.cleaned_data["delete"] and pids and there.keys().isdisjoint(pids):
                     raise PostsDeleted
-            Deciding(store).decide(found, form.decision(also), me.uid)
+            given, ids = form.cleaned_data, " ".join(map(str, also))
+            Deciding(store).decide(found, me.uid, form.actions, given["reason"], form.until, ids, given["told"])
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response
     decision = in_words(found.decision.what) if found.decision is not None else ""
     label = label_of(found.about.reason, found.about.rule)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
-    name = names_of(store, {found.who}).get(found.who, "") if found.who is not None else ""
+    reporter = found.who if found.about.whom != me.uid else None  # nobody is told who has reported them
+    name = names_of(store, {reporter})[reporter] if reporter is not None else ""
     context |= {**about, **_imposed(present), "reporter": name, "now": there.get(found.about.pid or 0), "there": there}
     context["alike"] = alike(found, about["reports"])
     context["others"] = [(one, "all" in request.GET if chosen is None else str(one.pid) in chosen) for one in others]

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from accounts.community.log import Act, Log
 from accounts.joining.joining import DAYS, MOST_DAYS, MOST_USES, Invitations, NotInvited, read_invitation
 from accounts.management.people import address_of
 from retwis_site.management.base import StoreCommand, number
@@ -26,7 +27,9 @@ class Command(StoreCommand):
             named = read_invitation(code, "0")
             if named is None or not Invitations(store).revoke(named.by, code):
                 raise NotInvited
+            Log(store).write(Act(what="invitation:revoked", whom=named.by))
             self.say("The invitation is revoked.")
             return
         made = Invitations(store).make(uses=options["uses"], days=options["days"])
+        Log(store).write(Act(what="invitation:made", until=made.ends, reason=f"{made.uses}×"))
         self.stdout.write(address_of("invited", made.code))

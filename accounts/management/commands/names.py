@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.community.log import Act, Log
 from accounts.joining.joining import MOST_BLOCKED, BlockedNames
 from retwis_site.management.base import StoreCommand
 from retwis_site.store.client import Store
@@ -24,8 +25,10 @@ class Command(StoreCommand):
         if options["block"]:
             if len(names.all()) >= MOST_BLOCKED:
                 raise CommandError(f"{MOST_BLOCKED} words are blocked already. Unblock some.")
+            Log(store).write(Act(what="name:blocked", reason=options["block"].lower()))
             names.add(options["block"])
         if options["unblock"]:
+            Log(store).write(Act(what="name:unblocked", reason=options["unblock"].lower()))
             names.remove(options["unblock"])
         for word in names.all():
             self.say(word)

@@ -161,12 +161,14 @@ class Unthrottle(UserCommand):
 
     def run(self, store: Store, **options: Any) -> None:
         username, address = options["username"], options["address"]
-        subjects = [str(uid_of(store, username))]
+        uid = uid_of(store, username)
+        subjects = [str(uid)]
         if address is not None:
             network = network_of(address)
             if not network:
                 raise CommandError(f"{address!r} is no IP address.")
             subjects += [network, login_subject(username, network)]
+        Log(store).write(Act(what="unthrottled", whom=uid))
         for limit in (limit for feature in features() for limit in feature.limits):
             for subject in subjects:
                 RateLimits(store).forget(limit, subject)

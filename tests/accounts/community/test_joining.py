@@ -253,8 +253,10 @@ def test_a_name_that_somebody_took_meanwhile_is_not_approved(store, raw, alice):
     Applications(store).apply("dora", "argon2$hash", "why")
     raw.hset("users", "dora", "1")
     assert not Answers(store).approve("dora", Applications(store).all()[0].at, 1)
-    assert raw.exists("applications") == 0
-    assert Log(store).page().acts == []
+    [act] = Log(store).page().acts
+    assert (act.what, act.by, act.whom, act.reason) == ("joining:taken", 1, 0, "@dora")
+    assert (raw.hkeys("applications"), raw.exists("applicants")) == (["dora"], 0)
+    assert json.loads(raw.hget("applications", "dora"))["refused"] == act.when
 
 
 def test_of_two_applicants_whose_names_look_alike_one_is_approved(store, raw):
@@ -263,9 +265,28 @@ def test_of_two_applicants_whose_names_look_alike_one_is_approved(store, raw):
     first, second = Applications(store).all()
     assert Answers(store).approve(first.username, first.at, 1)
     assert not Answers(store).approve(second.username, second.at, 1)
-    assert (raw.hlen("users"), raw.keys("user:*"), raw.exists("applications")) == (1, ["user:1"], 0)
-    assert [act.whom for act in Log(store).page().acts] == [1]
+    assert (raw.hlen("users"), raw.keys("user:*"), raw.exists("applicants")) == (1, ["user:1"], 0)
+    assert {(act.what, act.whom, act.reason) for act in Log(store).page().acts} == {
+        ("joining:approved", 1, ""), ("joining:taken", 0, f"@{second.username}")
+    }  # fmt: skip
     assert noted(raw) == []
+
+
+def test_an_applicant_whose_name_somebody_else_got_reads_so_at_the_login(browser, staff, raw, store):
+    mode(raw, "approval")
+    for name in ("Illia", "lIlia"):
+        browser().post("/register/", {**FORM, "username": name, "why": "Because"})
+    for one in Applications(store).all():
+        staff.post("/moderation/joining/", {"username": one.username, "at": one.at, "answer": "approve"})
+    [left] = [json.loads(text) for text in raw.hvals("applications")]
+    for language, words in (("en", "Ask again with another name."), ("de", "Frag mit einem anderen Namen")):
+        client = browser()
+        client.cookies["language"] = language
+        answer = client.post("/login/", {"username": left["username"], "password": PASSWORD}).content.decode()
+        assert words in answer
+    log = staff.get("/moderation/log/").content.decode()
+    assert "Application refused: the name is taken" in log
+    assert f"@{left['username']}" in log
 
 
 def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(store, raw, alice):

@@ -8,6 +8,7 @@ from django.core.management import ManagementUtility, call_command
 from accounts.community.acts import Roles
 from accounts.community.log import Log
 from accounts.community.sanctions import Sanctions
+from accounts.joining.joining import Invitations
 from accounts.recovery.feature import CODES
 from accounts.signing_in.passwords import LOGINS, login_subject
 from accounts.users.accounts import Registration
@@ -123,6 +124,41 @@ def test_the_options_of_every_command_stand_anywhere(words, raw, capsys):
     ManagementUtility(["manage.py", "user", *words]).execute()
     assert capsys.readouterr() == ("", "")
     assert raw.hget("user:1", "role") == "admin"
+
+
+def test_the_log_names_what_the_operator_does_about_names_invitations_and_limits(store, raw, capsys, browser, alice):
+    code = Invitations(store).make(by=BOB).code
+    address = said(capsys, "invite", "--uses", "10", "--days", "3")
+    for command in (
+        ("invite", "--revoke", address.strip()),
+        ("invite", "--revoke", code),
+        ("names", "--block", "Cheap*"),
+        ("names", "--unblock", "cheap*"),
+        ("unthrottle", "bob", "--address", "192.0.2.1"),
+    ):
+        said(capsys, *command)
+    acts = sorted(Log(store).page().acts, key=lambda act: act.at)
+    assert [(act.what, act.by, act.whom, act.reason) for act in acts] == [
+        ("invitation:made", 0, 0, "10×"),
+        ("invitation:revoked", 0, 0, ""),
+        ("invitation:revoked", 0, BOB, ""),
+        ("name:blocked", 0, 0, "cheap*"),
+        ("name:unblocked", 0, 0, "cheap*"),
+        ("unthrottled", 0, BOB, ""),
+    ]
+    assert 2.9 * A_DAY < acts[0].until - time.time() <= 3 * A_DAY
+    lines = "".join(act.line() for act in acts)
+    assert not any(secret in lines for secret in (address.strip().rpartition("-")[2].strip("/"), code, "192.0.2.1"))
+    Roles(store).give(ALICE, Role.ADMIN)
+    page = browser(alice).get("/moderation/log/").content.decode()
+    for words in (
+        "Name blocked",
+        "Name unblocked",
+        "Invitation created until",
+        "Invitation revoked",
+        "Rate limits reset",
+    ):
+        assert words in page
 
 
 def test_unthrottle_forgets_what_is_counted_of_one_user(store, raw):

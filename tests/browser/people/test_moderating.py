@@ -7,12 +7,14 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.community.acts import Roles
+from accounts.media.repository import Pictures
 from accounts.users.entities import Role
 from tests.browser.support.accessibility import findings
 from tests.browser.support.steps import more, nothing_scrolls_sideways, post, said
 from tests.browser.support.windows import PHONE
+from tests.support.pictures import decoded_picture
 from timeline.moderation.reports import NewReport, Reports
-from timeline.posts.entities import NewPost
+from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.repository import Posts
 
 AD = "Cheap watches, only today"
@@ -113,6 +115,25 @@ def test_a_frozen_person_reads_why_and_appeals(person, store, alice, bob, modera
     reported.goto("/appeal/")
     expect(reported.get_by_text("There are no restrictions on your account.")).to_be_visible()
     reported_fits()
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_moderator_deletes_one_picture_of_a_post(window, store, raw, bob, moderator, scripts):
+    pictures = [decoded_picture(colour) for colour in ("olive", "navy")]
+    for one in pictures:
+        Pictures(store).add(bob.user.uid, one)
+    media = Media(tuple(Picture(one.digest, one.width, one.height) for one in pictures))
+    pid = Posts(store).publish(bob.user.uid, NewPost(AD, media=media), secrets.token_hex(8)).pid
+    staff = window(moderator, java_script_enabled=scripts)
+    staff.goto(f"/moderation/people/{bob.user.username}/{pid}/")
+    staff.get_by_label("Reason").fill(WHY)
+    staff.get_by_role("checkbox", name="Nobody may upload a deleted picture again").uncheck()
+    staff.get_by_role("button", name="Delete this picture").first.click()
+    said(staff, "The picture was deleted.")
+    expect(staff.get_by_role("button", name="Delete this picture")).to_have_count(1)
+    assert pictures[0].digest not in raw.hget(f"post:{pid}", "media")
+    assert pictures[1].digest in raw.hget(f"post:{pid}", "media")
 
 
 ADS = ("Cheap watches, only today", "Cheap followers, only today", "Cheap everything, only today")

@@ -33,7 +33,7 @@ from tests.support.stores.seam import (
     killed_before_part,
     killed_before_round_trip,
 )
-from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NewPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
 
@@ -61,10 +61,10 @@ def report(store, who=ALICE, pid=None):
     return lambda: Reports(store).make(who, NewReport(CAROL, pid, "spam"))
 
 
-def decide(store, action, by=MODERATOR, **more):
+def decide(store, *actions, by=MODERATOR, **more):
     def work():
         for made in Reports(store).about(CAROL, 1):
-            Deciding(store).decide(made, Decision(action, action, **more), by)
+            Deciding(store).decide(made, by, actions, actions[-1], **more)
 
     return work
 
@@ -90,7 +90,7 @@ ACTS = {
     "two reports": lambda s: ([], report(s), report(s)),
     "a report and a decision": lambda s: ([], report(s), decide(s, Action.WARN)),
     "a decision and a report": lambda s: ([report(s)], decide(s, Action.WARN), report(s, BOB)),
-    "two decisions": lambda s: ([report(s)], decide(s, Action.FREEZE), decide(s, Action.DISMISS, OTHER)),
+    "two decisions": lambda s: ([report(s)], decide(s, Action.FREEZE), decide(s, Action.DISMISS, by=OTHER)),
     "a decision and a deletion": lambda s: ([report(s, BOB, 2)], decide(s, Action.DELETE), delete_post(s)),
 }
 
@@ -149,7 +149,7 @@ KILLED = {
     "a decision to suspend": lambda s: ([report(s)], decide(s, Action.SUSPEND)),
     "a decision about two posts and their author": lambda s: (
         [report(s, BOB), report(s, BOB, 3), report(s, ALICE, 3), publish(s), report(s, BOB, 2)],
-        decide(s, Action.SUSPEND, deletes=True, told="Thank you.", also=(3, 0)),
+        decide(s, Action.DELETE, Action.SUSPEND, told="Thank you.", also="3 0"),
     ),
     "a deletion by staff": lambda s: ([], delete_post(s)),
     "an answer": lambda s: ([impose(s, State.FROZEN), appeal(s)], answer(s, granted=True)),

@@ -29,7 +29,7 @@ from tests.support.protocols.reports import (
 from tests.support.protocols.small_site import ALICE, BOB, CAROL, delete, finish_jobs, leave, make_small_site
 from tests.support.protocols.thoroughness import examples
 from tests.support.stores.key_layouts import noted
-from timeline.moderation.reports import Action, Deciding, Decision, NewReport, Reports
+from timeline.moderation.reports import Action, Deciding, NewReport, Reports
 from timeline.posts.entities import NoSuchPost, PostDeleted
 from timeline.posts.repository import Posts, delete_by_staff
 from timeline.relations.relations import Likes
@@ -51,12 +51,12 @@ class Site:
     def report(self, who, pid=None):
         return attempt(lambda: Reports(self.store).make(who, NewReport(CAROL, pid, "spam")), AccountDeleted)
 
-    def decide(self, action, by=MODERATOR, **more):
+    def decide(self, *actions, by=MODERATOR, **more):
         """Decide the newest report about carol."""
 
         def work():
             for report in Reports(self.store).about(CAROL, 1):
-                Deciding(self.store).decide(report, Decision(action, action, **more), by)
+                Deciding(self.store).decide(report, by, actions, actions[-1], **more)
 
         return attempt(work, Refused)
 
@@ -97,16 +97,22 @@ REPORTED = {
     "made while the reported person goes": (nothing, lambda s: [s.report(ALICE), s.leave(CAROL)]),
     "made while both go": (about_her_post, lambda s: [s.report(ALICE), s.leave(ALICE), s.leave(CAROL)]),
     "made and decided": (about_carol, lambda s: [s.report(BOB), s.decide(Action.WARN), s.decide(Action.DISMISS)]),
-    "two decide": (about_carol, lambda s: [s.decide(Action.DISMISS), s.decide(Action.FREEZE, OTHER)]),
-    "two decide, a worker": (about_carol, lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, OTHER), s.worker]),
-    "two decide about two reports": (about_her_post, lambda s: [s.decide(Action.DELETE), s.decide(Action.WARN, OTHER)]),
+    "two decide": (about_carol, lambda s: [s.decide(Action.DISMISS), s.decide(Action.FREEZE, by=OTHER)]),
+    "two decide, a worker": (
+        about_carol,
+        lambda s: [s.decide(Action.WARN), s.decide(Action.FREEZE, by=OTHER), s.worker],
+    ),
+    "two decide about two reports": (
+        about_her_post,
+        lambda s: [s.decide(Action.DELETE), s.decide(Action.WARN, by=OTHER)],
+    ),
     "decided together, and the other one alone": (
         about_her_and_her_post,
-        lambda s: [s.decide(Action.FREEZE, deletes=True, also=(0,)), s.decide(Action.WARN, OTHER), s.worker],
+        lambda s: [s.decide(Action.DELETE, Action.FREEZE, also="0"), s.decide(Action.WARN, by=OTHER), s.worker],
     ),
     "decided together while it is reported again": (
         about_her_and_her_post,
-        lambda s: [s.decide(Action.WARN, deletes=True, also=(0,)), s.report(BOB), s.leave(ALICE)],
+        lambda s: [s.decide(Action.DELETE, Action.WARN, also="0"), s.report(BOB), s.leave(ALICE)],
     ),
     "decided and made again": (about_carol, lambda s: [s.decide(Action.DISMISS), s.report(ALICE), s.report(BOB)]),
     "decided while the reporter goes": (about_her_post, lambda s: [s.decide(Action.DELETE), s.leave(ALICE)]),

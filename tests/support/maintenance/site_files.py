@@ -126,7 +126,7 @@ def add_report(raw):
     """carol has reported bob's post 3; it was dismissed, and she has a notice of it."""
     decision = Act(what="report:dismissed", by=1, whom=2, post=3, at=(LONG_AGO + 90) * 1000, id="00112233aabb")
     raw.hset(f"report:{RID}", mapping={"who": 3, "whom": 2, "pid": 3, "reason": "spam", "note": "Ads."})
-    raw.hset(f"report:{RID}", mapping={"body": "by bob", "decision": decision.line()})
+    raw.hset(f"report:{RID}", mapping={"body": "by bob", "decision": decision.line(), "deleted": "3 4"})
     raw.hset(f"report:{RID}", "media", f'{{"pictures":[["{RED}",90,60,"Red"]],"sensitive":true}}')
     raw.zadd("reports_about:2", {RID: RID})
     raw.zadd("reports_by:3", {f"2:3:{RID}": RID})

@@ -74,7 +74,7 @@ def assert_community_agrees(raw, where):
 
 
 def _assert_imposed_by_an_act(raw, uid, fields, acts, where):
-    [act] = [act for act in acts if act["id"] == fields["state_act"]]
+    [act] = [act for act in acts if (act["id"], act["what"]) == (fields["state_act"], fields["state"])]
     told = (act["what"], act["reason"], str(act["until"]))
     assert told == (fields["state"], fields["state_reason"], fields["state_until"]), (where, uid)
     if fields["state"] == "suspended" and fields["state_until"] == "0":

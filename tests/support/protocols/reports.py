@@ -67,8 +67,7 @@ def assert_decisions_are_carried_out(raw, where):
         lines = [one for one in acts if one["id"] == act["id"]]
         for action in map(Action, act["what"].removeprefix("report:").split(",")):
             if action in (Action.FREEZE, Action.SUSPEND):
-                imposed = [one["what"] for one in acts if one["reason"] == act["reason"] and one not in lines]
-                assert imposed == [action], where
+                assert [one["what"] for one in lines if not one["what"].startswith("report:")] == [action], where
             elif action is Action.DELETE:
                 pids = {int(pid) for pid in (act["post"], *act.get("also", "").split())} - {0}
                 logged = [one["post"] for one in lines if one["what"] == "report:post_deleted"]

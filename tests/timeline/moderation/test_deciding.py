@@ -11,6 +11,7 @@ from accounts.community.log import Log
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
+from retwis_site.rendering.dates import A_DAY
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.people import register
@@ -20,7 +21,7 @@ from tests.support.stored_keys import publish
 from tests.support.stores.key_layouts import noted
 from tests.support.stores.seam import each_moment, killed_before_round_trip
 from timeline.moderation import reports
-from timeline.moderation.reports import Action, Deciding, Decision, NoPost, NotYours, Reports
+from timeline.moderation.reports import Action, Deciding, NoPost, NotYours, Reports
 from timeline.moderation.upkeep import ReportChecks
 from timeline.posts.repository import Posts
 
@@ -39,7 +40,8 @@ def site(store, raw, alice, bob, carol):
 
 
 def decide(store, one, action, by=CAROL, days=0):
-    Deciding(store).decide(one, Decision(action, "It is an advertisement.", days), by)
+    until = int(time.time()) + days * A_DAY if days else 0
+    Deciding(store).decide(one, by, [action], "It is an advertisement.", until)
 
 
 def told(raw, uid):
@@ -97,8 +99,8 @@ def test_one_decision_deletes_posts_freezes_their_author_and_closes_all_their_re
     about_him, second = report(store, DAN, BOB), report(store, ALICE, BOB, 2)
     first = report(store, ALICE, BOB, 1)
     other = report(store, ALICE, DAN)
-    decision = Decision(Action.FREEZE, "Ads.", 7, deletes=True, told="Well seen.", also=(2, 0))
-    Deciding(store).decide(first, decision, CAROL)
+    actions = [Action.DELETE, Action.FREEZE]
+    Deciding(store).decide(first, CAROL, actions, "Ads.", also="2 0", told="Well seen.")
     assert raw.hexists("post:1", "deleted")
     assert raw.hexists("post:2", "deleted")
     assert (Sanctions(store).of(BOB).state, Sanctions(store).of(BOB).reason) == (State.FROZEN, "Ads.")
@@ -178,7 +180,7 @@ def test_a_decision_about_an_account_in_its_last_hour_does_all_but_the_sanction(
     Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
     raw.hset("user:2", "state_since", int(time.time()) - SUSPENDED_FOR)
     one = report(store, ALICE, BOB, 1)
-    Deciding(store).decide(one, Decision(Action.SUSPEND, "More ads.", deletes=True), CAROL)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.SUSPEND], "More ads.")
     assert raw.hexists("post:1", "deleted")
     assert told(raw, ALICE) == [f"report:{one.rid}:1"]
     assert raw.zcard("reports") == 0
@@ -195,6 +197,27 @@ def test_a_deletion_in_which_the_author_was_faster_is_neither_told_nor_logged(st
     assert (told(raw, ALICE), raw.zcard("reports")) == ([f"report:{one.rid}:1"], 0)
 
 
+def test_an_author_is_told_how_many_posts_staff_has_deleted_and_not_how_many_were_chosen(store, raw, bob, browser):
+    for body in ("Buy more!", "Buy all!"):
+        publish(raw, store, bob, body)
+    one = report(store, ALICE, BOB, 1)
+    Posts(store).delete(BOB, 2)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.", also="2 3")
+    assert raw.hget(f"report:{one.rid}", "deleted") == "1 3"
+    assert "deleted 2 posts of yours" in browser(bob).get("/notifications/").content.decode()
+    assert Reports(store).read(one.rid).chosen == [1, 2, 3]
+
+
+def test_an_author_who_was_faster_is_warned_and_told_of_no_deletion(store, raw, bob, browser):
+    one = report(store, ALICE, BOB, 1)
+    Posts(store).delete(BOB, 1)
+    Deciding(store).decide(one, CAROL, [Action.DELETE, Action.WARN], "Ads.")
+    assert raw.hget(f"report:{one.rid}", "deleted") == ""
+    page = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators warn you." in page
+    assert "a post of yours" not in page
+
+
 def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw):
     one = report(store, ALICE, BOB, 1)
     decide(store, one, Action.DELETE)
@@ -203,6 +226,15 @@ def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw
         [*Deciding(store).finish(one.rid)]
     assert told(raw, BOB) == [f"report:{one.rid}:2"]
     assert [act.post for act in Log(store).about(BOB)] == [1]
+
+
+@pytest.mark.parametrize("action", [Action.WARN, Action.DELETE])
+def test_a_job_of_a_report_that_was_decided_with_another_one_tells_the_person_nothing_again(store, raw, action):
+    earlier, later = report(store, ALICE, BOB, 1), report(store, DAN, BOB, 1)
+    decide(store, later, action)
+    [*Deciding(store).finish(earlier.rid)]
+    assert len(told(raw, BOB)) == 1
+    assert len(Log(store).about(BOB)) == 1
 
 
 def test_a_report_about_a_person_has_no_post_to_delete(store):

@@ -69,6 +69,41 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert "Decide all 3 reports about @bob together" in older
 
 
+def test_staff_neither_sees_nor_decides_reports_about_themself(browser, site, bob, carol, store, raw):
+    StaffNotes(store).add(CAROL, ALICE, "She knows the reporter")
+    publish(raw, store, carol, "I am staff")
+    about_her, about_post = report(store, BOB, CAROL, note="My secret"), report(store, ALICE, CAROL, 2)
+    staff = browser(carol)
+    queue = page_of(staff.get("/moderation/"))
+    assert "2 reports about you, which someone else decides" in queue
+    assert "A post by @bob" in queue
+    for secret in ("My secret", "@carol", str(about_her.rid), str(about_post.rid)):
+        assert secret not in queue.partition("<main")[2]
+    for address in (
+        f"/moderation/reports/{about_her.rid}/",
+        "/moderation/people/carol/",
+        "/moderation/people/carol/2/",
+    ):
+        for answer in (staff.get(address), staff.post(address, {"action": "dismissed", "reason": "No", "act": "note"})):
+            assert (answer.status_code, answer["Location"]) == (302, "/moderation/")
+        assert "You cannot decide about yourself" in page_of(staff.get("/moderation/"))
+    assert Reports(store).read(about_her.rid).decision is None
+    others = browser(register(store, "dora"))
+    make_moderator(store, 4)
+    assert "Reported by @bob" in page_of(others.get("/moderation/"))
+
+
+def test_the_only_admin_decides_about_themself_without_reading_who_has_reported_them(browser, site, carol, store):
+    one = report(store, BOB, CAROL, note="My secret")
+    Roles(store).give(CAROL, Role.ADMIN)
+    staff, address = browser(carol), f"/moderation/reports/{one.rid}/"
+    for page in (page_of(staff.get("/moderation/")), page_of(staff.get(address))):
+        assert "My secret" in page
+        assert "Reported by @bob" not in page
+    assert staff.post(address, {"action": "dismissed", "reason": "No"})["Location"] == "/moderation/"
+    assert Reports(store).read(one.rid).action is Action.DISMISS
+
+
 def test_a_later_report_hides_nothing_that_others_have_said_of_the_same(browser, site, bob, carol, store, raw):
     said = {"reason": "illegal", "note": "My address", "body": "Oak"}
     for number in range(2):
