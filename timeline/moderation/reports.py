@@ -451,16 +451,17 @@ class Deciding(Repository):
             yield
 
     def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
-        """Do all that was decided but the deletion of posts, once: the log knows whether it was done, or the person's
-        hash that it is imposed. All has the id of the decision. `action`: None for one of another version."""
+        """Do all that was decided but the deletion of posts, once: the log knows whether it was done. All has the id of
+        the decision. `action`: None for one of another version."""
         if action is Action.DELETE:
             return
         if action not in (*SANCTIONS, Action.PICTURE):
             Log(self._store).write(replace(line, what=f"{PREFIX}{action}") if action is not None else line)
             return
-        present = Sanctions(self._store).of(act.whom)
-        is_imposed = present is not None and present.act_id == act.id
-        if is_imposed or any(one.id == act.id for one in Log(self._store).about(act.whom)):
+        Log(self._store).copy(keys.user(act.whom), act.id)  # what was imposed may be lifted already
+        known = Log(self._store).about(act.whom)
+        like_it = ((one.what, one.by, one.reason) == (action, act.by, act.reason) and one.at >= act.at for one in known)
+        if any(one.id == act.id for one in known) or any(like_it):  # an earlier version gave it an id of its own
             return
         if action is Action.PICTURE:  # one that its owner has removed meanwhile is blocked all the same
             digest, blocked, kind = act.also.split(":")

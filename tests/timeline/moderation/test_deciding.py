@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from accounts.community.acts import Roles
-from accounts.community.log import Log
+from accounts.community.log import Act, Log
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.jobs.worker import drain
@@ -235,6 +235,41 @@ def test_a_job_of_a_report_that_was_decided_with_another_one_tells_the_person_no
     [*Deciding(store).finish(earlier.rid)]
     assert len(told(raw, BOB)) == 1
     assert len(Log(store).about(BOB)) == 1
+
+
+@pytest.mark.parametrize("then", ["lifted", State.HIDDEN])
+def test_what_a_killed_decision_has_imposed_stays_as_another_moderator_has_left_it(store, raw, then):
+    """Its line is not yet in the log when the other one acts."""
+    for kill in each_moment():
+        one = report(store, ALICE, BOB)
+        killed_before_round_trip(kill, lambda one=one: decide(store, one, Action.FREEZE))
+        is_imposed = Sanctions(store).of(BOB) is not None
+        if is_imposed and then == "lifted":
+            Sanctions(store).lift(BOB, DAN)
+        elif is_imposed:
+            Sanctions(store).impose(BOB, then, "Milder.", by=DAN)
+        drain_due(store, raw)
+        if is_imposed:
+            assert raw.hget("user:2", "state") == ("" if then == "lifted" else then), kill
+            assert sorted(act.what for act in Log(store).about(BOB)) == ["frozen", then], kill
+        if Sanctions(store).of(BOB) is not None:
+            Sanctions(store).lift(BOB, DAN)
+        if Reports(store).read(one.rid).decision is None:
+            decide(store, one, Action.DISMISS)
+        raw.delete("acts:2")
+
+
+def test_a_sanction_that_an_earlier_version_has_imposed_for_a_decision_is_imposed_once(store, raw):
+    """The sanction had an id of its own. The old process is gone, or has left very many deletions to a worker."""
+    one = report(store, ALICE, BOB)
+    act = Act(what="report:frozen", by=CAROL, whom=BOB, reason="Ads.")
+    raw.hset(f"report:{one.rid}", "decision", act.line())
+    Sanctions(store).impose(BOB, State.FROZEN, "Ads.", by=CAROL)
+    imposed = raw.hget("user:2", "state_act")
+    assert imposed != act.id
+    [*Deciding(store).finish(one.rid)]
+    assert raw.hget("user:2", "state_act") == imposed
+    assert [act.what for act in Log(store).about(BOB)] == ["frozen"]
 
 
 def test_a_report_about_a_person_has_no_post_to_delete(store):
