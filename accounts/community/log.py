@@ -98,17 +98,19 @@ class LogPage:
 class Log(Repository):
     """All acts of staff."""
 
-    def write(self, act: Act) -> None:
-        """Write the line of an act that was done; can run twice. Two round trips; one for an act about no person, three
-        where the account of the person is deleted.
+    def write(self, *acts: Act) -> None:
+        """Write the lines of acts that were done; can run twice. Two round trips for those about one person; one for
+        acts about nobody, three where the account of the person is deleted, none without acts.
 
         The deletion is read after the write. Either this read sees it, or the worker that removes the account sees the
         line."""
         writes = Writes(self._store)
-        queue_act(writes, act, [act.whom])
+        for act in acts:
+            queue_act(writes, act, [act.whom])
         writes.execute()
-        if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):
-            self._store.unlink(keys.acts(act.whom))
+        for whom in {act.whom for act in acts if act.whom}:
+            if is_deleted(self._store.hget(keys.user(whom), "deleted")):
+                self._store.unlink(keys.acts(whom))
 
     def copy(self, key: str, act_id: str) -> None:
         """Write the line that stands as evidence in the hash `key`, if the act was done, and remove it there. Two

@@ -118,8 +118,8 @@ MUTANTS = [
     Mutant(
         f"log: {LEFT_OUT}",
         "accounts/community/log.py",
-        '        if act.whom and is_deleted(self._store.hget(keys.user(act.whom), "deleted")):\n',
-        "        if act.whom and is_deleted(None):\n",
+        '            if is_deleted(self._store.hget(keys.user(whom), "deleted")):\n',
+        "            if is_deleted(None):\n",
         (*ROLES, *SANCTIONS),
     ),
     Mutant(

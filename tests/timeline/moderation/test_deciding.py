@@ -272,6 +272,29 @@ def test_a_sanction_that_an_earlier_version_has_imposed_for_a_decision_is_impose
     assert [act.what for act in Log(store).about(BOB)] == ["frozen"]
 
 
+def test_what_earlier_turns_have_deleted_costs_the_next_one_no_round_trip_for_each(store, raw, bob, round_trips):
+    """With a store a millisecond away, a turn ended before it had come as far as the last one, for ever."""
+
+    def of_the_next_turn(number):
+        pids = [publish(raw, store, bob, f"Buy {number} or {each}!") for each in range(number)]
+        one = report(store, ALICE, BOB, pids[0])
+        Posts(store).delete(BOB, pids[1])
+        Deciding(store).decide(one, CAROL, [Action.DELETE], "Ads.", also=" ".join(map(str, pids[1:])))
+        drain(store, "worker")
+        sent = round_trips(lambda: [*Deciding(store).finish(one.rid)])
+        assert sorted(act.post for act in Log(store).about(BOB) if act.post in pids) == [pids[0], *pids[2:]]
+        assert Reports(store).read(one.rid).deleted == (pids[0], *pids[2:])
+        return len(sent.round_trips)
+
+    assert of_the_next_turn(15) == of_the_next_turn(3)
+
+
+def test_a_report_is_closed_once_by_a_decision_that_deletes_its_post(store, sent):
+    one = report(store, ALICE, BOB, 1)
+    decide(store, one, Action.DELETE)
+    assert sent.commands.count(("ZREM", "reports", str(one.rid))) == 1
+
+
 def test_a_report_about_a_person_has_no_post_to_delete(store):
     with pytest.raises(NoPost):
         decide(store, report(store, ALICE, BOB), Action.DELETE)
