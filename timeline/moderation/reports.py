@@ -23,11 +23,11 @@ from accounts.users.accounts import is_deleted
 from accounts.users.entities import AccountDeleted, NoSuchUser, Refused, Role, State
 from retwis_site.exceptions import LeaseEnded
 from retwis_site.features import Use
-from retwis_site.jobs.outbox import Claim, Outbox, job_id
+from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id
 from retwis_site.store import keys
 from retwis_site.store.chunks import answer, answers, newest_first
 from retwis_site.store.client import Pipe, Repository, Store
-from retwis_site.store.ids import integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
+from retwis_site.store.ids import LARGEST_ID, integer, is_digest, nonce, stored_id, stored_ids, stored_numbers
 from retwis_site.store.replies import Result
 from timeline.notices import Inbox, Kind, Notice, queue_add, queue_remove
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Media, NoSuchPost, Picture, PostDeleted, PostRemoved
@@ -419,9 +419,10 @@ class Deciding(Repository):
             raise DecidedAlready
         return found
 
-    def finish(self, rid: int) -> Iterator[None]:
+    def finish(self, rid: int, below: int | None = None) -> Iterator[int]:
         """Finish what was begun: list an open report, or carry out the decision about a decided one, in steps: a
-        deletion, or a chunk of reports. Does nothing when the report is gone."""
+        deletion, or a chunk of reports. Yields the id below which all is left: 0 while this one is not closed. `below`:
+        such an id, to which an earlier turn has come. Does nothing when the report is gone."""
         report = Reports(self._store).read(rid)
         if report is None:
             return
@@ -429,6 +430,19 @@ class Deciding(Repository):
         if act is None:
             Reports(self._store).finish(report)
             return
+        if below is None:
+            yield from self._act(report, act)
+            self._close([report], act)
+            yield LARGEST_ID
+        key, last = keys.reports_about(report.about.whom), (float(below), str(below)) if below is not None else None
+        for rows in newest_first(self._store, key, last):
+            known = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
+            alike = [one for one in known if (one.about.pid or 0) in report.pids and one.rid != rid]
+            self._close([one for one in alike if one.decision in (None, act)], act)
+            yield integer(rows[-1][1])
+
+    def _act(self, report: Report, act: Act) -> Iterator[int]:
+        """Carry out all of a decision but what it means for reports."""
         line = replace(act, also="", told="")
         self._act_on_person(act, report.action, line)
         lines = {pid: replace(line, what=f"{PREFIX}{Action.DELETE}", post=pid, until=0) for pid in report.chosen}
@@ -438,20 +452,23 @@ class Deciding(Repository):
         for pid in (pid for pid, mark in marks.items() if not mark):
             if self._delete(lines[pid]):
                 deleted.append(pid)
-            yield
+            yield 0
         if report.chosen:
-            self._store.hset(keys.report(rid), {"deleted": " ".join(map(str, sorted(deleted)))})
+            self._store.hset(keys.report(report.rid), {"deleted": " ".join(map(str, sorted(deleted)))})
         if deleted or report.action in (Action.WARN, Action.PICTURE):  # a page of theirs names a sanction
             self._tell_once(report, act)
-        for alike in self._alike(report):
-            pipe = self._store.pipeline()
-            for one in alike:
-                if one.decision is None:
-                    pipe.hsetnx(keys.report(one.rid), "decision", act.line())
-            pipe.execute()
-            _tell(self._store, [(one, one.who) for one in alike if one.who not in (None, act.by)], act.when)
-            close(self._store, alike)
-            yield
+
+    def _close(self, reports: Sequence[Report], act: Act) -> None:
+        """Decide reports about one person, tell those who have made them, and close them."""
+        if not reports:
+            return
+        pipe = self._store.pipeline()
+        for one in reports:
+            if one.decision is None:
+                pipe.hsetnx(keys.report(one.rid), "decision", act.line())
+        pipe.execute()
+        _tell(self._store, [(one, one.who) for one in reports if one.who not in (None, act.by)], act.when)
+        close(self._store, reports)
 
     def _act_on_person(self, act: Act, action: Action | None, line: Act) -> None:
         """Do all that was decided but the deletion of posts, once: the log knows whether it was done. All has the id of
@@ -476,21 +493,6 @@ class Deciding(Repository):
         # The account is deleted or just goes, or its owner has become an admin.
         with suppress(NoSuchUser, SanctionsAdmin, TooLate):
             Sanctions(self._store).carry_out(replace(line, what=State(action), post=0))
-
-    def _alike(self, report: Report) -> Iterator[list[Report]]:
-        """In chunks, this report, and all about the same things that have no decision or the same one."""
-        yield [report]
-        key = keys.reports_about(report.about.whom)
-        for rows in newest_first(self._store, key):
-            reports = Reports(self._store).some(stored_ids(key, [member for member, _ in rows])).values()
-            alike = [
-                one
-                for one in reports
-                if (one.about.pid or 0) in report.pids and one.decision in (None, report.decision)
-                if one.rid != report.rid
-            ]
-            if alike:
-                yield alike
 
     def _tell_once(self, report: Report, act: Act) -> None:
         """Tell a person what was decided about them. Two moderators may delete the same posts at once, each by a report
@@ -557,5 +559,12 @@ def _tell(store: Store, told: Sequence[tuple[Report, int]], when: int) -> None:
 
 
 def finish_report(store: Store, claim: Claim) -> bool:
-    """The job `report:<id>:<nonce>`. Returns False when its turn ended before all reports were closed."""
-    return claim.carry_out_for_a_turn(Deciding(store).finish(job_id(claim.name, 1)))
+    """The job `report:<id>:<nonce>`. Returns False when its turn ended before the report was closed. When it ends
+    later, another job goes on with the others that it decides: `report:<id>:<nonce>:<the id below which they are>`."""
+    rid, reached = job_id(claim.name, 1), [0]
+    steps = Deciding(store).finish(rid, job_id(claim.name, 3) if claim.name.count(":") == 3 else None)
+    if claim.carry_out_for_a_turn(map(reached.append, steps)):
+        return True
+    if reached[-1]:
+        add_due(store, f"{job_of(rid)}:{reached[-1]}")
+    return bool(reached[-1])

@@ -10,8 +10,11 @@ from accounts.community.acts import Roles
 from accounts.community.log import Act, Log
 from accounts.community.sanctions import SUSPENDED_FOR, Sanctions
 from accounts.users.entities import Role, State
-from retwis_site.jobs.worker import drain
+from retwis_site.jobs import outbox
+from retwis_site.jobs.worker import drain, rounds
 from retwis_site.rendering.dates import A_DAY
+from retwis_site.store import chunks
+from retwis_site.store.ids import LARGEST_ID
 from retwis_site.store.local_cache import Memory
 from tests.support.delivering import drain_due
 from tests.support.people import register
@@ -126,6 +129,26 @@ def test_a_worker_closes_the_rest_of_very_many_reports(store, raw, monkeypatch):
     drain(store, "worker")
     assert raw.zcard("reports") == 0
     assert noted(raw) == []
+
+
+def test_the_rest_of_very_many_reports_is_closed_in_turns_and_none_begins_anew(store, raw, monkeypatch):
+    """A worker was busy with some thousands of reports about one person for ever."""
+    people = [register(store, f"person{number}").user.uid for number in range(6)]
+    made = [report(store, who, BOB, 1).rid for who in people]
+    report(store, ALICE, BOB)
+    monkeypatch.setattr(outbox, "TURN", -1.0)  # one step
+    monkeypatch.setattr(chunks, "AT_ONCE", 3)
+    monkeypatch.setattr(reports, "MOST_STEPS", 1)
+    decide(store, Reports(store).read(made[-1]), Action.DELETE)
+    turns = []
+    while jobs := noted(raw):
+        turns += [job.split(":")[3:] for job in jobs]
+        assert len(turns) < 10
+        next(rounds(store, "worker"))
+    assert turns == [[], *([str(below)] for below in (LARGEST_ID, made[4], made[2], made[0]))]
+    assert [Reports(store).read(rid).action for rid in made] == [Action.DELETE] * 6
+    assert (raw.zcard("reports"), len(told(raw, BOB))) == (1, 1)
+    assert all(told(raw, who) for who in people)
 
 
 def test_a_decision_about_many_reports_costs_no_round_trip_for_each(store, raw, round_trips):
