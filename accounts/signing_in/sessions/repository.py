@@ -41,7 +41,7 @@ class StoredPassword:
     is_old: bool  # another Retwis has made it: the first login replaces it
     is_suspended: bool
     needs_factor: bool  # the password alone opens nothing
-    is_new: bool  # staff has let them join, and no home has shown them a post yet
+    is_new: bool  # staff has let them join, no home has shown them a post yet, and they may act
 
 
 class Sessions(Repository):
@@ -178,12 +178,13 @@ def ask_stored_password(pipe: Pipe, uid: int) -> Result[StoredPassword | None]:
         encoded = users.hash_that_counts(password, added, old)
         if username is None or encoded is None or deleted is not None:
             return None
+        imposed = users.state_now(uid, *state)
         return StoredPassword(
             *(username, encoded, auth or "", generation or "", language or ""),
             is_old=password is None,
-            is_suspended=users.state_now(uid, *state) is State.SUSPENDED,
+            is_suspended=imposed is State.SUSPENDED,
             needs_factor=has_factor.value,
-            is_new=approved is not None and seen is None,
+            is_new=approved is not None and seen is None and imposed is not State.FROZEN,
         )
 
     return Result(read)

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.community.acts import Answers
 from accounts.community.log import Log
+from accounts.community.sanctions import Sanctions
 from accounts.joining import joining
 from accounts.joining.joining import (
     Applications,
@@ -19,7 +20,7 @@ from accounts.joining.joining import (
     TooManyWait,
     new_token,
 )
-from accounts.users.entities import NameTaken
+from accounts.users.entities import NameTaken, State
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import page_of
 from tests.support.stores.key_layouts import noted
@@ -228,6 +229,19 @@ def test_who_was_approved_comes_to_the_first_steps_until_home_has_shown_a_post(b
     assert "Birds!" in page_of(dora.get("/"))
     assert raw.hexists("user:1", "seen")
     assert browser().post("/login/", login)["Location"] == "/"
+
+
+def test_who_was_frozen_after_the_approval_comes_home(browser, raw, store):
+    """The first steps would be a 403: a form that they may not send."""
+    mode(raw, "approval")
+    browser().post("/register/", {**FORM, "why": "I like birds"})
+    Answers(store).approve("dora", Applications(store).find("dora").at, by=0)
+    Sanctions(store).impose(1, State.FROZEN, "Spam")
+    dora = browser()
+    assert dora.post("/login/", {"username": "dora", "password": PASSWORD})["Location"] == "/"
+    assert "Your account is frozen" in page_of(dora.get("/"))
+    Sanctions(store).lift(1)
+    assert browser().post("/login/", {"username": "dora", "password": PASSWORD})["Location"] == "/first-steps/"
 
 
 def test_a_refused_applicant_reads_the_reason(browser, staff, raw, store):

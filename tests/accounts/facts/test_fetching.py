@@ -162,7 +162,9 @@ def test_a_handshake_that_drips_ends_at_the_deadline(monkeypatch):
         there, _ = listener.accept()
         with there, suppress(OSError):
             there.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xf0")  # the beginning of a long ServerHello
-            while not ended.wait(0.02):
+            for _ in range(250):  # five seconds: without a deadline the handshake would end with this connection
+                if ended.wait(0.02):
+                    return
                 there.sendall(b"\x03")
 
     with listener:
