@@ -14,8 +14,8 @@ MOST_WAITING = 64 * 1024 * 1024  # bytes of the bodies that wait in a queue
 class FairQueue:
     """At most `at_once` requests are at work, and at most `waiting` others wait, with bodies of at most MOST_WAITING.
 
-    The addresses take turns, and in a full queue the newest request of the address that has most is refused. So an
-    address with many requests slows down only itself. Each process has its own queue.
+    The addresses take turns, and in a full queue the newest request of the address that has most is refused: most
+    requests, or most bytes. So an address with many requests slows down only itself. Each process has its own queue.
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
@@ -34,13 +34,17 @@ class FairQueue:
             self._lines.setdefault(address, deque()).append(place)
             self._sizes[place] = size
             self._begin()
-            while self._is_too_full():
-                self._refuse_newest(max(self._lines, key=lambda one: (len(self._lines[one]), one == address)))
+            while much := self._too_much():
+                self._refuse_newest(max(much, key=lambda one: (much[one], one == address)))
         return place
 
-    def _is_too_full(self) -> bool:
-        waiting = [place for line in self._lines.values() for place in line]
-        return len(waiting) > self.waiting or sum(self._sizes.get(place, 0) for place in waiting) > MOST_WAITING
+    def _too_much(self) -> dict[str, int]:
+        """How much waits of each address, where it is too much: requests, or else bytes. Empty where it is not."""
+        requests = {address: len(line) for address, line in self._lines.items()}
+        if sum(requests.values()) > self.waiting:
+            return requests
+        sizes = {address: sum(self._sizes.get(place, 0) for place in line) for address, line in self._lines.items()}
+        return sizes if sum(sizes.values()) > MOST_WAITING else {}
 
     def leave(self, place: Place) -> None:
         """Give up a place, before, during or after the work. A second call changes nothing."""

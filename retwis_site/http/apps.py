@@ -251,7 +251,7 @@ def _form_of(request: HttpRequest) -> tuple[QueryDict, MultiValueDict[str, Any]]
     if request.method == "POST":
         return request.POST, request.FILES
     try:
-        if request.content_type == "multipart/form-data":
+        if (request.content_type or "").startswith("multipart/"):
             body, encoding = io.BytesIO(request.body), request.encoding or "utf-8"
             return MultiPartParser(request.META, body, request.upload_handlers, encoding).parse()
         return QueryDict(request.body, encoding=request.encoding or "utf-8"), MultiValueDict()

@@ -75,6 +75,15 @@ def test_bodies_that_wait_take_no_more_memory_than_the_queue_allows():
     assert not queue.enter(CAROL, part).done()  # nor does one that was given up
 
 
+def test_large_bodies_push_out_no_one_whose_many_bodies_are_small():
+    queue, part = FairQueue(at_once=1, waiting=9), MOST_WAITING // 3
+    queue.enter(ALICE)
+    small = [queue.enter(BOB, 2) for _ in range(4)]
+    large = [queue.enter(f"198.51.100.{number}", part) for number in range(3)]
+    assert not any(place.done() for place in small)
+    assert [is_refused(place) for place in large] == [False, False, True]
+
+
 def test_all_addresses_together_do_not_fill_more_than_the_queue():
     queue = FairQueue(at_once=1, waiting=8)
     asked(queue, ALICE, 1)

@@ -237,6 +237,16 @@ def test_thousands_of_escapes_that_are_none_are_not_read(client, raw, monkeypatc
     assert sum(read) < 100
 
 
+def test_a_type_that_only_begins_like_that_of_a_form_with_files_is_read_as_no_other_form(client, store, monkeypatch):
+    """Its parts are counted, and not its escapes."""
+    read = []
+    monkeypatch.setattr(parse, "unquote_to_bytes", lambda text: read.append(text) or b"")
+    for method in ("GET", "PUT"):
+        answer = client.generic(method, "/api/v1/custom_emojis", b"a=" + b"%" * 5000, "multipart/mixed")
+        assert answer.status_code == (400 if method == "GET" else 405)
+    assert not any("%%" in text for text in read)
+
+
 def test_a_client_may_write_percent_signs_as_they_are(member, raw):
     body = f"body={'100% ' * 50}&token=t".encode()
     assert member.post("/post/", body, content_type="application/x-www-form-urlencoded").status_code == 302
