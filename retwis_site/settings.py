@@ -178,6 +178,7 @@ TRUSTED_NETWORKS = env("TRUSTED_NETWORKS", list_of(environment.network))  # limi
 AUTHENTICATION_BACKENDS = ["accounts.signing_in.passwords.RedisBackend"]
 PASSWORD_HASHERS = [
     "accounts.signing_in.passwords.LeanArgon2PasswordHasher",
+    "accounts.signing_in.passwords.TrimmingArgon2PasswordHasher",  # of adopted accounts, until they set another one
     # Only to verify what another Retwis has made. The first login replaces it.
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "accounts.signing_in.passwords.PhpBCryptPasswordHasher",

@@ -100,6 +100,22 @@ class LeanArgon2PasswordHasher(Argon2PasswordHasher):
         return _behind_pages(super().verify, password, encoded)
 
 
+PHP_BLANKS = " \t\n\r\0\x0b"  # what PHP's `trim` takes off
+
+
+class TrimmingArgon2PasswordHasher(LeanArgon2PasswordHasher):
+    """Keeps what the official Retwis has. Its forms trim a password whenever it is typed, so a password manager may
+    have a blank more, and goes on to fit. A password that is set here is kept as typed."""
+
+    algorithm = "argon2trimmed"
+
+    def encode(self, password: str, salt: str) -> str:
+        return super().encode(forms_of(password)[0].strip(PHP_BLANKS), salt)
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return super().verify(password.strip(PHP_BLANKS), encoded)
+
+
 MOST_BCRYPT_BYTES = 72  # bcrypt ignores the rest of a password
 
 

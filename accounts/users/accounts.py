@@ -298,11 +298,11 @@ def write_users(writes: Writes, lines: Sequence[Line]) -> None:
 
 
 def _password(encoded: str | None) -> dict[str, str]:
-    """The field of a hash: `old_password` when another hasher made it than the one for new passwords. Without a hash,
-    only `changepassword` can give the account a password."""
+    """The field of a hash: `old_password` when it is no Argon2, as that for new passwords is. Without a hash, only
+    `changepassword` can give the account a password."""
     if encoded is None:
         return {"password": make_password(None)}
-    is_present = not is_password_usable(encoded) or encoded.partition("$")[0] == get_hasher().algorithm
+    is_present = not is_password_usable(encoded) or encoded.startswith(str(get_hasher().algorithm))
     return {"password" if is_present else "old_password": encoded}
 
 

@@ -115,9 +115,14 @@ class AccountAdoption(Searcher):
         texts = answers(exact, lambda pipe, uid: pipe.hget(keys.user(uid), "password"), unread)
         passwords = dict(passwords) | {uid: as_typed(text or "") for uid, text in texts.items()}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            hashes = list(threads.map(make_password, passwords.values()))
+            hashes = list(threads.map(hash_of_official, passwords.values()))
         hashed = dict(zip(passwords, hashes, strict=True))
         for_each(self._store, lambda pipe, uid: pipe.hset(keys.user(uid), {"password": hashed[uid]}), hashed)
+
+
+def hash_of_official(password: str) -> str:
+    """The hash of a password that the official Retwis has in clear text."""
+    return make_password(password, hasher="argon2trimmed")
 
 
 def as_typed(text: str) -> str:

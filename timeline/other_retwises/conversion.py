@@ -218,6 +218,7 @@ def _regrouped(chunks: Iterable[list[T]]) -> Iterator[list[T]]:
 PASSWORDS = {
     "clear text": "passwords hashed while importing",
     "argon2": "passwords taken over, as Argon2",
+    "argon2trimmed": "passwords taken over, as Argon2 of an adopted account",
     "md5": "passwords kept as salted MD5 until the next login",
     "bcrypt": "passwords kept as bcrypt until the next login",
     "none": "people without a password that can be verified (`manage.py changepassword NAME` sets one)",

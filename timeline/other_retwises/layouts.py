@@ -27,7 +27,8 @@ from timeline.other_retwises.source import (
 )
 from timeline.other_retwises.values import (
     clear_text,
-    clear_text_or_hash,
+    official_text,
+    official_text_or_hash,
     php_hash,
     salted_md5,
 )
@@ -118,7 +119,7 @@ class Official(Layout):
             times = [pipe.zscore("users_by_time", name or "") for _, (name, _) in people]
             pipe.execute()
             yield [
-                Account(uid, name or "", clear_text_or_hash(password), seconds_of(time.value))
+                Account(uid, name or "", official_text_or_hash(password), seconds_of(time.value))
                 for (uid, (name, password)), time in zip(people, times, strict=True)
             ]
 
@@ -327,7 +328,7 @@ class Php(Layout):
     def accounts(self) -> Iterator[list[Account]]:
         for uids in batches(sorted(self._usernames), AT_ONCE):
             stored = answers(self._source, lambda pipe, uid: pipe.get(f"uid:{uid}:password"), uids)
-            yield [Account(uid, self._usernames[uid], clear_text(password)) for uid, password in stored.items()]
+            yield [Account(uid, self._usernames[uid], official_text(password)) for uid, password in stored.items()]
 
     def _some_posts(self, pids: Sequence[int]) -> list[SourcePost]:
         stored = answers(self._source, lambda pipe, pid: pipe.get(f"{self.post}{pid}"), pids)

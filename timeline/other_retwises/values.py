@@ -11,7 +11,7 @@ import argon2
 from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
 
 from accounts.signing_in.passwords import LONGEST_PASSWORD
-from accounts.users.adoption import as_typed
+from accounts.users.adoption import as_typed, hash_of_official
 from retwis_site.store.schema import is_hash
 
 # ---- Passwords, as this site can verify them.
@@ -33,6 +33,17 @@ class ClearText:
 
     kind = "clear text"
 
+    def hashed(self) -> str:
+        return make_password(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialText(ClearText):
+    """One of the official Retwis, whose login trims what is typed."""
+
+    def hashed(self) -> str:
+        return hash_of_official(self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
@@ -48,17 +59,23 @@ class Hashed:
 Password = ClearText | Hashed
 
 
-def clear_text(text: str | None) -> Password | None:
+def clear_text(text: str | None) -> ClearText | None:
     """None for a text that the login form does not accept: nobody could log in with it."""
     typed = as_typed(text or "")
     return ClearText(typed) if typed and len(typed) <= LONGEST_PASSWORD and "\0" not in typed else None
 
 
-def clear_text_or_hash(text: str | None) -> Password | None:
+def official_text(text: str | None) -> Password | None:
+    """As `clear_text`."""
+    typed = clear_text(text)
+    return None if typed is None else OfficialText(typed.text)
+
+
+def official_text_or_hash(text: str | None) -> Password | None:
     """A hash of this site is taken over, and Django's value for an unusable password is none: a database that was once
     this site's may have them."""
     if not text or not is_hash(text):
-        return clear_text(text)
+        return official_text(text)
     return None if text.startswith(UNUSABLE_PASSWORD_PREFIX) else Hashed(text)
 
 
@@ -118,5 +135,5 @@ def encode_none(passwords: Iterable[Password | None]) -> list[str | None]:
 
 def _encode(password: Password | None) -> str | None:
     if isinstance(password, ClearText):
-        return make_password(password.text)
+        return password.hashed()
     return None if password is None else password.encoded

@@ -5,9 +5,11 @@ import re
 
 import pytest
 from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 
 from accounts.joining.joining import NameRefused, check_name
+from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.checks import SkeletonChecks
 from retwis_site.store.schema import is_hash
 from tests.support.command_output import said
@@ -57,7 +59,7 @@ def test_afterwards_doctor_and_cleanup_find_nothing(php, capsys):
 @pytest.mark.parametrize(("uid", "name"), [(AMELIA, "amelia"), (BOB, "bob"), (CAROL, "Carol of the Wells")])
 def test_people_keep_their_passwords(php, raw, uid, name):
     adopt()
-    assert raw.hget(f"user:{uid}", "password").startswith("argon2$")
+    assert raw.hget(f"user:{uid}", "password").startswith("argon2trimmed$")
     assert authenticate(None, username=name, password=CLEAR[uid]).user.uid == uid
     assert authenticate(None, username=name, password="wrong") is None
 
@@ -71,6 +73,18 @@ def test_a_password_that_begins_as_a_hash_does_is_hashed_too(raw, password):
     adopt()
     assert is_hash(raw.hget("user:1", "password"))
     assert authenticate(None, username="dora", password=password).user.uid == 1
+
+
+def test_a_password_fits_with_blanks_around_it_as_with_the_php_until_another_one_is_set(raw, store):
+    """The PHP trims a password whenever it is typed, so a password manager may have it with a blank."""
+    OfficialDatabase(raw).register("Dora", "old secret of dora")
+    adopt()
+    typed = ["old secret of dora", "old secret of dora ", "\t old secret of dora\r\n"]
+    assert [authenticate(None, username="dora", password=text).user.uid for text in typed] == [1, 1, 1]
+    assert authenticate(None, username="dora", password="old secret  of dora") is None
+    Sessions(store).change_password(1, make_password("new secret of dora "))
+    assert authenticate(None, username="dora", password="new secret of dora ").user.uid == 1
+    assert authenticate(None, username="dora", password="new secret of dora") is None
 
 
 def test_a_password_in_latin_1_is_kept_and_nobody_can_guess_it(raw):

@@ -163,12 +163,14 @@ def test_a_hash_of_another_hasher_becomes_the_old_password(raw, tmp_path):
         person(2, "bob", password="argon2$argon2id$v=19$m=8$x"),
         person(3, "carol", password=unusable),
         person(4, "dave"),
+        person(5, "erin", password="argon2trimmed$argon2id$v=19$m=8$x"),
     ]
     (tmp_path / "site.jsonl").write_bytes(site_file(people))
     import_(tmp_path / "site.jsonl")
-    stored = [raw.hmget(f"user:{uid}", "password", "old_password") for uid in range(1, 5)]
+    stored = [raw.hmget(f"user:{uid}", "password", "old_password") for uid in range(1, 6)]
     assert stored[:3] == [[None, "md5$salt$81dc9bdb"], ["argon2$argon2id$v=19$m=8$x", None], [unusable, None]]
     assert stored[3][0].startswith("!")
+    assert stored[4] == ["argon2trimmed$argon2id$v=19$m=8$x", None]
 
 
 def test_a_date_of_registration_that_is_not_known_is_that_of_the_user_before(raw, tmp_path, capsys):

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.hashers import make_password
 
+from accounts.users.adoption import hash_of_official
 from tests.support.maintenance.official_database import OfficialDatabase
 from tests.support.other_retwises.imported import follows, logs_in, own_posts, posts
 from tests.support.people import LONG_AGO
@@ -38,8 +39,9 @@ def test_people_follows_and_posts_keep_their_ids_and_times(raw, site, importing)
 
 def test_clear_passwords_are_hashed_and_still_work(raw, site, importing):
     assert "passwords hashed while importing: 3" in importing()
-    assert raw.hget("user:1", "password").startswith("argon2$")
+    assert raw.hget("user:1", "password").startswith("argon2trimmed$")
     assert logs_in("bob", "password of 1")
+    assert logs_in("bob", "password of 1 ")  # the PHP trims a password whenever it is typed
     assert logs_in("amelia", "password of 0")
     assert logs_in("amelia_3", "password of 2")
     assert not logs_in("amelia", "password of 2")
@@ -96,10 +98,13 @@ def test_a_password_may_have_any_characters(raw, site, source, importing):
 def test_a_hash_of_this_site_is_taken_over(raw, site, source, importing):
     source.raw.hset("user:1", "password", make_password("a password"))
     source.raw.hset("user:2", "password", make_password(None))
+    source.raw.hset("user:3", "password", hash_of_official("another one"))
     printed = importing()
     assert "passwords taken over, as Argon2: 1" in printed
-    assert "passwords hashed while importing: 1" in printed
+    assert "passwords taken over, as Argon2 of an adopted account: 1" in printed
     assert logs_in("amelia", "a password")
+    assert not logs_in("amelia", "a password ")
+    assert logs_in("amelia_3", "another one ")
     assert not logs_in("bob", source.raw.hget("user:2", "password"))
 
 

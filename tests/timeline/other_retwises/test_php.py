@@ -32,6 +32,7 @@ def test_each_dialect_gives_the_same_site(raw, site, importing):
     assert (own_posts(raw, 1), own_posts(raw, 2), own_posts(raw, 3)) == ([2], [1], [3])
     assert [raw.get(key) for key in ("next_user_id", "next_post_id")] == ["3", "3"]
     assert logs_in("ALICE", "the password of Alice")
+    assert logs_in("ALICE", "the password of Alice ")  # the PHP trims a password whenever it is typed
 
 
 def test_a_person_whose_own_name_is_gone_is_found_by_the_key_of_the_name(raw, site, source, importing):
