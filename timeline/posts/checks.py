@@ -24,7 +24,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
@@ -255,10 +255,7 @@ class PostAdoption(Searcher):
                 yield [Finding(what, partial(self._list, lacking), len(lacking))]
 
     def _list(self, posts: Sequence[Written]) -> None:
-        pipe = self._store.pipeline()
-        for pid, author in posts:
-            pipe.zadd(keys.updates(author), {str(pid): pid})
-        pipe.execute()
+        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one[1]), {str(one[0]): one[0]}), posts)
 
 
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.

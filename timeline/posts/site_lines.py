@@ -16,7 +16,7 @@ from retwis_site.maintenance.checks import ids_of, members_of
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, for_each, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
@@ -212,10 +212,7 @@ def _write_above(store: Store, parents: Mapping[int, int]) -> None:
                 climbing.discard(pid)
             else:
                 above[pid].append(parent)
-    pipe = store.pipeline()
-    for pid, pids in above.items():
-        pipe.hset(keys.post(pid), {"above": " ".join(map(str, pids))})
-    pipe.execute()
+    for_each(store, lambda pipe, pid: pipe.hset(keys.post(pid), {"above": " ".join(map(str, above[pid]))}), above)
 
 
 # Deleted posts that have replies keep their places in threads.
