@@ -29,7 +29,7 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, begun, trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of, valid
 from timeline.api.entities import Entity, account_of, date_time
-from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
+from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, Side, hidden_people, search_query
@@ -38,7 +38,7 @@ from timeline.posts.reading.records import one_post_or_hidden
 from timeline.relations import relations
 from timeline.relations.actions import why_not_followed
 from timeline.relations.feature import BLOCKS, FOLLOWS
-from timeline.relations.relation import BlocksViewer
+from timeline.relations.relation import ask_among
 from timeline.timelines.profile import known_followers
 
 # ---- What the viewer and other people are to each other, and what changes it: follow, block, mute; and reports.
@@ -246,12 +246,7 @@ PERMISSIONS = "0"  # no app moderates this site
 
 def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Entity, Entity, User]]:
     """The viewer as they are now. One round trip, two while a date is not cached."""
-    profiles = Profiles()
-    profiles.ask_fresh(pipe, me)
-    [user] = yield from trip(ask_user(pipe, me))
-    if user is None:
-        raise NoSuchUser(str(me))
-    profile = (yield from profiles.reading(pipe, [user]))[me]
+    user, profile = yield from read_profile_now(pipe, me, me)
     return account_of(origin, user, profile), _source(profile.bio, profile.facts), user
 
 
@@ -352,15 +347,8 @@ def _profile_form(call: Call, user: User, source: Entity, fields: Sequence[dict[
 
 def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
     """An account, as far as the viewer sees it. Raises NoSuchUser, NotShown."""
-    blocks = relations.ask_blocks(pipe, me, uid)
-    reading = begun(read_account_now(pipe, origin, uid))
-    yield
-    if blocks.value.theirs:
-        raise BlocksViewer
-    account = yield from reading
-    if account is None:
-        raise NoSuchUser(str(uid))
-    return account
+    user, profile = yield from read_profile_now(pipe, me, uid)
+    return account_of(origin, user, profile)
 
 
 def account(call: Call) -> object:
@@ -396,12 +384,11 @@ def accounts(call: Call) -> object:
     uids = call.sent.ids("id")[:MOST]
 
     def reading(pipe: Pipe, me: int | None) -> Reading[list[Entity]]:
-        between = ask_between_each(pipe, me, uids) if me is not None and uids else None
+        blocking = Result(set[int]) if me is None or not uids else ask_among(pipe, keys.blocked_by(me), uids)
         reading = begun(read_accounts(pipe, origin_of(call.request), uids))
         yield
-        blocking = {uid for uid, one in between.value.items() if one.hiding.blocks.theirs} if between else set()
         found = yield from reading
-        return [one for uid, one in found.items() if uid not in blocking]
+        return [one for uid, one in found.items() if uid not in blocking.value]
 
     return call.viewer.ask(reading)
 
