@@ -29,7 +29,7 @@ from retwis_site.http.url_converters import UsernameConverter
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, READ_AT_ONCE, Claim, Outbox, job_id, owned
 from retwis_site.maintenance.lines import seconds
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, for_each, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import NOT_UTF_8, is_digest, nonce, parse_id, stored_ids
 from retwis_site.store.snowflake import SMALLEST, made_at
@@ -379,10 +379,9 @@ class Restoring:
         """The posts, by id, whose ids were free and are claimed now. Two round trips; none without candidates."""
         jobs = [f"restore:{pid}:{self._uid}:{nonce()}" for pid in candidates]
         self._post_jobs += jobs
-        pipe = Outbox(leased).add_all(jobs).pipeline()
-        claims = {pid: pipe.hsetnx(keys.post(pid), "user_id", str(self._uid)) for pid in candidates}
-        pipe.execute()
-        return {pid: candidates[pid] for pid, claim in claims.items() if claim.value}
+        store, uid = Outbox(leased).add_all(jobs), str(self._uid)
+        is_claimed = answers(store, lambda pipe, pid: pipe.hsetnx(keys.post(pid), "user_id", uid), candidates)
+        return {pid: candidates[pid] for pid in filter(is_claimed.get, candidates)}
 
     def _write_hashes(self, leased: Store, posts: Sequence[OldPost], claimed: Mapping[int, OldPost]) -> None:
         """Write the posts, the oldest first: a later one may reply to it. The earlier texts of a post go before its
@@ -442,10 +441,7 @@ def _missing_from(claimed: Mapping[int, OldPost], posts: Sequence[OldPost]) -> l
 
 def drop_lists(store: Store, uid: int) -> None:
     """Drop the homes of a user and of the user's followers, and the global timeline."""
-    pipe = store.pipeline()
-    for key in keys.timeline.all():
-        pipe.unlink(key)
-    pipe.execute()
+    for_each(store, lambda pipe, key: pipe.unlink(key), keys.timeline.all())
     Delivery(store).drop_homes(uid)
 
 

@@ -29,44 +29,35 @@ from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, begun, trip
 from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of, valid
 from timeline.api.entities import Entity, account_of, date_time
-from timeline.api.reading import Profiles, accounts_of, forget_profile, read_account_now, read_accounts
+from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
 from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, Side, hidden_people, search_query
 from timeline.people.lists import Cursor, ListedPerson, id_cursor
 from timeline.posts.reading.records import one_post_or_hidden
+from timeline.relations import relations
 from timeline.relations.actions import why_not_followed
 from timeline.relations.feature import BLOCKS, FOLLOWS
-from timeline.relations.relation import BlocksViewer
-from timeline.relations.relations import (
-    FOREVER,
-    Between,
-    BlockedPeople,
-    Blocks,
-    Follows,
-    Hiding,
-    Mutes,
-    ask_blocks,
-)
+from timeline.relations.relation import ask_among
 from timeline.timelines.profile import known_followers
 
 # ---- What the viewer and other people are to each other, and what changes it: follow, block, mute; and reports.
 
 
-def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dict[int, Between]]:
+def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dict[int, relations.Between]]:
     """What `me` and each of these people, at least one, are to each other. Six commands."""
     members, now = [str(uid) for uid in people], time.time()
     sets = (keys.following, keys.followers, keys.blocked, keys.blocked_by, keys.muted, keys.muted_reposts)
     asked = [pipe.zmscore(key(me), members) for key in sets]
 
-    def read() -> dict[int, Between]:
+    def read() -> dict[int, relations.Between]:
         rows = zip(*(scores.value for scores in asked), strict=True)
         return {uid: of_one(*row) for uid, row in zip(people, rows, strict=True)}
 
-    def of_one(*scores: float | None) -> Between:
+    def of_one(*scores: float | None) -> relations.Between:
         follows, followed, blocks, blocked = [score is not None for score in scores[:4]]
         muted, reposts = [until is not None and until > now for until in scores[4:]]
-        return Between(follows, followed, Hiding(Blocks(blocks, blocked), muted, reposts))
+        return relations.Between(follows, followed, relations.Hiding(relations.Blocks(blocks, blocked), muted, reposts))
 
     return Result(read)
 
@@ -74,7 +65,7 @@ def ask_between_each(pipe: Pipe, me: int, people: Collection[int]) -> Result[dic
 # ---- The entity
 
 
-def relationship_of(uid: int, between: Between) -> Entity:
+def relationship_of(uid: int, between: relations.Between) -> Entity:
     """https://docs.joinmastodon.org/entities/Relationship/ A muted person causes no notices, either. What this site has
     not is false."""
     hiding = between.hiding
@@ -114,11 +105,11 @@ def relationships(call: Call) -> object:
 # ---- What changes it. Each change finds the person in one round trip, and reads the relationship anew in another.
 
 
-def _found(call: Call) -> tuple[User, User, Blocks]:
+def _found(call: Call) -> tuple[User, User, relations.Blocks]:
     """The viewer, the person in the address, and the blocks between the two. Raises NoSuchUser."""
     uid = call.id
     me, (person, blocks) = call.viewer.ask_as_user(
-        lambda pipe, me: trip(ask_user(pipe, uid), ask_blocks(pipe, me, uid))
+        lambda pipe, me: trip(ask_user(pipe, uid), relations.ask_blocks(pipe, me, uid))
     )
     if person is None:
         raise NoSuchUser(str(uid))
@@ -136,9 +127,9 @@ def follow(call: Call) -> object:
     if why := why_not_followed(me, person, blocks):
         raise Forbidden(why)
     RateLimits(connect()).count(FOLLOWS, str(me.uid))
-    Follows(connect()).follow(me.uid, person.uid)
+    relations.Follows(connect()).follow(me.uid, person.uid)
     if "reblogs" in call.sent:
-        mutes = Mutes(connect())
+        mutes = relations.Mutes(connect())
         (mutes.unmute_reposts if call.sent.flag("reblogs") else mutes.mute_reposts)(me.uid, person.uid)
     return _now(me, person)
 
@@ -148,7 +139,7 @@ def block(call: Call) -> object:
     if person.uid == me.uid:
         raise Forbidden(_("You cannot block yourself."))
     RateLimits(connect()).count(BLOCKS, str(me.uid))
-    BlockedPeople(connect()).block(me.uid, person.uid)
+    relations.BlockedPeople(connect()).block(me.uid, person.uid)
     return _now(me, person)
 
 
@@ -163,7 +154,7 @@ def mute(call: Call) -> object:
     given = call.sent.text("duration") or "0"
     seconds = 0 if given == "0" else call.sent.number("duration", 1, LONGEST_MUTE)
     RateLimits(connect()).count(BLOCKS, str(me.uid))
-    Mutes(connect()).mute(me.uid, person.uid, time.time() // 1 + seconds if seconds else FOREVER)
+    relations.Mutes(connect()).mute(me.uid, person.uid, time.time() // 1 + seconds if seconds else relations.FOREVER)
     return _now(me, person)
 
 
@@ -178,10 +169,10 @@ def _undo(act: Callable[[Store, int, int], None]) -> Callable[[Call], object]:
     return undo
 
 
-unfollow = _undo(lambda store, me, them: Follows(store).unfollow(me, them))
-remove_from_followers = _undo(lambda store, me, them: Follows(store).unfollow(them, me))
-unblock = _undo(lambda store, me, them: BlockedPeople(store).unblock(me, them))
-unmute = _undo(lambda store, me, them: Mutes(store).unmute(me, them))
+unfollow = _undo(lambda store, me, them: relations.Follows(store).unfollow(me, them))
+remove_from_followers = _undo(lambda store, me, them: relations.Follows(store).unfollow(them, me))
+unblock = _undo(lambda store, me, them: relations.BlockedPeople(store).unblock(me, them))
+unmute = _undo(lambda store, me, them: relations.Mutes(store).unmute(me, them))
 
 # ---- Reports
 
@@ -255,12 +246,7 @@ PERMISSIONS = "0"  # no app moderates this site
 
 def _read_own(pipe: Pipe, origin: str, me: int) -> Reading[tuple[Entity, Entity, User]]:
     """The viewer as they are now. One round trip, two while a date is not cached."""
-    profiles = Profiles()
-    profiles.ask_fresh(pipe, me)
-    [user] = yield from trip(ask_user(pipe, me))
-    if user is None:
-        raise NoSuchUser(str(me))
-    profile = (yield from profiles.reading(pipe, [user]))[me]
+    user, profile = yield from read_profile_now(pipe, me, me)
     return account_of(origin, user, profile), _source(profile.bio, profile.facts), user
 
 
@@ -361,15 +347,8 @@ def _profile_form(call: Call, user: User, source: Entity, fields: Sequence[dict[
 
 def _read_seen(pipe: Pipe, origin: str, me: int | None, uid: int) -> Reading[Entity]:
     """An account, as far as the viewer sees it. Raises NoSuchUser, NotShown."""
-    blocks = ask_blocks(pipe, me, uid)
-    reading = begun(read_account_now(pipe, origin, uid))
-    yield
-    if blocks.value.theirs:
-        raise BlocksViewer
-    account = yield from reading
-    if account is None:
-        raise NoSuchUser(str(uid))
-    return account
+    user, profile = yield from read_profile_now(pipe, me, uid)
+    return account_of(origin, user, profile)
 
 
 def account(call: Call) -> object:
@@ -405,12 +384,11 @@ def accounts(call: Call) -> object:
     uids = call.sent.ids("id")[:MOST]
 
     def reading(pipe: Pipe, me: int | None) -> Reading[list[Entity]]:
-        between = ask_between_each(pipe, me, uids) if me is not None and uids else None
+        blocking = Result(set[int]) if me is None or not uids else ask_among(pipe, keys.blocked_by(me), uids)
         reading = begun(read_accounts(pipe, origin_of(call.request), uids))
         yield
-        blocking = {uid for uid, one in between.value.items() if one.hiding.blocks.theirs} if between else set()
         found = yield from reading
-        return [one for uid, one in found.items() if uid not in blocking]
+        return [one for uid, one in found.items() if uid not in blocking.value]
 
     return call.viewer.ask(reading)
 

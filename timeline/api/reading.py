@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from accounts.facts.facts import FIELDS as FACTS
 from accounts.facts.facts import facts_of
 from accounts.users.entities import User
-from accounts.users.repository import ask_people, ask_user
+from accounts.users.repository import ask_people
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Store, connect
@@ -16,7 +16,7 @@ from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Question, Reading, Reply, Result, rest, together, trip
 from timeline.api.calls import Call
 from timeline.api.entities import Entity, Profile, Shown, account_of, status_of, written_statuses
-from timeline.people.lists import ask_join_dates
+from timeline.people.lists import ask_join_dates, ask_seen_person
 from timeline.posts.entities import Post
 from timeline.posts.reading.cached_posts import cached_records
 from timeline.relations.relations import FOLLOW_COUNTS, MUTED_THREADS, FollowCounts, follow_counts
@@ -132,16 +132,14 @@ def read_accounts(pipe: Pipe, origin: str, uids: Iterable[int]) -> Reading[dict[
     return {uid: account_of(origin, people[uid], found[uid]) for uid in uids if uid in people}
 
 
-def read_account_now(pipe: Pipe, origin: str, uid: int) -> Reading[Entity | None]:
-    """One account as it is now; None for an unknown uid, a deleted or suspended account. One round trip, two while a
-    date is not cached."""
+def read_profile_now(pipe: Pipe, me: int | None, uid: int) -> Reading[tuple[User, Profile]]:
+    """One person whom the viewer `me` sees, and their profile as it is now. One round trip, two while a date is not
+    cached. Raises as `ask_seen_person`."""
     profiles = Profiles()
     profiles.ask_fresh(pipe, uid)
-    [user] = yield from trip(ask_user(pipe, uid))
-    if user is None:
-        return None
+    [user] = yield from trip(ask_seen_person(pipe, me, uid))
     found = yield from profiles.reading(pipe, [user])
-    return account_of(origin, user, found[uid])
+    return user, found[uid]
 
 
 def accounts_of(store: Store, origin: str, uids: Iterable[int]) -> dict[int, Entity]:

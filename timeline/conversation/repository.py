@@ -19,17 +19,8 @@ from timeline.posts.entities import NO_LINKS, DeletedBy, Links, NoSuchPost, Page
 from timeline.posts.reading.post_reader import AskAboutAuthors, PostReader, nothing_more
 from timeline.posts.reading.records import OnePost, PostOrPlace, Record, post_deleted, read_by_id
 from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE, LatestActed, ask_latest_acted
+from timeline.relations import relations
 from timeline.relations.relation import Relation
-from timeline.relations.relations import (
-    LATEST_FOLLOWED,
-    MUTED_THREADS,
-    Bookmarks,
-    FollowCounts,
-    FollowedPeople,
-    LatestFollowed,
-    Likes,
-    MutedThreads,
-)
 from timeline.timelines.entities import Numbers
 from timeline.timelines.pagination import POSTS_A_PAGE, READ_MORE, fill
 from timeline.timelines.profile import ask_numbers
@@ -55,20 +46,20 @@ def _root(post: Post) -> int:
 
 
 LIKING = Acting(
-    lambda store, me, post: Likes(store).like(*_edge(me, post)),
-    lambda store, me, post: Likes(store).unlike(*_edge(me, post)),
+    lambda store, me, post: relations.Likes(store).like(*_edge(me, post)),
+    lambda store, me, post: relations.Likes(store).unlike(*_edge(me, post)),
 )
 REPOSTING = Acting(
     lambda store, me, post: Reposts(store).repost(*_edge(me, post)),
     lambda store, me, post: Reposts(store).undo(*_edge(me, post)),
 )
 BOOKMARKING = Acting(
-    lambda store, me, post: Bookmarks(store).add(*_edge(me, post)),
-    lambda store, me, post: Bookmarks(store).remove(*_edge(me, post)),
+    lambda store, me, post: relations.Bookmarks(store).add(*_edge(me, post)),
+    lambda store, me, post: relations.Bookmarks(store).remove(*_edge(me, post)),
 )
 MUTING_THREADS = Acting(
-    lambda store, me, post: MutedThreads(store).mute(me, _root(post)),
-    lambda store, me, post: MutedThreads(store).unmute(me, _root(post)),
+    lambda store, me, post: relations.MutedThreads(store).mute(me, _root(post)),
+    lambda store, me, post: relations.MutedThreads(store).unmute(me, _root(post)),
 )
 
 # ---- The replies to a post are branches: what stands below what on the page of a thread. It asks nothing of the store.
@@ -159,7 +150,7 @@ def _branch(first: InThread, below: dict[int, list[InThread]], known: dict[int, 
 # below a post that the viewer does not see, which has no page for them, is read besides.
 
 
-NO_NUMBERS = Numbers(FollowCounts(0, 0), None)
+NO_NUMBERS = Numbers(relations.FollowCounts(0, 0), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +170,7 @@ A_PAGE = 100  # replies to the post itself that a page has
 IN_THREAD = 200  # posts of the thread among which a page finds the replies to replies
 UNSEEN_IN_A_ROW = 3  # of posts that the viewer does not see and that reply to one another; below them a page ends
 
-FOLLOWS_NOBODY = Result(lambda: LatestFollowed(frozenset(), are_all=True))
+FOLLOWS_NOBODY = Result(lambda: relations.LatestFollowed(frozenset(), are_all=True))
 NOTHING_MUTED: Result[frozenset[str]] = Result(frozenset)
 
 
@@ -211,9 +202,9 @@ class Threads(Repository):
                 PostOrPlace(pipe, me, them, pid),
                 pipe.zrangebyscore(keys.replies_to(pid), limit, "+inf", A_PAGE + 1),
                 pipe.zrangebyscore(keys.thread(pid), limit, "+inf", IN_THREAD),
-                FOLLOWS_NOBODY if me is None else pipe.ask(LATEST_FOLLOWED, me),
+                FOLLOWS_NOBODY if me is None else pipe.ask(relations.LATEST_FOLLOWED, me),
                 ask_latest_acted(pipe, me),
-                NOTHING_MUTED if me is None else pipe.ask(MUTED_THREADS, me),
+                NOTHING_MUTED if me is None else pipe.ask(relations.MUTED_THREADS, me),
                 ask_numbers(pipe, them),
             ),
         )
@@ -226,7 +217,7 @@ class Threads(Repository):
             below = self._in_thread(links.root, max(pid, after or 0))
         here = set(direct)
         above = [higher for higher in _above(links) if higher != pid] if after is None else []
-        followed = FollowedPeople(viewer.uid or 0, known)
+        followed = relations.FollowedPeople(viewer.uid or 0, known)
         rules = [_AsksWhomTheViewerFollows(followed)]
         acted = latest.asking_for(pid)
         reader = PostReader(self._store, viewer.user, rules, [author], acted, viewer.just_changed, author.uid)
@@ -406,7 +397,7 @@ class _AsksWhomTheViewerFollows:
 
     asks = True
 
-    def __init__(self, followed: FollowedPeople) -> None:
+    def __init__(self, followed: relations.FollowedPeople) -> None:
         self._followed = followed
 
     def ask(self, pipe: Pipe, people: set[int]) -> None:

@@ -25,23 +25,8 @@ from retwis_site.rendering.pages import origin_of
 from retwis_site.store.client import Pipe, connect
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reply, Result, trip
+from timeline.conversation import repository
 from timeline.conversation.feature import ACTIONS
-from timeline.conversation.repository import (
-    BOOKMARKING,
-    LIKING,
-    MUTING_THREADS,
-    NOTHING_MUTED,
-    REPOSTING,
-    Act,
-    ActedBy,
-    Acting,
-    Branch,
-    InThread,
-    Quotes,
-    SavedPosts,
-    ThreadPage,
-    Threads,
-)
 from timeline.people.html import listed
 from timeline.people.lists import id_cursor
 from timeline.posts.composer import composer
@@ -50,18 +35,9 @@ from timeline.posts.entities import Page as PostsPage
 from timeline.posts.html.pictures import preview_of, words_of
 from timeline.posts.html.post_cards import about_post, beginning_of, cards, phrases, shortened
 from timeline.posts.reading.records import OnePost, one_post, one_post_or_hidden
+from timeline.relations import relations
 from timeline.relations.html import follow_button, person_menu
 from timeline.relations.relation import BlocksViewer, Relation, ask_standing
-from timeline.relations.relations import (
-    BOOKMARK,
-    HIDES_NOTHING,
-    LIKE,
-    MUTED_THREADS,
-    REPOST,
-    Hiding,
-    ask_followed,
-    ask_hiding,
-)
 from timeline.timelines import html as listing
 from timeline.timelines.pagination import post_cursor
 from timeline.timelines.profile import PINNED
@@ -72,7 +48,7 @@ from timeline.timelines.profile import PINNED
 POST = "@<username:username>/<id:pid>/"
 
 
-def act_on_posts(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
+def act_on_posts(act: repository.Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """A view that does this with a post, as often as the limit allows. One round trip finds the post. `said`: a message
     about what no card shows. Raises NoSuchUser, AccountDeleted, NoSuchPost, PostDeleted, and NotShown for a post of a
     person with a block between them and the viewer."""
@@ -91,7 +67,7 @@ def act_on_posts(act: Act, said: str | Promise = "") -> Callable[..., HttpRespon
     return view
 
 
-def _undo(act: Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
+def _undo(act: repository.Act, said: str | Promise = "") -> Callable[..., HttpResponseBase]:
     """As `act_on_posts`, for an undo: it is never limited, and no block refuses it. A post that a block hides is on no
     page, so the page that has the button is opened anew."""
 
@@ -124,7 +100,7 @@ def back_to(request: RetwisRequest, post: Post) -> HttpResponse:
     return response
 
 
-def _buttons(verb: str, acting: Acting) -> list[URLPattern]:
+def _buttons(verb: str, acting: repository.Acting) -> list[URLPattern]:
     """The addresses of a button and of its undo."""
     return [
         path(f"{POST}{verb}/", act_on_posts(acting.do), name=verb),
@@ -132,8 +108,8 @@ def _buttons(verb: str, acting: Acting) -> list[URLPattern]:
     ]
 
 
-mute_thread = act_on_posts(MUTING_THREADS.do, gettext_lazy("You get no notifications about this thread."))
-unmute_thread = _undo(MUTING_THREADS.undo, gettext_lazy("You get notifications about this thread again."))
+mute_thread = act_on_posts(repository.MUTING_THREADS.do, gettext_lazy("You get no notifications about this thread."))
+unmute_thread = _undo(repository.MUTING_THREADS.undo, gettext_lazy("You get notifications about this thread again."))
 
 
 # ---- The pages of the people who like a post, and of those who have reposted it.
@@ -141,13 +117,13 @@ unmute_thread = _undo(MUTING_THREADS.undo, gettext_lazy("You get notifications a
 
 ACTED_BY = {
     relation: Page("timeline/conversation/acted_by.html", here=name)
-    for relation, name in ((LIKE, "likes_of"), (REPOST, "reposts_of"))
+    for relation, name in ((relations.LIKE, "likes_of"), (relations.REPOST, "reposts_of"))
 }
 
 
 @require_safe
 def acted_by(request: RetwisRequest, username: str, pid: int, of: Relation) -> HttpResponse:
-    found = ActedBy(connect(), of).page(request.viewer, username, pid, id_cursor(request.GET.get("before")))
+    found = repository.ActedBy(connect(), of).page(request.viewer, username, pid, id_cursor(request.GET.get("before")))
     by = rendering(request)
     return ACTED_BY[of].response(
         request,
@@ -171,7 +147,7 @@ def _saved_posts(of: Relation) -> URLPattern:
 
     @require_safe
     def view(request: RetwisRequest) -> HttpResponse:
-        found = SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
+        found = repository.SavedPosts(connect(), of).page(request.viewer, id_cursor(request.GET.get("before")))
         by = rendering(request)
         page = PostsPage(found.posts, int(found.older.member) if found.older else None)
         shown = listing.listing(request, page, by) | {"older": str(found.older or "")}
@@ -204,7 +180,7 @@ def more(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
             pipe.ask(PINNED, them),
-            NOTHING_MUTED if me is None else pipe.ask(MUTED_THREADS, me),
+            repository.NOTHING_MUTED if me is None else pipe.ask(relations.MUTED_THREADS, me),
             _ask_hiding(pipe, me, them),
         ),
     )
@@ -237,7 +213,7 @@ def reposting(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
         username,
         lambda pipe, me, them: trip(
             OnePost(pipe, me, them, pid),
-            NONE_OF_THEM if me is None else ask_standing(pipe, REPOST, me, [pid]),
+            NONE_OF_THEM if me is None else ask_standing(pipe, relations.REPOST, me, [pid]),
         ),
     )
     request.viewer.require_user()
@@ -260,7 +236,7 @@ def more_person(request: RetwisRequest, username: str) -> HttpResponse:
     them, (hiding, followed) = request.viewer.ask_about(
         username,
         lambda pipe, me, them: trip(
-            _ask_hiding(pipe, me, them), NONE_OF_THEM if me is None else ask_followed(pipe, me, [them])
+            _ask_hiding(pipe, me, them), NONE_OF_THEM if me is None else relations.ask_followed(pipe, me, [them])
         ),
     )
     if hiding.blocks.theirs:
@@ -296,8 +272,8 @@ def _back(request: RetwisRequest, own: str) -> str:
     return own if match_of(page).url_name in {"more", "more_person", "reposting", "login"} else page
 
 
-def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Reply[Hiding] | Result[Hiding]:
-    return Result(lambda: HIDES_NOTHING) if me is None or me == them else ask_hiding(pipe, me, them)
+def _ask_hiding(pipe: Pipe, me: int | None, them: int) -> Reply[relations.Hiding] | Result[relations.Hiding]:
+    return Result(lambda: relations.HIDES_NOTHING) if me is None or me == them else relations.ask_hiding(pipe, me, them)
 
 
 def _viewer(by: Rendering, uid: int) -> str:
@@ -315,7 +291,7 @@ QUOTES = Page("timeline/conversation/quotes.html", here="quotes", shape=listing.
 @require_safe
 def quotes(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     before = post_cursor(request.GET.get("before"))
-    found = Quotes(connect()).page(request.viewer, username, pid, before)
+    found = repository.Quotes(connect()).page(request.viewer, username, pid, before)
     by = rendering(request)
     return QUOTES.response(
         request,
@@ -344,7 +320,7 @@ UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"delete
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     """Status 410 for a deleted post, which has replies."""
-    found = Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
+    found = repository.Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
     if found.post.pid != pid:  # the address of a repost leads to the post
         return redirect("post", found.author.username, found.post.pid)
     by = rendering(request)
@@ -384,7 +360,7 @@ def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
     )
 
 
-def _author(found: ThreadPage, by: Rendering) -> Html:
+def _author(found: repository.ThreadPage, by: Rendering) -> Html:
     """The author beside the post, with the button that follows or unfollows them."""
     author = found.author
     return AUTHOR.fill(
@@ -402,11 +378,11 @@ def _numbers(post: Post, by: Rendering) -> Html:
     return joined([NUMBER.fill(by.language, kind=kind, number=count, **place) for kind, count in counted if count])
 
 
-def _branches(branches: Iterable[Branch], by: Rendering, above: Post | None = None) -> bytes:
+def _branches(branches: Iterable[repository.Branch], by: Rendering, above: Post | None = None) -> bytes:
     return b"".join([_branch(branch, by, above) for branch in branches])
 
 
-def _branch(branch: Branch, by: Rendering, above: Post | None) -> bytes:
+def _branch(branch: repository.Branch, by: Rendering, above: Post | None) -> bytes:
     """Where it continues elsewhere, it leads to the page of its last post that the viewer sees. `above`: the last one
     of the branches that it is part of."""
     seen = next((post for post in reversed(branch.posts) if isinstance(post, Post)), above)
@@ -422,7 +398,7 @@ def _branch(branch: Branch, by: Rendering, above: Post | None) -> bytes:
     )
 
 
-def _in_a_row(posts: Sequence[InThread], by: Rendering) -> bytes:
+def _in_a_row(posts: Sequence[repository.InThread], by: Rendering) -> bytes:
     return b"".join([cards([post], by) if isinstance(post, Post) else _unavailable(post, by) for post in posts])
 
 
@@ -439,14 +415,14 @@ urlpatterns = [
     path(f"{POST}more/", more, name="more"),
     path("@<username:username>/more/", more_person, name="more_person"),
     path(f"{POST}quotes/", quotes, name="quotes"),
-    *_buttons("like", LIKING),
-    *_buttons("bookmark", BOOKMARKING),
+    *_buttons("like", repository.LIKING),
+    *_buttons("bookmark", repository.BOOKMARKING),
     path(f"{POST}repost-or-quote/", reposting, name="reposting"),
-    *_buttons("repost", REPOSTING),
+    *_buttons("repost", repository.REPOSTING),
     path(f"{POST}mute/", mute_thread, name="mute_thread"),
     path(f"{POST}unmute/", unmute_thread, name="unmute_thread"),
-    path(f"{POST}likes/", acted_by, {"of": LIKE}, name="likes_of"),
-    path(f"{POST}reposts/", acted_by, {"of": REPOST}, name="reposts_of"),
-    _saved_posts(LIKE),
-    _saved_posts(BOOKMARK),
+    path(f"{POST}likes/", acted_by, {"of": relations.LIKE}, name="likes_of"),
+    path(f"{POST}reposts/", acted_by, {"of": relations.REPOST}, name="reposts_of"),
+    _saved_posts(relations.LIKE),
+    _saved_posts(relations.BOOKMARK),
 ]

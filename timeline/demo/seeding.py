@@ -17,7 +17,7 @@ from accounts.users.entities import User
 from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import batches
+from retwis_site.store.chunks import batches, for_each
 from retwis_site.store.client import Pipe, Store
 from timeline.demo.texts import DEMO_BIO, bio, display_name, usernames
 from timeline.demo.threads import DEMO, DEMO_RESTS, EDITED_AFTER, Draft, People, Stream
@@ -347,10 +347,7 @@ class Community:
 
 def write(store: Store, batch: list[Step]) -> None:
     """Send some of the steps. One round trip."""
-    pipe = store.pipeline()
-    for step in batch:
-        step.queue(pipe)
-    pipe.execute()
+    for_each(store, lambda pipe, step: step.queue(pipe), batch)
 
 
 def is_used(store: Store) -> bool:

@@ -24,27 +24,17 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
 from retwis_site.store.replies import Result
+from timeline.posts import settling
 from timeline.posts.delivery import Delivery
 from timeline.posts.pictures import take_out
 from timeline.posts.reading.records import BASIC, media_from
 from timeline.posts.repository import Posts
-from timeline.posts.settling import (
-    DELETED_STAYS,
-    FOREVER,
-    QUOTES,
-    REPLIES,
-    PostState,
-    Settling,
-    ask_look,
-    authors_of,
-    written_by,
-)
 from timeline.relations.relation import Counts, PostCount, ask_number, ask_post_exists
 from timeline.relations.relations import LIKE, REPOST
 
@@ -129,7 +119,7 @@ class PostChecks(Searcher):
         damaged = ask_damaged(pipe, keys.updates(author))
         # Not replies and quotes: these outlive a deletion, which a server may have lost.
         reactions = [pipe.zcard(key) for key in (keys.liked_by(pid), keys.reposted_by(pid))]
-        look = ask_look(pipe, written_by(author, [pid]))
+        look = settling.ask_look(pipe, settling.written_by(author, [pid]))
         pipe.execute()
         if not exists.value:
             return False
@@ -255,10 +245,7 @@ class PostAdoption(Searcher):
                 yield [Finding(what, partial(self._list, lacking), len(lacking))]
 
     def _list(self, posts: Sequence[Written]) -> None:
-        pipe = self._store.pipeline()
-        for pid, author in posts:
-            pipe.zadd(keys.updates(author), {str(pid): pid})
-        pipe.execute()
+        for_each(self._store, lambda pipe, one: pipe.zadd(keys.updates(one[1]), {str(one[0]): one[0]}), posts)
 
 
 # ---- The check of the numbers in `post:` hashes: likes, reposts, replies and quotes.
@@ -384,16 +371,16 @@ class ListingChecks(Searcher):
 
     def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
         """Two round trips, and one for posts that answer or quote others."""
-        known = authors_of(self._store, pids)
+        known = settling.authors_of(self._store, pids)
         pipe = self._store.pipeline()
-        asked = ask_look(pipe, known)
+        asked = settling.ask_look(pipe, known)
         seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         pipe.execute()
         look = asked.value
         wrong = [
             pid
             for pid, seen in look.seen.items()
-            if (seen.deleted and seen.has_replies and seconds[pid].value != FOREVER)
+            if (seen.deleted and seen.has_replies and seconds[pid].value != settling.FOREVER)
             or (seen.texts and not seen.deleted and seen.text != seen.body)
         ]
         # A post that is not in `updates:` was never published, unless it is deleted.
@@ -423,7 +410,7 @@ class ListingChecks(Searcher):
 
     def _settle(self, pid: int) -> None:
         job = Outbox(self._store).add(f"settle:{pid}:{nonce()}")
-        Settling(job.store).settle([pid])
+        settling.Settling(job.store).settle([pid])
         job.done()
 
     # ---- from the listings to the posts
@@ -434,7 +421,7 @@ class ListingChecks(Searcher):
         number = None if kind_of(key) is keys.tag else id_in(key)  # a tag may be a number
         if number is None:
             return
-        for count in (REPLIES, QUOTES):
+        for count in (settling.REPLIES, settling.QUOTES):
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
@@ -442,7 +429,7 @@ class ListingChecks(Searcher):
 
 def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
     key, pid = entry
-    look, present = ask_look(pipe, {pid: PostState()}), pipe.zscore(key, str(pid))
+    look, present = settling.ask_look(pipe, {pid: settling.PostState()}), pipe.zscore(key, str(pid))
     return Result(lambda: present.value is not None and key not in look.value.seen[pid].stands_in)
 
 
@@ -454,7 +441,7 @@ def _ask_left(pipe: Pipe, entry: tuple[str, str]) -> Result[bool]:
 
 def _ask_hidden_texts(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether nobody sees a post with texts in `edits:`."""
-    look = ask_look(pipe, {pid: PostState()})
+    look = settling.ask_look(pipe, {pid: settling.PostState()})
     return Result(lambda: bool((seen := look.value.seen[pid]).texts) and (seen.deleted or not seen.exists))
 
 
@@ -481,7 +468,7 @@ class PostOrphans(Searcher):
                 keys.post,
                 looking(self._store, _ask_lasting),
                 "{key}",
-                lambda pid: self._store.expire(keys.post(pid), DELETED_STAYS),
+                lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
             ),
         ]
 
@@ -525,4 +512,4 @@ def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:
     """Whether it is the hash of a deleted post without replies, and never expires."""
     deleted, seconds = pipe.hexists(keys.post(pid), "deleted"), pipe.ttl(keys.post(pid))
     replies = pipe.zcard(keys.replies_to(pid))
-    return Result(lambda: bool(deleted.value) and seconds.value == FOREVER and not replies.value)
+    return Result(lambda: bool(deleted.value) and seconds.value == settling.FOREVER and not replies.value)

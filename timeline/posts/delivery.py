@@ -15,7 +15,7 @@ from retwis_site.exceptions import IdInUse, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
-from retwis_site.store.chunks import answer, answers
+from retwis_site.store.chunks import answer, answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
@@ -124,18 +124,13 @@ class Delivery(Repository):
         return True
 
     def _drop_homes_in(self, key: str) -> None:
-        pipe = self._store.pipeline()
         for members in self._store.zset_ranks(key, FOLLOWERS_AT_ONCE):
-            for reader in stored_ids(key, members):
-                pipe.unlink(keys.home(reader))
-            pipe.execute()
+            for_each(self._store, lambda pipe, reader: pipe.unlink(keys.home(reader)), stored_ids(key, members))
 
     def push_into_own_home(self, uid: int, pid: int) -> None:
         """Push a new repost into its author's home. One round trip, two where the list is cut."""
         home = self._store.lpushx(keys.home(uid), str(pid))
-        pipe = self._store.pipeline()
-        queue_cut(pipe, keys.home(uid), home)
-        pipe.execute()
+        for_each(self._store, lambda pipe, key: queue_cut(pipe, key, home), [keys.home(uid)])
 
     def _list(self, uid: int, pid: int, written: Mapping[int, PostState]) -> tuple[PostLook | None, ByTags]:
         """Add a post to its author's `updates:`, to the jobs of the search index, and, when it is known (`written`), to

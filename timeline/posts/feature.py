@@ -7,17 +7,11 @@ from retwis_site.http.cookies import PersonalCookie
 from retwis_site.http.form_fields import FormField
 from retwis_site.jobs.outbox import job_id
 from retwis_site.store.rate_limits import Limit
+from timeline.posts import repository
 from timeline.posts.checks import CountChecks, ListingChecks, PictureChecks, PostAdoption, PostChecks, PostOrphans
 from timeline.posts.composer import DRAFT_COOKIE, give_draft_to
 from timeline.posts.delivery import Delivery, Reposts
 from timeline.posts.pictures import ask_picture_use, finish_pictures, finish_removal
-from timeline.posts.repository import (
-    finish_deletion,
-    finish_edit,
-    finish_staff_deletion,
-    recount_posts,
-    remove_posts,
-)
 from timeline.posts.settling import Settling
 from timeline.posts.site_lines import POSTS as POST_LINES
 from timeline.posts.site_lines import TOMBSTONES, account_lines
@@ -39,11 +33,11 @@ FEATURE = Feature(
         "repost": lambda store, claim: Reposts(store).finish(claim),
         "fan_repost": lambda store, claim: Reposts(store).fan_out(claim),
         "fan": lambda store, claim: Delivery(store).fan_out(claim),
-        "staff_deletion": finish_staff_deletion,
+        "staff_deletion": repository.finish_staff_deletion,
         "staff_picture": finish_removal,
         "pictures": finish_pictures,
-        "del": finish_deletion,
-        "edit": finish_edit,
+        "del": repository.finish_deletion,
+        "edit": repository.finish_edit,
         "settle": lambda store, claim: Settling(store).finish(claim),
     },
     former_jobs={"spread": "fan_repost", "unpost": "staff_deletion", "stone": "settle"},
@@ -52,8 +46,8 @@ FEATURE = Feature(
     adoption=lambda store: PostAdoption(store).checks(),
     account_lines=account_lines,
     site_lines=(POST_LINES, TOMBSTONES, *ABOUT_POSTS),
-    recount=recount_posts,
-    remove_account=remove_posts,
+    recount=repository.recount_posts,
+    remove_account=repository.remove_posts,
     picture_uses={"post": ask_picture_use},
     uploads=("publish",),
     form_fields={

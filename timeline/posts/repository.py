@@ -18,7 +18,7 @@ from accounts.users.repository import ask_user
 from retwis_site.exceptions import IdInUse, LeaseEnded, StoreError
 from retwis_site.jobs.outbox import Claim, Outbox, job_id, owned
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, answer, answers, emptied, remove_members
+from retwis_site.store.chunks import AT_ONCE, answer, answers, emptied, for_each, remove_members
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import nonce, stored_id, stored_ids, stored_time
@@ -48,7 +48,6 @@ from timeline.posts.reading.records import (
     Version,
     ask_post,
     deleted_by,
-    existing,
     link_fields,
     links_from,
     media_field,
@@ -160,10 +159,8 @@ class Posts(Repository):
 
     def read(self, pids: Collection[int]) -> tuple[list[Record], list[int]]:
         """The posts that exist, in the order of `pids`, and the ids of the missing or deleted ones. One round trip."""
-        pipe = self._store.pipeline()
-        asked = {pid: ask_post(pipe, pid) for pid in pids}
-        pipe.execute()
-        return existing(asked)
+        found = answers(self._store, ask_post, pids)
+        return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
     def published(self, pids: Collection[int]) -> list[Record]:
         """Those of these posts that exist, are no reposts, and stand in `updates:` of their author. Two round trips;
@@ -396,9 +393,7 @@ def finish_edit(store: Store, claim: Claim) -> None:
         Delivery(store).drop_homes_of_tags(tags_in(now.text))
     else:
         Settling(store).agree({}, look)
-    pipe = store.pipeline()
-    leave_to_the_index(pipe, pid)
-    pipe.execute()
+    for_each(store, leave_to_the_index, [pid])
 
 
 # ---- A deletion
@@ -472,15 +467,9 @@ def recount_posts(store: Store, uid: int) -> dict[OfId, Callable[[Scored], None]
 
 
 def _recount(store: Store, uid: int, rows: Scored) -> None:
-    pipe = store.pipeline()
-    asked = [
-        (pid, pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]))
-        for pid in stored_ids(keys.updates(uid), [member for member, _ in rows])
-    ]
-    pipe.execute()
-    causes = []
-    for pid, fields in asked:
-        author, when, *named = fields.value
+    pids, causes = stored_ids(keys.updates(uid), [member for member, _ in rows]), []
+    stored = answers(store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "time", *LINKS]), pids)
+    for pid, (author, when, *named) in stored.items():
         links = links_from(keys.post(pid), named)
         if author == str(uid) and links.repost_of is None:
             causes.append(cause_of(pid, uid, links, stored_time(keys.post(pid), when)))

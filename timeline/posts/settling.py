@@ -24,7 +24,7 @@ from accounts.users.accounts import is_deleted
 from accounts.users.repository import ask_owners
 from retwis_site.jobs.outbox import Claim, Outbox, add_due, job_id, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers
+from retwis_site.store.chunks import answer, answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import nonce, stored_id, stored_time
 from retwis_site.store.replies import Result
@@ -458,11 +458,8 @@ class PostNotices(Repository):
     def remove(self, posts: Collection[Cause]) -> None:
         """Take back all notices of deleted posts. One round trip; one more with a quote."""
         authors = self._authors(posts)
-        pipe = self._store.pipeline()
-        for post in posts:
-            for owner, notice in self._notices(post, authors).items():
-                queue_remove(pipe, owner, notice)
-        pipe.execute()
+        notices = [one for post in posts for one in self._notices(post, authors).items()]
+        for_each(self._store, lambda pipe, one: queue_remove(pipe, *one), notices)
 
     def remove_mentions(self, post: Cause, before: tuple[int, ...]) -> None:
         """What an edit takes back: the notices of people who were mentioned `before` and are no longer. One round trip;

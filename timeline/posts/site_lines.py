@@ -16,24 +16,13 @@ from retwis_site.maintenance.checks import ids_of, members_of
 from retwis_site.maintenance.lines import ID, OPTIONAL_ID, OPTIONAL_IDS, TEXT, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, for_each, newest_first
 from retwis_site.store.client import Store
 from retwis_site.store.ids import stored_id, stored_ids, stored_time
 from retwis_site.store.snowflake import SMALLEST
 from timeline.posts.entities import NO_MEDIA, DeletedBy, Links, Media, Picture, is_language
 from timeline.posts.post_ids import post_ids
-from timeline.posts.reading.records import (
-    LINKS,
-    Record,
-    Version,
-    ask_post,
-    ask_versions,
-    deleted_by,
-    link_fields,
-    links_from,
-    media_field,
-    media_from,
-)
+from timeline.posts.reading import records
 from timeline.posts.repository import MOST_ABOVE
 from timeline.posts.settling import QUOTES, REPLIES, listings_of, queue_spellings
 from timeline.relations.relation import Counts
@@ -69,7 +58,7 @@ def _are_pictures(value: object) -> bool:
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         return False
     named = [[*(Picture("")._asdict() | one).values()][: len(Picture._fields)] for one in value]
-    return media_from("", json.dumps({"pictures": named})) != NO_MEDIA
+    return records.media_from("", json.dumps({"pictures": named})) != NO_MEDIA
 
 
 PICTURES = LineField(f"up to four objects with {', '.join(Picture._fields)}", _are_pictures, required=False)
@@ -84,7 +73,7 @@ def read_posts(store: Store) -> Iterator[Line]:
     for some in batches(rows_of_users(store, keys.updates), AT_ONCE):
         pipe = store.pipeline()
         listed = [(uid, pid) for uid, member, _ in some if (pid := stored_id(keys.updates(uid), member))]
-        asked = [(uid, ask_post(pipe, pid), ask_versions(pipe, pid)) for uid, pid in listed]
+        asked = [(uid, records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for uid, pid in listed]
         pipe.execute()
         for uid, answer, texts in asked:
             post = answer.value
@@ -95,7 +84,7 @@ def read_posts(store: Store) -> Iterator[Line]:
                 )
 
 
-def _is_own(post: Record | None, uid: int) -> TypeGuard[Record]:
+def _is_own(post: records.Record | None, uid: int) -> TypeGuard[records.Record]:
     """Whether it is there, by this user, and no repost."""
     return post is not None and post.uid == uid and post.links.repost_of is None
 
@@ -107,12 +96,12 @@ def _links(links: Links, names: Mapping[str, LineField]) -> Line:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in said.items()}
 
 
-def language_of(post: Record) -> Line:
+def language_of(post: records.Record) -> Line:
     """What the line of a post says of its language: nothing where its author has not said it."""
     return {"language": post.language} if post.language else {}
 
 
-def texts_of(texts: Sequence[Version]) -> Line:
+def texts_of(texts: Sequence[records.Version]) -> Line:
     """What the line of a post says of its texts: nothing about a post that was never edited."""
     return {"texts": [{"time": iso(since), "text": text} for since, text in texts]} if texts else {}
 
@@ -155,7 +144,7 @@ def _write_posts(writes: Writes, lines: Sequence[Line]) -> None:
         if texts:
             writes.hset(keys.edits(pid), texts)
             fields["edited"], fields["body"] = list(texts.items())[-1]
-        fields |= media_field(media)
+        fields |= records.media_field(media)
         for digest in media.digests:
             mark = str(Mark("post", line["user"], pid))
             writes.zadd(keys.media_users(digest), {mark: seconds(line, "time")})
@@ -183,7 +172,7 @@ def _write(writes: Writes, line: Line, names: Mapping[str, LineField], fields: M
     links = Links(**values)
     links = links._replace(root=links.root or links.reply_to)
     pid, about = line["id"], {"user_id": str(line["user"]), "time": str(seconds(line, "time"))}
-    writes.hset(keys.post(pid), {**about, **fields, **link_fields(links)})
+    writes.hset(keys.post(pid), {**about, **fields, **records.link_fields(links)})
     for listing in listings_of(links, fields["body"]):
         writes.zadd(listing.key, {str(pid): pid})
 
@@ -212,15 +201,12 @@ def _write_above(store: Store, parents: Mapping[int, int]) -> None:
                 climbing.discard(pid)
             else:
                 above[pid].append(parent)
-    pipe = store.pipeline()
-    for pid, pids in above.items():
-        pipe.hset(keys.post(pid), {"above": " ".join(map(str, pids))})
-    pipe.execute()
+    for_each(store, lambda pipe, pid: pipe.hset(keys.post(pid), {"above": " ".join(map(str, above[pid]))}), above)
 
 
 # Deleted posts that have replies keep their places in threads.
 
-DELETED_FIELDS = ("user_id", "time", "deleted", *LINKS)
+DELETED_FIELDS = ("user_id", "time", "deleted", *records.LINKS)
 
 
 def _read_deleted(store: Store) -> Iterator[Line]:
@@ -233,11 +219,11 @@ def _read_deleted(store: Store) -> Iterator[Line]:
             key = keys.post(pid)
             uid = stored_id(key, author)
             if uid is not None and deleted is not None:
-                by = deleted_by(deleted)
+                by = records.deleted_by(deleted)
                 since = stored_time(key, deleted.removesuffix(by.mark))
                 line = {"id": pid, "user": uid, "time": iso(stored_time(key, when)), "deleted": iso(since)}
                 marked = {"by": by.value} if by is DeletedBy.STAFF else {}
-                yield line | marked | _links(links_from(key, links), PLACE)
+                yield line | marked | _links(records.links_from(key, links), PLACE)
 
 
 def _deleted(store: Store, pids: Sequence[int]) -> list[int]:
@@ -284,7 +270,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
     pipe = store.pipeline()
     for rows in newest_first(store, updates):
         pids = stored_ids(updates, [member for member, _ in rows])
-        asked = [(ask_post(pipe, pid), ask_versions(pipe, pid)) for pid in pids]
+        asked = [(records.ask_post(pipe, pid), records.ask_versions(pipe, pid)) for pid in pids]
         pipe.execute()
         posts = [(post.value, texts.value) for post, texts in asked if _is_own(post.value, owner.uid)]
         authors = _authors(store, {pid for post, _ in posts for pid in _named(post).values()})
@@ -309,7 +295,7 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
         ]
 
 
-def _named(post: Record) -> dict[str, int]:
+def _named(post: records.Record) -> dict[str, int]:
     """The posts that a post answers and quotes, by field."""
     named = {"reply_to": post.links.reply_to, "quote": post.links.quote}
     return {field: pid for field, pid in named.items() if pid is not None}

@@ -14,16 +14,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.media.decoding import PictureRefused, Shape
 from accounts.media.repository import PictureGone, Pictures
-from accounts.signing_in.guards import (
-    change,
-    for_acting,
-    for_forms,
-    log_in_first,
-    login_required,
-    match_of,
-    page_of_form,
-    to_login,
-)
+from accounts.signing_in import guards
 from accounts.signing_in.html import Page, form_page, rendering, typed
 from accounts.signing_in.middleware import RetwisRequest, note_changed
 from accounts.users.entities import NotSignedIn, User
@@ -48,15 +39,7 @@ from timeline.posts.composer import (
     kept_draft,
     pictures_in,
 )
-from timeline.posts.entities import (
-    MOST_PICTURES,
-    NewPost,
-    NoSuchPost,
-    Picture,
-    Post,
-    TargetRefused,
-    TooManyEdits,
-)
+from timeline.posts.entities import MOST_PICTURES, NewPost, NoSuchPost, Picture, Post, TargetRefused, TooManyEdits
 from timeline.posts.feature import POSTS
 from timeline.posts.html.pictures import described, picture_page
 from timeline.posts.html.post_cards import about_post, html_of
@@ -67,9 +50,9 @@ from timeline.posts.reading.visibility import NOTHING_READ_MUTES_ASIDE
 from timeline.posts.repository import Posts
 
 
-@for_acting
+@guards.for_acting
 @require_safe
-@login_required
+@guards.login_required
 def compose(request: RetwisRequest, me: User) -> HttpResponse:
     """At most three round trips. Raises NoSuchPost for a post that this viewer does not see, unless a draft waits that
     names it: its text stays at hand when the post was deleted meanwhile."""
@@ -82,7 +65,7 @@ def compose(request: RetwisRequest, me: User) -> HttpResponse:
     return compose_page(request, by, composer(request, by, reply_to=reply_to, quote=quote, pictures="here"), above)
 
 
-@change
+@guards.change
 def publish(request: RetwisRequest) -> HttpResponse:
     """Round trips: those of `Posts.publish`, and one for the rate limit. An invalid form makes none of these. Those of
     `Pictures.upload` for each picture, and one more each where some were uploaded before or have no description."""
@@ -161,7 +144,7 @@ def _with_pictures(request: RetwisRequest, pictures: Sequence[Picture], refused:
     return _composer_again(request, form, refused, status=422 if refused else 200)
 
 
-@change
+@guards.change
 def discard(request: RetwisRequest) -> HttpResponse:
     """Throw away what the composer holds. No round trip."""
     messages.success(request, _("Discarded."))
@@ -195,7 +178,7 @@ def _composer_of(post: NewPost) -> str:
 
 def _where_one_was(request: RetwisRequest) -> str:
     """The page that has the form; the home page instead of the composer's own."""
-    page = page_of_form(request)
+    page = guards.page_of_form(request)
     return reverse("home") if page.startswith(reverse("compose")) else page
 
 
@@ -203,8 +186,8 @@ def _after(request: RetwisRequest, me: User, post: NewPost, pid: int) -> str:
     """The page that has the form. After a reply: the reply in the thread that is open, or on its own page."""
     if post.reply_to is None:
         return _where_one_was(request)
-    page = page_of_form(request)
-    if match_of(page).url_name in {"post", "post_without_slash"}:
+    page = guards.page_of_form(request)
+    if guards.match_of(page).url_name in {"post", "post_without_slash"}:
         return f"{page.partition('?')[0]}#post-{pid}"
     return reverse("post", args=[me.username, pid])
 
@@ -222,13 +205,13 @@ def _signed_out(request: RetwisRequest, form: PostForm, written_by: int | None) 
     """Keep a post until its author has logged in: a text in a draft, one with pictures on an error page. An invalid
     text is answered at once, with status 422."""
     if request.FILES or "media" in request.POST:
-        return log_in_first(request)
+        return guards.log_in_first(request)
     if not form.is_valid():
         why = " ".join(str(error) for errors in form.errors.values() for error in errors)
         text = _("You are not logged in, and your post is not valid: %(why)s") % {"why": why}
         return error_page(request, 422, _("Not posted"), text, kept_fields(request))
     post = form.new_post
-    response = to_login(reverse("home") if post.reply_to is None and post.quote is None else _composer_of(post))
+    response = guards.to_login(reverse("home") if post.reply_to is None and post.quote is None else _composer_of(post))
     keep_draft(response, Draft(post, written_by))
     return response
 
@@ -244,9 +227,9 @@ def _by_another(request: RetwisRequest, me: User, form: PostForm, written_by: in
 # ---- Changing the text of a post, and its earlier texts.
 
 
-@for_acting
-@for_forms
-@login_required
+@guards.for_acting
+@guards.for_forms
+@guards.login_required
 def edit(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     """Round trips of a change: those of `Posts.change`, one for the post and one for the rate limit. Raises NoSuchPost,
     PostDeleted."""
@@ -316,8 +299,8 @@ def large_picture(request: RetwisRequest, username: str, pid: int, number: int) 
 # ---- The deletion of a post.
 
 
-@change
-@login_required
+@guards.change
+@guards.login_required
 def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpResponse:
     post = one_post(request.viewer, username, pid)
     if post.author.uid != me.uid:
@@ -325,7 +308,7 @@ def delete(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRes
     Posts(connect()).delete(me.uid, pid)
     messages.success(request, _("Deleted."))
     back = _where_one_was(request)
-    response = HttpResponseRedirect(reverse("home") if match_of(back).kwargs.get("pid") == pid else back)
+    response = HttpResponseRedirect(reverse("home") if guards.match_of(back).kwargs.get("pid") == pid else back)
     note_changed(request, response, post.links.reply_to, post.links.quote)
     return response
 

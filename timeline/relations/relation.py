@@ -16,7 +16,7 @@ from accounts.users.repository import state_now
 from retwis_site.exceptions import NotShown
 from retwis_site.jobs.outbox import job_id, reconcile
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number
 from retwis_site.store.kinds import OfId, OfText, mirror_of
@@ -192,10 +192,7 @@ class Counts:
         reconcile(numbers, self._read, self._write)
 
     def _write(self, numbers: Mapping[int, int]) -> Mapping[int, int]:
-        pipe = self._store.pipeline()
-        for target, number in numbers.items():
-            self._count.queue(pipe, target, number)
-        pipe.execute()
+        for_each(self._store, lambda pipe, target: self._count.queue(pipe, target, numbers[target]), numbers)
         return numbers
 
     def recount(self, targets: Collection[int]) -> None:

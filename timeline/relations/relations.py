@@ -14,7 +14,7 @@ from accounts.community.sanctions import recount_later
 from retwis_site.features import features
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers
+from retwis_site.store.chunks import answers, for_each
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, stored_time
 from retwis_site.store.replies import Question, Reading, Reply, Result, trip
@@ -165,11 +165,8 @@ def _forget_hidden(store: Store, stand: Mapping[Edge, bool]) -> None:
     hidden = [edge for edge, person in people.items() if person.exists and person.unseen]  # else it goes with them
     for edge in hidden:
         Inbox(store, edge.who).remove_those_by([edge.owner])
-    pipe = store.pipeline()
-    for edge, is_seen in answers(store, lambda pipe, edge: ask_seen(pipe, edge.who, edge.owner), hidden).items():
-        if is_seen:
-            recount_later(pipe, edge.owner)
-    pipe.execute()
+    seen = answers(store, lambda pipe, edge: ask_seen(pipe, edge.who, edge.owner), hidden)
+    for_each(store, recount_later, [edge.owner for edge, is_seen in seen.items() if is_seen])
 
 
 FOLLOW = Relation(
@@ -479,10 +476,7 @@ def _list_own_post(pipe: Pipe, edge: Edge, score: float | None, is_repost: objec
 
 def _withdraw(store: Store, reposts: Mapping[Edge, float]) -> None:
     found = answers(store, lambda pipe, edge: ask_is_repost(pipe, edge, reposts[edge]), reposts)
-    pipe = store.pipeline()
-    for edge, is_repost in found.items():
-        _queue_withdrawal(pipe, edge, reposts[edge], is_repost)
-    pipe.execute()
+    for_each(store, lambda pipe, edge: _queue_withdrawal(pipe, edge, reposts[edge], found[edge]), found)
 
 
 def _queue_withdrawal(pipe: Pipe, edge: Edge, own_post: float, is_repost: object) -> None:

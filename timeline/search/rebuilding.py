@@ -18,7 +18,7 @@ from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
 from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
-from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, in_order
+from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, for_each, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id, parse_number
 from retwis_site.store.snowflake import SMALLEST
@@ -143,10 +143,7 @@ class Rebuilding:
 
     def _remove_strays(self) -> None:
         for names in stray_postings(self._store):
-            pipe = self._store.pipeline()
-            for name in names:
-                pipe.unlink(name)
-            pipe.execute()
+            for_each(self._store, lambda pipe, name: pipe.unlink(name), names)
 
     def _write_late(self) -> None:
         """Write the posts that workers have written since the run began. No key is removed any more, so what comes
@@ -154,10 +151,7 @@ class Rebuilding:
         for chunk in self._store.hash_fields(keys.search_index(), AT_ONCE):
             late = [field for field, _ in chunk if field.startswith(index.LATE)]
             self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(index.LATE)))])
-            pipe = self._store.pipeline()
-            for field in late:
-                pipe.hdel(keys.search_index(), field)
-            pipe.execute()
+            for_each(self._store, lambda pipe, field: pipe.hdel(keys.search_index(), field), late)
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed_at > RENEWS_EVERY:
@@ -259,11 +253,9 @@ class IndexChecks(Searcher):
         buckets = {index.place(term)[0] for of_post in self._indexing.terms([pid]).values() for term in of_post}
         names = [keys.postings(within.first, bucket) for bucket in buckets]
         size = within.width + index.FINGERPRINT
-        pipe = self._store.pipeline()
-        for name, stored in answers(self._store, lambda pipe, name: pipe.get_bytes(name), names).items():
-            if missing := -len(stored or b"") % size:
-                pipe.append(name, bytes(missing))
-        pipe.execute()
+        stored = answers(self._store, lambda pipe, name: pipe.get_bytes(name), names)
+        missing = {name: -len(part or b"") % size for name, part in stored.items()}
+        for_each(self._store, lambda pipe, name: pipe.append(name, bytes(missing[name])), filter(missing.get, missing))
         self._indexing.index([pid])
 
     def _missed(self, pids: Sequence[int]) -> list[int]:

@@ -26,15 +26,7 @@ from timeline.posts.reading.post_reader import PostReader
 from timeline.posts.reading.records import ask_authors
 from timeline.posts.reading.visibility import ask_acted, ask_latest_acted
 from timeline.relations.relations import ask_followed
-from timeline.search.index import (
-    Postings,
-    Range,
-    ask_postings,
-    ask_ranges_with,
-    highest,
-    in_all,
-    known_ranges,
-)
+from timeline.search import index
 from timeline.search.query import (
     Before,
     ByPerson,
@@ -79,14 +71,14 @@ MOST_TERMS = 8  # that are looked up; the parts of the query with other terms ar
 class Proposals(NamedTuple):
     """What the index says about some ranges, the newest first."""
 
-    ranges: Sequence[Range]
+    ranges: Sequence[index.Range]
     terms: Sequence[str]
-    found: Sequence[Sequence[Postings]]  # for each range, the posts under each term
+    found: Sequence[Sequence[index.Postings]]  # for each range, the posts under each term
 
     def ids(self) -> Iterator[int]:
         """The posts that stand under all terms, the newest first."""
         for postings in self.found:
-            yield from sorted(in_all(postings), reverse=True)
+            yield from sorted(index.in_all(postings), reverse=True)
 
     def rarest(self, number: int) -> dict[str, int]:
         """The rarest terms, each with the most posts that it has in a range."""
@@ -94,9 +86,9 @@ class Proposals(NamedTuple):
         return {term: most[term] for term in sorted(most, key=lambda term: most[term])[:number]}
 
 
-def ask_proposals(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Proposals]:
+def ask_proposals(pipe: Pipe, ranges: Sequence[index.Range], terms: Sequence[str]) -> Result[Proposals]:
     """Ask which posts stand under these terms, at least one. One command for each range and term."""
-    asked = [[ask_postings(pipe, each, term) for term in terms] for each in ranges]
+    asked = [[index.ask_postings(pipe, each, term) for term in terms] for each in ranges]
     return Result(lambda: Proposals(ranges, terms, [[posts.value for posts in of_range] for of_range in asked]))
 
 
@@ -163,13 +155,13 @@ class Newest(NamedTuple):
     """What the index says about the newest ranges, and which others have all terms."""
 
     proposals: Proposals
-    others: list[Range]
+    others: list[index.Range]
 
 
-def ask_newest(pipe: Pipe, ranges: Sequence[Range], terms: Sequence[str]) -> Result[Newest]:
+def ask_newest(pipe: Pipe, ranges: Sequence[index.Range], terms: Sequence[str]) -> Result[Newest]:
     """`ranges`: the newest first. Commands as for `ask_proposals` and `ask_ranges_with`."""
     proposals = ask_proposals(pipe, ranges[:NEWEST_RANGES], terms)
-    others = ask_ranges_with(pipe, ranges[NEWEST_RANGES:MOST_RANGES], terms)
+    others = index.ask_ranges_with(pipe, ranges[NEWEST_RANGES:MOST_RANGES], terms)
     return Result(lambda: Newest(proposals.value, others.value))
 
 
@@ -180,7 +172,7 @@ class Search:
         self,
         store: Store,
         terms: Sequence[str],
-        ranges: Sequence[Range],
+        ranges: Sequence[index.Range],
         newest: Newest | None,
         within: Bounds,
         among: Among,
@@ -287,8 +279,8 @@ def begin(
     if scope is Scope.MINE:
         query = replace(query, wanted=(ByPerson(Role.FROM, None), *query.wanted))
     below = LARGEST_ID + 1 if before is None else before
-    all_ranges = known_ranges(store)
-    ranges = highest(all_ranges, below, MOST_RANGES + 1)
+    all_ranges = index.known_ranges(store)
+    ranges = index.highest(all_ranges, below, MOST_RANGES + 1)
     asked_beside, acted, uids, of_newest = viewer.ask(
         lambda pipe, me: trip(
             beside(pipe),
@@ -309,7 +301,7 @@ def begin(
         raise NothingToFind
     newest = max((each.after for each in ranges), default=0)
     within = bounds(store, query, below, newest, all_ranges.last_counted)
-    ranges = highest(all_ranges, within.after, MOST_RANGES + 1)
+    ranges = index.highest(all_ranges, within.after, MOST_RANGES + 1)
     searched = among(scope, store, me)
     reader = PostReader(store, viewer.user, [Matching(query, known)], acted=acted, fresh=viewer.just_changed)
     return Search(store, asked, ranges, of_newest, within, searched, reader), asked_beside
@@ -318,7 +310,7 @@ def begin(
 NO_UIDS: Result[dict[str, int]] = Result(dict)
 
 
-def _ask_newest(pipe: Pipe, ranges: Sequence[Range], asked: Sequence[str]) -> Result[Newest | None]:
+def _ask_newest(pipe: Pipe, ranges: Sequence[index.Range], asked: Sequence[str]) -> Result[Newest | None]:
     """None without terms: the uids of named people are not known yet, by which posts are found."""
     newest = ask_newest(pipe, ranges, asked) if asked else None
     return Result(lambda: newest.value if newest else None)

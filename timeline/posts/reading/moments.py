@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from retwis_site.store import keys
+from retwis_site.store.chunks import answers
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import stored_time
 from retwis_site.store.replies import Result
@@ -48,10 +49,8 @@ def moment(store: Store, seconds: int, newest: int, counted: int) -> Bounds:
 def _closer(store: Store, seconds: int, first: int, after: int) -> Bounds:
     step, highest = max(1, (after - first) // POSTS_A_LOOK), after - 1
     pids = [*range(first + step, highest, step), highest] if highest > first else []
-    pipe = store.pipeline()
-    asked = [(pid, pipe.hget(keys.post(pid), "time")) for pid in pids]
-    pipe.execute()
-    times = [(pid, stored_time(keys.post(pid), reply.value)) for pid, reply in asked if reply.value is not None]
+    stored = answers(store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), pids)
+    times = [(pid, stored_time(keys.post(pid), when)) for pid, when in stored.items() if when is not None]
     return Bounds(_last_below(times, seconds, first), _first_above(times, seconds, after))
 
 

@@ -2,7 +2,7 @@
 posts through `PostReader`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from accounts.media.repository import ANIMATED
@@ -230,12 +230,6 @@ def link_fields(links: Links) -> dict[str, str]:
         for name, value in zip(LINKS, links, strict=True)
         if value is not None and (value or name == "mentions")
     }
-
-
-def existing(asked: Mapping[int, Result[Record | None]]) -> tuple[list[Record], list[int]]:
-    """The posts that exist, in the order of `asked`, and the ids of the missing or deleted ones."""
-    found = {pid: answer.value for pid, answer in asked.items()}
-    return [one for one in found.values() if one], [pid for pid, one in found.items() if not one]
 
 
 def ask_authors(pipe: Pipe, pids: Sequence[int]) -> Result[dict[int, int]]:
