@@ -39,7 +39,15 @@ from timeline.posts.composer import (
     kept_draft,
     pictures_in,
 )
-from timeline.posts.entities import MOST_PICTURES, NewPost, NoSuchPost, Picture, Post, TargetRefused, TooManyEdits
+from timeline.posts.entities import (
+    MOST_PICTURES,
+    NewPost,
+    NoSuchPost,
+    Picture,
+    Post,
+    TargetRefused,
+    TooManyEdits,
+)
 from timeline.posts.feature import POSTS
 from timeline.posts.html.pictures import described, picture_page
 from timeline.posts.html.post_cards import about_post, html_of
