@@ -83,7 +83,6 @@ _answered_by_pid: Hints[int] = Hints(1 << 16)
 _mentions_by_pid: Memory[int, tuple[int, ...]] = Memory(size=5000, seconds=3600)
 
 
-Fields = Sequence[str | None]
 Stored = Sequence[str]  # the hash of a post: its fields and their values in turn; empty for a missing post
 
 
