@@ -71,7 +71,7 @@ class Homes(Repository):
         owner, (asked, counts, seen) = viewer.ask_as_user(
             lambda pipe, me: trip(_ask(pipe, me, before), pipe.ask(FOLLOW_COUNTS, me), pipe.ask(SEEN, me))
         )
-        content, listed, page = self._read(viewer, owner, asked, Part(before), nothing_more)
+        content, listed, page = self._read(viewer, owner, asked, Part(before, size=POSTS_A_PAGE), nothing_more)
         newest = snowflake.newest(post.listed for post in page.posts)
         if before is None and newest > (seen or 0):
             with suppress(StoreReadOnly):  # it can wait
