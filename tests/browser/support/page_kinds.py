@@ -288,7 +288,6 @@ ADDRESSES = {
     "appearance, to a visitor": At("visitor", "/settings/appearance/"),
     "invitations": At("member", "/settings/invites/"),
     "an invitation": At("visitor", "/invited/{invitation}/"),
-    "an invitation that nobody made": At("visitor", "/invited/nobody_made_this/", 403),
     "the book": At("visitor", "/book/"),
     "a chapter": At("member", "/book/caches/"),
     "about": At("visitor", "/about/"),
