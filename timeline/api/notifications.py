@@ -153,13 +153,14 @@ class Page:
         until = time.time() - SETTLES if self._is_above else inf
         wanted = [row for row in self._wanted.of(rows) if row.when <= until]
         found = _together(wanted, self._in_groups)
+        told: list[Together] = []
         for one in found:
-            if one.id <= part.above or (len(self._told) == part.size and not part.upwards):
-                self._has_more = bool(self._told)
+            if one.id <= part.above or (len(told) == part.size and not part.upwards):
+                self._has_more = bool(told)
                 break
             if part.below is None or one.id < part.below:
-                self._told.append(one)
-        self._told = self._told[-part.size :]
+                told.append(one)
+        self._told = told[-part.size :]
         return self._told
 
     @property
