@@ -145,9 +145,6 @@ def finish_user(store: Store, claim: Claim) -> None:
     Registration(store).settle(job_id(claim.name, 1))
 
 
-# ---- Deleting an account: one command hides all of it, and a worker removes the rest.
-
-
 # ---- The job that removes a deleted account: every feature removes its part of it.
 #
 # The field `deleted` of `user:<uid>` is the truth; all else follows from it, a chunk at a time, so an account of any
@@ -186,7 +183,7 @@ def remove_user(store: Store, uid: int) -> tuple[()]:
     return ()
 
 
-# ---- Deletion
+# ---- Deletion: one command hides all of an account, and a worker removes the rest.
 
 
 KEPT_FIELDS = ("username", "deleted")  # what the hash of a deleted account keeps
