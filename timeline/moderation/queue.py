@@ -205,6 +205,16 @@ def in_words(what: str) -> str:
     return str(ACTS.get(what, what))
 
 
+def decided_in_words(report: Report) -> str:
+    """The decision about a report; empty while it is open. Where the author was faster, staff has deleted nothing."""
+    if report.decision is None:
+        return ""
+    if not report.chosen or report.deleted:
+        return in_words(report.decision.what)
+    done = [str(ACTS[action]) for action in report.actions if action is not Action.DELETE]
+    return listed(*done) if done else gettext("This post was deleted by its author.")
+
+
 # ---- What has happened about a person: reports, and acts of staff.
 
 
@@ -245,8 +255,8 @@ def about_person(store: Store, uid: int) -> dict[str, Any]:
 
 
 def with_decisions(reports: Iterable[Report]) -> list[tuple[Reported, str]]:
-    """Each report with its decision in words, which are empty while it is open. No round trip."""
-    return [(_reported([one]), in_words(one.decision.what) if one.decision is not None else "") for one in reports]
+    """Each report with its decision in words, as `decided_in_words`. No round trip."""
+    return [(_reported([one]), decided_in_words(one)) for one in reports]
 
 
 class ShownPost(NamedTuple):

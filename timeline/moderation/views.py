@@ -39,6 +39,7 @@ from timeline.moderation.queue import (
     ShownPost,
     about_person,
     alike,
+    decided_in_words,
     in_words,
     label_of,
     named,
@@ -516,8 +517,7 @@ def report(request: RetwisRequest, me: User, rid: int) -> HttpResponse:
             response = done(request, _("Decided."), "moderation")
             note_changed(request, response, found.about.pid, *also)
             return response
-    decision = in_words(found.decision.what) if found.decision is not None else ""
-    label = label_of(found.about.reason, found.about.rule)
+    label, decision = label_of(found.about.reason, found.about.rule), decided_in_words(found)
     context = {"form": form, "report": found, "label": label, "decision": decision, "present": present}
     reporter = found.who if found.about.whom != me.uid else None  # nobody is told who has reported them
     name = names_of(store, {reporter})[reporter] if reporter is not None else ""

@@ -23,7 +23,7 @@ from tests.support.removed_accounts import doctor_findings
 from tests.support.stored_keys import publish
 from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import broken_store
-from timeline.moderation.reports import Action, Reports
+from timeline.moderation.reports import Action, Deciding, Reports
 from timeline.posts.delivery import Reposts
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Mutes
@@ -67,6 +67,24 @@ def test_the_queue_says_what_was_reported_by_whom_when_and_how_often(browser, si
     assert 'href="/@bob/2/">See it in its thread' in newer
     assert "?all=1" in newer
     assert "Decide all 3 reports about @bob together" in older
+
+
+def test_a_report_whose_post_the_author_had_deleted_names_no_deletion_by_staff(browser, site, bob, carol, store, raw):
+    Posts(store).delete(BOB, 1)
+    Deciding(store).decide(site, CAROL, [Action.DELETE], "Ads")
+    pages = [f"/moderation/reports/{site.rid}/", "/moderation/people/bob/1/"]
+    for page in (browser(carol).get(address).content.decode() for address in pages):
+        assert "This post was deleted by its author." in page
+        assert "Post deleted" not in page
+
+
+def test_an_appeal_and_a_reason_keep_their_lines(browser, site, bob, carol, store):
+    Sanctions(store).impose(BOB, State.FROZEN, "Ads\nagain", 0, CAROL)
+    Sanctions(store).appeal(BOB, "It was\nno <ad>")
+    for address in ("/moderation/", "/moderation/people/bob/"):
+        assert "It was<br>no &lt;ad&gt;" in browser(carol).get(address).content.decode()
+    for member, address in ((carol, "/moderation/people/bob/"), (carol, "/moderation/log/"), (bob, "/appeal/")):
+        assert "Ads<br>again" in browser(member).get(address).content.decode()
 
 
 def test_staff_neither_sees_nor_decides_reports_about_themself(browser, site, bob, carol, store, raw):
