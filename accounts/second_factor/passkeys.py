@@ -115,7 +115,8 @@ _parser.cbor2 = SimpleNamespace(loads=partial(_parser.cbor2.loads, semantic_deco
 
 
 def options_to_add(site: Site, me: User, factors: Factors, asked: Asked) -> dict[str, Any]:
-    """For `navigator.credentials.create`. The passkey can be found without a name, so it can replace the password."""
+    """For `navigator.credentials.create`. Where the device can, it finds the passkey without a name, so it can replace
+    the password. An older security key cannot, and is a second factor only."""
     options = webauthn.generate_registration_options(
         rp_id=site.id,
         rp_name=site_name(),
@@ -125,7 +126,7 @@ def options_to_add(site: Site, me: User, factors: Factors, asked: Asked) -> dict
         challenge=asked.challenge(),
         timeout=TIMEOUT,
         authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=UserVerificationRequirement.PREFERRED
+            resident_key=ResidentKeyRequirement.PREFERRED, user_verification=UserVerificationRequirement.PREFERRED
         ),
         exclude_credentials=_described(factors),
     )
@@ -144,6 +145,12 @@ def options_to_show(site: Site, factors: Factors, asked: Asked) -> dict[str, Any
         user_verification=UserVerificationRequirement.REQUIRED if alone else UserVerificationRequirement.PREFERRED,
     )
     return options_to_json_dict(options)
+
+
+def accepted(site: Site, me: User, factors: Factors) -> dict[str, Any]:
+    """For `PublicKeyCredential.signalAllAcceptedCredentials`: the browser forgets all other passkeys of this user."""
+    ids = [one.id for one in factors.passkeys]
+    return {"rpId": site.id, "userId": bytes_to_base64url(str(me.uid).encode()), "allAcceptedCredentialIds": ids}
 
 
 def _described(factors: Factors) -> list[PublicKeyCredentialDescriptor]:

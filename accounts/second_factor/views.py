@@ -163,7 +163,8 @@ def second_step(request: RetwisRequest) -> HttpResponse:
     form = FactorForm(typed(request))
     way = _answered(request, question, form) if form.is_valid() else None
     if way is None:
-        return _ask(request, "accounts/second_factor/second_step.html", question, form=form, next=after)
+        named = {"username": verified.user.username, "next": after}
+        return _ask(request, "accounts/second_factor/second_step.html", question, form=form, **named)
     verified.way = way
     return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 
@@ -233,11 +234,12 @@ def confirm(request: RetwisRequest) -> HttpResponse:
 @guards.never_store
 def security(request: RetwisRequest) -> HttpResponse:
     """What the viewer has beside the password."""
-    _me, factors, codes_left = own_factors(request.viewer)
+    me, factors, codes_left = own_factors(request.viewer)
     language = active_language()
     context = {
         "app_since": day(factors.totp.since, language) if factors.totp else "",
         "passkeys": [(one, day(one.since, language)) for one in factors.passkeys],
+        "accepted": json.dumps(passkeys.accepted(site_of(request), me, factors)),
         "is_empty": factors.is_empty,
         "codes_left": codes_left,
         "is_required": guards.lacks_required_factor(request),

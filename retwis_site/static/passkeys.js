@@ -5,6 +5,10 @@
   const known = window.PublicKeyCredential?.parseRequestOptionsFromJSON && window.PublicKeyCredential.parseCreationOptionsFromJSON;
   if (!known) return;
 
+  // What was removed here, the browser forgets, where it can. At an address of numbers it has nothing to forget.
+  const { accepted } = document.querySelector("[data-accepted]")?.dataset ?? {};
+  if (accepted) PublicKeyCredential.signalAllAcceptedCredentials?.(JSON.parse(accepted)).catch(() => {});
+
   let waiting = null; // what offers passkeys in the list of the name's field, until a button asks for one
 
   /** What the browser is asked: it stands in the form, or its address tells it. */

@@ -49,7 +49,7 @@ NAMES = {
 }
 LETTERS = re.compile(r"[^\W\d_]+")
 ATTRIBUTES = {"title", "aria-label", "aria-description", "alt", "placeholder", "label"}
-TEXTLESS = ("theme", "colour", "phrases", "shortcuts", "copies", "adds", "asks", "says-of")
+TEXTLESS = ("theme", "colour", "phrases", "shortcuts", "copies", "adds", "asks", "says-of", "accepted")
 DATA_WITHOUT_TEXT = {f"data-{name}" for name in TEXTLESS}
 META_TEXTS = {"description", "og:title", "og:description"}
 BUTTONS = {"submit", "button", "reset"}

@@ -10,6 +10,7 @@ from tests.browser.support.accessibility import fits
 from tests.browser.support.console import Console
 from tests.browser.support.steps import fill_in_login, log_out, said, sign_up, stays
 from tests.support.people import PASSWORD
+from tests.support.processes.processes import wait_until
 
 pytestmark = pytest.mark.gate
 
@@ -25,13 +26,22 @@ def console(origin):
     return Console(origin)
 
 
-def plug_in(page):
-    """Gives the browser of this page an authenticator. Returns what switches it: whether the person says yes."""
-    cdp = page.context.new_cdp_session(page)
-    cdp.send("WebAuthn.enable")
-    options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
-    added = cdp.send("WebAuthn.addVirtualAuthenticator", {"options": {**options, "isUserVerified": True}})
-    return lambda says: cdp.send("WebAuthn.setAutomaticPresenceSimulation", {**added, "enabled": says})
+class Person:
+    """The browser of this page has an authenticator."""
+
+    def __init__(self, page, **options):
+        self._cdp = page.context.new_cdp_session(page)
+        self._cdp.send("WebAuthn.enable")
+        known = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
+        given = {"options": {**known, "isUserVerified": True} | options}
+        self._key = self._cdp.send("WebAuthn.addVirtualAuthenticator", given)
+
+    def says(self, yes):
+        self._cdp.send("WebAuthn.setAutomaticPresenceSimulation", {**self._key, "enabled": yes})
+
+    def passkeys(self):
+        """How many the authenticator keeps."""
+        return len(self._cdp.send("WebAuthn.getCredentials", self._key)["credentials"])
 
 
 def ask_for_passkey(page):
@@ -51,17 +61,17 @@ def add_passkey(page):
 
 def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
     ida, page = name("Ida"), window(base_url=origin)
-    person = plug_in(page)
+    person = Person(page)
     sign_up(page, ida)
     add_passkey(page)
     log_out(page)
-    person(False)
+    person.says(False)
     page.goto("/login/")
     expect(page.get_by_role("button", name="Use a passkey")).to_be_visible()
     fits(page, scripts=True)
     fill_in_login(page, ida)
     fits(page, scripts=True)
-    person(True)
+    person.says(True)
     page.get_by_role("button", name="Use a passkey").click()
     said(page, f"Welcome back, {ida}.")
     page.goto("/settings/sessions/")
@@ -71,15 +81,35 @@ def test_a_passkey_logs_in_after_the_password_and_alone(window, origin, name):
     said(page, f"Welcome back, {ida}.")
     fits(page, scripts=True)
     page.context.clear_cookies(name="confirmed")  # as ten minutes later
-    person(False)
+    person.says(False)
     page.get_by_role("button", name="Remove the passkey My laptop").click()
     expect(page.get_by_role("heading", name="Confirm that it is you")).to_be_visible()
     fits(page, scripts=True)
-    person(True)
+    person.says(True)
     page.get_by_role("button", name="Use a passkey").click()
     said(page, "Confirmed. You are not asked again for ten minutes.")
+    assert person.passkeys() == 1
     page.get_by_role("button", name="Remove the passkey My laptop").click()
     said(page, "The passkey was removed.")
+    wait_until(lambda: person.passkeys() == 0, "the browser offers it no longer")
+
+
+OLDER_KEY = {"protocol": "u2f", "transport": "usb", "hasResidentKey": False, "hasUserVerification": False}
+
+
+def test_an_older_security_key_is_a_second_factor(window, origin, name):
+    ida, page = name("Ida"), window(base_url=origin)
+    person = Person(page, **OLDER_KEY, isUserVerified=False)
+    sign_up(page, ida)
+    add_passkey(page)
+    log_out(page)
+    person.says(False)
+    page.goto("/login/")
+    fill_in_login(page, ida)
+    expect(page.get_by_text(f"The password of @{ida} was right.")).to_be_visible()
+    person.says(True)
+    page.get_by_role("button", name="Use a passkey").click()
+    said(page, f"Welcome back, {ida}.")
 
 
 def alert(page, text):
@@ -88,7 +118,7 @@ def alert(page, text):
 
 def test_a_device_that_has_a_passkey_of_the_account_is_not_asked_to_try_again(window, origin, name):
     page = window(base_url=origin)
-    plug_in(page)
+    Person(page)
     sign_up(page, name("Lea"))
     add_passkey(page)
     ask_for_passkey(page)
@@ -110,11 +140,11 @@ COUNTS = """
 
 def test_a_double_click_asks_for_a_passkey_once(window, origin, name):
     page = window(base_url=origin)
-    person = plug_in(page)
+    person = Person(page)
     sign_up(page, name("Kim"))
     add_passkey(page)
     log_out(page)
-    person(False)
+    person.says(False)
     page.goto("/login/")
     page.evaluate(COUNTS)
     page.get_by_role("button", name="Use a passkey").dblclick()
