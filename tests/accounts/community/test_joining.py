@@ -49,6 +49,15 @@ def test_a_site_that_is_closed_or_needs_an_invitation_takes_no_registration(brow
     assert raw.exists("users") == 0
 
 
+@pytest.mark.parametrize(("value", "offers"), [("open", True), ("approval", True), ("invite", False), ("closed", False)])
+@pytest.mark.parametrize("address", ["/", "/timeline/", "/people/", "/login/", "/about/"])
+def test_pages_offer_to_register_where_that_does_not_need_an_invitation(browser, raw, value, offers, address):
+    mode(raw, value)
+    page = browser().get(address).content.decode()
+    assert ('href="/register/"' in page) is offers
+    assert 'href="/login/"' in page
+
+
 def test_an_invitation_lets_as_many_people_join_as_it_has_uses(browser, alice, raw, store):
     mode(raw, "invite")
     code = Invitations(store).make(by=1).code
