@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.support.steps import more, post, posted
 from tests.browser.support.windows import WIDE
+from tests.support.stored_keys import publish
 
 A4 = {"width": 718, "height": 1047}  # in pixels of CSS, less the usual margins
 
@@ -22,6 +23,16 @@ def test_a_thread_is_at_the_top_of_the_first_sheet_without_buttons(page, alice, 
     expect(more(alone)).to_be_hidden()
     expect(page.get_by_role("link", name="Your bookmarks")).to_be_hidden()
     expect(page.get_by_role("search")).to_be_hidden()
+
+
+def test_wide_buttons_are_not_printed_either(window, raw, store, alice):
+    pid = publish(raw, store, alice, "For the notice board")
+    page = window(at=f"/@{alice.user.username}/{pid}/")
+    log_in = page.get_by_role("link", name="Log in to reply")
+    expect(log_in).to_be_visible()
+    page.emulate_media(media="print")
+    expect(log_in).to_be_hidden()
+    expect(post(page, "For the notice board")).to_be_visible()
 
 
 def test_a_short_thread_is_one_sheet(page):

@@ -19,6 +19,7 @@ async () => {
       return top && (it.contains(top) || top.contains(it));
     };
     const places = [0.1, 0.5, 0.9].map((part) => [box.left + box.width * part, box.top + box.height * part]);
+    if (style.clipPath === "inset(50%)") wrong.push("it is for screen readers alone");
     if (!places.some(([x, y]) => within(x, y))) {
       const above = document.elementFromPoint(...places[1]);
       const there = `${box.width} x ${box.height} at ${box.left}, ${box.top}`;
