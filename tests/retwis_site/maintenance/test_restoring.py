@@ -3,14 +3,13 @@
 import errno
 import json
 import os
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from retwis_site.store import schema
 from tests.support.command_output import said
-from tests.support.maintenance.backups import back_up, restore
+from tests.support.maintenance.backups import back_up, restore, saved
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key, ttls
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_write
@@ -185,7 +184,7 @@ def test_a_restore_killed_before_any_write_is_complete_after_a_second_run(raw, b
     assert writes > 4
 
 
-def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, settings, tmp_path, capsys):
+def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, tmp_path, capsys):
     raw.hset("users", "alice", 1)
     raw.hset("user:1", mapping={"username": "alice", "password": "as typed", "auth": "secret"})
     raw.set("next_user_id", 1)
@@ -193,8 +192,7 @@ def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, setti
     raw.set("next_post_id", 1)
     raw.rpush("posts:1", 1)
     before = keys_to_copy(raw)
-    raw.save()
-    dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(tmp_path / "dump.rdb")
+    dump = saved(raw, tmp_path)
     raw.flushall()
     assert "Next: `manage.py adopt`" in said(capsys, "restore", str(dump))
     assert everything(raw) == before
