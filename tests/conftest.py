@@ -44,6 +44,9 @@ from timeline.timelines import checks as timeline_checks
 hypothesis.settings.register_profile("tests", deadline=None, max_examples=examples(400))  # a busy machine is slow
 hypothesis.settings.load_profile("tests")
 static_files.look_once()
+# Django has set up the log. `retwis_site.wsgi` and the command line would do so again, and write to the captured output
+# of the test that calls them, which is closed after it.
+settings.LOGGING_CONFIG = None
 
 __all__ = ["pytest_runtest_makereport", "pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 

@@ -105,11 +105,7 @@ def test_a_page_of_the_site_stands_for_it_while_it_is_down(machine):
 
 def test_pictures_that_are_too_large_together_are_a_422_at_once(machine):
     for path, type_ in (("/post/", "text/html"), ("/api/v2/media", "application/json")):
-        context = ssl.create_default_context(cafile=machine.path("ca.pem"))
-        with (
-            socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
-            context.wrap_socket(plain, server_hostname=HOST) as connection,
-        ):
+        with machine.connected() as connection:
             head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 104857600\r\n\r\n"
             connection.sendall(head.encode())  # and nothing else
             answer = b""
@@ -165,11 +161,7 @@ def test_one_address_may_ask_so_often_and_of_ipv6_its_network():
 
     def refused(addresses):
         """How many of these requests are refused, each from another address."""
-        context = ssl.create_default_context(cafile=machine.path("ca.pem"))
-        with (
-            socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
-            context.wrap_socket(plain, server_hostname=HOST) as connection,
-        ):
+        with machine.connected() as connection:
             statuses = []
             for address in addresses:
                 head = f"GET / HTTP/1.1\r\nHost: {HOST}\r\nX-Tested-Address: {address}\r\n\r\n"

@@ -1,10 +1,7 @@
 """A walk through the site that the files of deploy/ make: nginx with TLS, gunicorn or uWSGI, worker and store."""
 
-import contextlib
 import http.client
 import json
-import socket
-import ssl
 
 import pytest
 
@@ -40,20 +37,9 @@ def alice(machine):
     return browser
 
 
-@contextlib.contextmanager
-def connected(machine):
-    """A connection over TLS to the host of the site."""
-    context = ssl.create_default_context(cafile=machine.path("ca.pem"))
-    with (
-        socket.create_connection(("127.0.0.1", machine.https), 10) as plain,
-        context.wrap_socket(plain, server_hostname=HOST) as connection,
-    ):
-        yield connection
-
-
 def exchange(machine, request):
     """The answer to these bytes, once the server closes the connection; empty when it does so without an answer."""
-    with connected(machine) as connection:
+    with machine.connected() as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65536), b"")).decode("latin-1")
 
@@ -198,7 +184,7 @@ def test_a_body_without_its_length_is_put_together_by_nginx(machine):
 
 
 def test_a_form_over_the_limit_is_refused(machine):
-    with connected(machine) as connection:
+    with machine.connected() as connection:
         connection.sendall(f"POST /login/ HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 1048577\r\n\r\n".encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 413")
 

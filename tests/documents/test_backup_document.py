@@ -12,7 +12,7 @@ from django.conf import settings
 
 from retwis_site.store.embedded import find_binary
 from tests.support.http.http_browser import TIMEOUT
-from tests.support.maintenance.backups import complete
+from tests.support.maintenance.backups import complete, saved
 from tests.support.maintenance.copied_sites import keys_to_copy
 from tests.support.maintenance.healthy_site import make_healthy_site
 from tests.support.processes.processes import environment, wait_until
@@ -103,8 +103,7 @@ def test_a_backup_is_made_and_the_newest_or_a_named_one_is_restored(shell, raw, 
 @pytest.mark.processes
 def test_an_rdb_file_is_restored(shell, raw):
     before = keys_to_copy(raw)
-    raw.save()
-    (Path(settings.STORE_DIR) / "dump.rdb").rename(shell.folder / "dump.rdb")
+    saved(raw, shell.folder)
     raw.flushall()
     shell.run(OF_A_FILE)
     assert keys_to_copy(raw) == before
@@ -128,10 +127,9 @@ def test_the_nightly_command_keeps_the_newest_thirty_backups_without_errors(shel
 @pytest.mark.processes
 def test_a_server_that_reads_the_dump_once_has_it_in_its_append_only_file(shell, raw, tmp_path):
     before = keys_to_copy(raw)
-    raw.save()
     folder = tmp_path / "server"
     folder.mkdir()
-    (Path(settings.STORE_DIR) / "dump.rdb").rename(folder / "dump.rdb")
+    saved(raw, folder)
     socket, config = f"{folder}/s", folder / "redis.conf"
     config.write_text(f'dir {folder}\nport 0\nunixsocket {socket}\ndaemonize yes\nappendonly yes\nsave ""\n')
     starts, switches = BY_THE_SERVER

@@ -162,20 +162,22 @@ def _tomorrow():
     return int(time.time()) + 24 * 3600
 
 
-def picture_deleted(store, raw):
+def _post_with_a_picture(store):
     red = decoded_picture()
     Pictures(store).add(CAROL, red)
     new = NewPost("Look", media=Media((Picture(red.digest),)))
     pid = Posts(store).publish(CAROL, new, "picture").pid
+    return pid, red
+
+
+def picture_deleted(store, raw):
+    pid, red = _post_with_a_picture(store)
     act = Act(what="", by=BOB, whom=CAROL, post=pid, reason=WHY)
     return lambda: remove_by_staff(store, act, red.digest, blocks=True)
 
 
 def picture_described(store, raw):
-    red = decoded_picture()
-    Pictures(store).add(CAROL, red)
-    new = NewPost("Look", media=Media((Picture(red.digest),)))
-    pid = Posts(store).publish(CAROL, new, "picture").pid
+    pid, red = _post_with_a_picture(store)
     return lambda: describe(store, CAROL, pid, {red.digest: "Red"})
 
 

@@ -163,8 +163,7 @@ def test_a_site_without_counters_is_copied_and_still_has_none(raw, source):
         source.raw.delete(counter)
     copy(source)
     assert everything(raw) == keys_to_copy(source.raw)
-    with pytest.raises(CommandError, match="Name an empty one"):
-        copy(source)
+    refuses("Name an empty one", "copy", f"--from={source.url}")
 
 
 @pytest.mark.cluster
@@ -288,22 +287,19 @@ def test_a_target_with_users_is_refused(raw, store, source, users):
     else:
         copy(source)
     before = everything(raw)
-    with pytest.raises(CommandError, match=r"holds users.*Name an empty one"):
-        copy(source)
+    refuses(r"holds users.*Name an empty one", "copy", f"--from={source.url}")
     assert everything(raw) == before
 
 
 def test_a_source_without_users_is_refused(raw, other_store):
     other_store.raw.set("next_user_id", 3)
-    with pytest.raises(CommandError, match=r"No user is registered at --from.*REDIS_KEY_PREFIX"):
-        copy(other_store)
+    refuses(r"No user is registered at --from.*REDIS_KEY_PREFIX", "copy", f"--from={other_store.url}")
     assert everything(raw) == {}
 
 
 def test_an_unfinished_copy_is_refused_as_source(raw, source):
     source.raw.set("next_user_id", schema.UNFINISHED)
-    with pytest.raises(CommandError, match="unfinished copy"):
-        copy(source)
+    refuses("unfinished copy", "copy", f"--from={source.url}")
     assert everything(raw) == {}
 
 
@@ -377,8 +373,7 @@ def test_a_source_that_does_not_answer_is_named_in_one_line(tmp_path):
 @pytest.mark.real_server
 def test_a_target_that_does_not_answer_is_named(source, moved):
     moved("redis://127.0.0.1:1")
-    with pytest.raises(CommandError, match="the store at REDIS_URL does not answer"):
-        copy(source)
+    refuses("the store at REDIS_URL does not answer", "copy", f"--from={source.url}")
 
 
 @pytest.mark.real_server
@@ -392,16 +387,14 @@ def test_a_wrong_password_for_the_source_is_not_repeated_in_the_error(other_stor
 def test_a_replica_is_refused_as_source(raw, source):
     """A replica may lag behind its primary."""
     source.raw.replicaof("127.0.0.1", 1)
-    with pytest.raises(CommandError, match="--from names a replica"):
-        copy(source)
+    refuses("--from names a replica", "copy", f"--from={source.url}")
     assert everything(raw) == {}
 
 
 @pytest.mark.real_server
 def test_a_missing_right_at_the_source_names_the_source(source):
     source.raw.execute_command("ACL", "SETUSER", acl_users.SITE, "-hscan")
-    with pytest.raises(CommandError, match=r"at --from, the store refused HSCAN: .*permission"):
-        copy(source)
+    refuses(r"at --from, the store refused HSCAN: .*permission", "copy", f"--from={source.url}")
 
 
 @pytest.mark.real_server

@@ -1,9 +1,10 @@
 """An import that is killed anywhere completes when it is run again."""
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from retwis_site.maintenance.filling import Filling
+from tests.support.command_output import refuses
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.site_files import empty, export, import_
 from tests.support.protocols.thoroughness import stride
@@ -77,8 +78,7 @@ def test_a_run_that_was_taken_for_dead_ends_when_another_has_begun(full_site, tm
 
     monkeypatch.setattr(Filling, step, after_another_run)
     before = full_site.get("next_user_id")
-    with pytest.raises(CommandError, match="Another import, copy or restore into this store has begun"):
-        import_(path)
+    refuses("Another import, copy or restore into this store has begun", "import", str(path))
     assert before is None
     assert full_site.get("next_user_id") == str(full_site.hlen("users") + 1)
     assert full_site.hlen("auths") == 3

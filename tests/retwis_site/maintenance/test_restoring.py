@@ -3,14 +3,13 @@
 import errno
 import json
 import os
-from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from retwis_site.store import schema
-from tests.support.command_output import said
-from tests.support.maintenance.backups import back_up, restore
+from tests.support.command_output import refuses, said
+from tests.support.maintenance.backups import back_up, restore, saved
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key, ttls
 from tests.support.stored_keys import everything
 from tests.support.stores.seam import killed_before_write
@@ -75,23 +74,20 @@ def test_a_newest_backup_that_cannot_be_read_is_named_and_no_older_one_is_taken(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", of_another_user)
-    with pytest.raises(CommandError, match=rf"{newest} cannot be read: Permission denied\. .*chown -R"):
-        restore(backup.parent)
+    refuses(rf"{newest} cannot be read: Permission denied\. .*chown -R", "restore", str(backup.parent))
     assert everything(raw) == {}
 
 
 def test_a_store_with_users_is_refused_and_stays_as_it_is(backup, alice, raw):
     before = everything(raw)
-    with pytest.raises(CommandError, match=r"has users, and `restore` fills only an empty one\. Name an empty one"):
-        restore(backup)
+    refuses(r"has users, and `restore` fills only an empty one\. Name an empty one", "restore", str(backup))
     assert everything(raw) == before
 
 
 def test_the_embedded_store_with_users_is_refused_and_the_way_out_works(backup, embedded_site, capsys):
     call_command("seed", "--users=3", "--posts=5", "--follows=1", "--noinput", verbosity=0)
     store = embedded_site / "store"
-    with pytest.raises(CommandError, match=rf"Stop the site, and move {store} away\."):
-        restore(backup)
+    refuses(rf"Stop the site, and move {store} away\.", "restore", str(backup))
     store.rename(embedded_site / "old")
     restore(backup)
     assert not (store / "dump.rdb").exists()
@@ -102,30 +98,26 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(backup, raw, pos
     snapshot = bytearray((backup / "store-1.rdb").read_bytes())
     snapshot[position] ^= 1
     (backup / "store-1.rdb").write_bytes(snapshot)
-    with pytest.raises(CommandError, match=r"store-1\.rdb is not as it was written\. Use another backup\."):
-        restore(backup)
+    refuses(r"store-1\.rdb is not as it was written\. Use another backup\.", "restore", str(backup))
     assert everything(raw) == {}
 
 
 def test_a_manifest_without_files_is_refused(backup, raw):
     change_manifest(backup, files=[])
-    with pytest.raises(CommandError, match=r"manifest\.json cannot be read: it names no file\. Take another backup\."):
-        restore(backup)
+    refuses(r"manifest\.json cannot be read: it names no file\. Take another backup\.", "restore", str(backup))
     assert everything(raw) == {}
 
 
 def test_a_backup_without_one_of_its_files_is_refused(backup, raw):
     (backup / "store-1.rdb").unlink()
-    with pytest.raises(CommandError, match=r"store-1\.rdb: No such file.*Use another backup\."):
-        restore(backup)
+    refuses(r"store-1\.rdb: No such file.*Use another backup\.", "restore", str(backup))
     assert everything(raw) == {}
 
 
 @pytest.mark.parametrize("content", ["", "null", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
 def test_a_damaged_manifest_is_refused(backup, content):
     (backup / "manifest.json").write_text(content)
-    with pytest.raises(CommandError, match=r"manifest\.json cannot be read: "):
-        restore(backup)
+    refuses(r"manifest\.json cannot be read: ", "restore", str(backup))
 
 
 @pytest.mark.parametrize(
@@ -139,8 +131,7 @@ def test_a_damaged_manifest_is_refused(backup, content):
 )
 def test_a_backup_of_another_site_is_refused_and_the_message_names_the_fix(backup, raw, changes, fix):
     change_manifest(backup, **changes)
-    with pytest.raises(CommandError, match=fix):
-        restore(backup)
+    refuses(fix, "restore", str(backup))
     assert everything(raw) == {}
 
 
@@ -151,22 +142,19 @@ def test_a_backup_of_a_newer_site_is_refused(raw, store, tmp_path, monkeypatch):
         newer_site.setattr(schema, "VERSION", 99)
         made = back_up(tmp_path)
     raw.flushall()
-    with pytest.raises(CommandError, match=r"A newer version of the site made this backup\. Install that version\."):
-        restore(made)
+    refuses(r"A newer version of the site made this backup\. Install that version\.", "restore", str(made))
     assert everything(raw) == {}
 
 
 def test_a_folder_without_backups_is_refused(raw, tmp_path):
     for place in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(CommandError, match="has no complete backup"):
-            restore(place)
+        refuses("has no complete backup", "restore", str(place))
 
 
 @pytest.mark.parametrize("content", [b"", b"REDIS0011", b"hello, this is no RDB file"])
 def test_a_file_that_is_no_snapshot_is_refused(raw, tmp_path, content):
     (tmp_path / "dump.rdb").write_bytes(content)
-    with pytest.raises(CommandError, match=r"(cannot load .*dump.rdb|dump.rdb has no users)"):
-        restore(tmp_path / "dump.rdb")
+    refuses(r"(cannot load .*dump.rdb|dump.rdb has no users)", "restore", str(tmp_path / "dump.rdb"))
 
 
 def test_a_restore_killed_before_any_write_is_complete_after_a_second_run(raw, backup, keys_before):
@@ -185,7 +173,7 @@ def test_a_restore_killed_before_any_write_is_complete_after_a_second_run(raw, b
     assert writes > 4
 
 
-def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, settings, tmp_path, capsys):
+def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, tmp_path, capsys):
     raw.hset("users", "alice", 1)
     raw.hset("user:1", mapping={"username": "alice", "password": "as typed", "auth": "secret"})
     raw.set("next_user_id", 1)
@@ -193,8 +181,7 @@ def test_a_dump_of_the_official_retwis_is_restored_and_adopt_is_named(raw, setti
     raw.set("next_post_id", 1)
     raw.rpush("posts:1", 1)
     before = keys_to_copy(raw)
-    raw.save()
-    dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(tmp_path / "dump.rdb")
+    dump = saved(raw, tmp_path)
     raw.flushall()
     assert "Next: `manage.py adopt`" in said(capsys, "restore", str(dump))
     assert everything(raw) == before

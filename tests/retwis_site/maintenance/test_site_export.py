@@ -177,8 +177,7 @@ def test_the_next_export_removes_what_a_killed_one_has_left_and_nothing_else(ful
 
 
 def test_a_folder_that_does_not_exist_is_named(full_site, tmp_path):
-    with pytest.raises(CommandError, match=r"could not be written: .*missing"):
-        export(tmp_path / "missing" / "site.jsonl")
+    refuses(r"could not be written: .*missing", "export", str(tmp_path / "missing" / "site.jsonl"))
 
 
 @pytest.mark.parametrize("name", ["", ".", "/", "/usr", ".."])
@@ -207,8 +206,7 @@ def test_a_symbolic_link_stays_and_its_file_is_replaced(full_site, tmp_path):
 
 
 def test_a_store_without_users_is_refused(raw, tmp_path):
-    with pytest.raises(CommandError, match=r"No user is registered in this store\. Set REDIS_URL"):
-        export(tmp_path / "site.jsonl")
+    refuses(r"No user is registered in this store\. Set REDIS_URL", "export", str(tmp_path / "site.jsonl"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -216,11 +214,9 @@ def test_an_official_database_is_refused_before_it_is_adopted(raw, tmp_path):
     raw.hset("users", "alice", 1)
     raw.hset("user:1", mapping={"username": "alice", "password": "readable", "auth": "x"})
     raw.set("next_user_id", 1)
-    with pytest.raises(CommandError, match=r"manage\.py adopt"):
-        export(tmp_path / "site.jsonl")
+    refuses(r"manage\.py adopt", "export", str(tmp_path / "site.jsonl"))
 
 
 def test_an_unfinished_copy_is_refused(full_site, tmp_path):
     full_site.set("next_user_id", "copying")
-    with pytest.raises(CommandError, match="an unfinished copy or import"):
-        export(tmp_path / "site.jsonl")
+    refuses("an unfinished copy or import", "export", str(tmp_path / "site.jsonl"))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from accounts.community.log import Act
 from accounts.community.sanctions import Sanctions
@@ -16,6 +16,7 @@ from accounts.signing_in.sessions.repository import Sessions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from retwis_site.store.snowflake import SMALLEST
+from tests.support.command_output import refuses
 from tests.support.maintenance.doctor_report import doctor
 from tests.support.maintenance.site_files import (
     RED,
@@ -221,8 +222,7 @@ def test_ids_from_the_time_are_kept_where_the_site_makes_such_ids(raw, store, tm
 
 def test_ids_from_the_time_are_refused_where_ids_are_counted(raw, tmp_path):
     (tmp_path / "site.jsonl").write_bytes(site_file([person(SMALLEST, "alice")]))
-    with pytest.raises(CommandError, match=r"Line 2: the id was made from the time\. Set POST_IDS=snowflake"):
-        import_(tmp_path / "site.jsonl")
+    refuses(r"Line 2: the id was made from the time\. Set POST_IDS=snowflake", "import", str(tmp_path / "site.jsonl"))
     assert raw.dbsize() == 0
 
 
@@ -238,14 +238,12 @@ def test_a_pipe_is_read_too(full_site, tmp_path, monkeypatch, var):
 def test_a_store_with_people_is_refused_and_stays_as_it_is(full_site, tmp_path):
     export(tmp_path / "site.jsonl")
     before = everything(full_site)
-    with pytest.raises(CommandError, match=r"holds users or posts, or remains of them\. Name an empty one"):
-        import_(tmp_path / "site.jsonl")
+    refuses(r"holds users or posts, or remains of them\. Name an empty one", "import", str(tmp_path / "site.jsonl"))
     assert everything(full_site) == before
 
 
 def test_a_file_that_does_not_exist_is_named(raw, tmp_path):
-    with pytest.raises(CommandError, match=r"could not be read: .*missing\.jsonl"):
-        import_(tmp_path / "missing.jsonl")
+    refuses(r"could not be read: .*missing\.jsonl", "import", str(tmp_path / "missing.jsonl"))
 
 
 def test_more_lines_than_a_chunk_are_written_in_chunks(raw, tmp_path, sent):

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 import redis
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from retwis_site.maintenance.backups import read_manifest
 from retwis_site.store.client import connect
+from tests.support.command_output import refuses
 from tests.support.maintenance.backups import back_up, restore
 from tests.support.maintenance.copied_sites import keys_to_copy, make_site_with_every_key
 from tests.support.processes.ports import free_port, free_ports
@@ -57,8 +58,7 @@ def test_the_database_of_the_address_is_restored_and_no_other(moved, raw, may_sy
         made = back_up(tmp_path)
         assert read_manifest(made).database == 3
         raw.flushall()
-        with pytest.raises(CommandError, match="has no users in database 0"):
-            restore(made / "store-1.rdb")
+        refuses("has no users in database 0", "restore", str(made / "store-1.rdb"))
         call_command("restore", str(made / "store-1.rdb"), database=3, verbosity=0)
         assert keys_to_copy(client) == before
         raw.flushall()

@@ -12,7 +12,7 @@ from retwis_site.store import embedded
 from retwis_site.store.client import Store
 from retwis_site.store.connection.transport import OneServer
 from tests.support.command_output import refuses, said
-from tests.support.maintenance.backups import restore
+from tests.support.maintenance.backups import restore, saved
 from tests.support.processes.processes import embedded_client
 from tests.support.stores.acl_users import advice_only
 
@@ -121,14 +121,13 @@ def test_a_user_who_may_not_ask_for_the_folder_is_told_what_to_look_for(store, a
     assert piece.hint.startswith("For a new site, do nothing. Else: Move that file out")
 
 
-def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site, raw, settings, tmp_path, store):
+def test_the_embedded_server_refuses_a_dump_that_it_would_not_read(embedded_site, raw, tmp_path, store):
     raw.hset("users", "alice", 1)
     raw.hset("user:1", mapping={"username": "alice", "password": "!"})
     raw.set("next_user_id", 1)
-    raw.save()
     store_folder = embedded_site / "store"
     store_folder.mkdir(parents=True)
-    dump = (Path(settings.STORE_DIR) / "dump.rdb").rename(store_folder / "dump.rdb")
+    dump = saved(raw, store_folder)
     refuses(rf"not read {dump}: move that file .*`manage\.py restore FILE\.rdb`", "doctor")
     moved_away = dump.rename(tmp_path / "dump.rdb")
     restore(moved_away)

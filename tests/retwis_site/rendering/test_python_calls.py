@@ -29,7 +29,7 @@ def warm_calls(store, raw, alice, bob, monkeypatch):
     # However busy the machine is: connections do not idle between two pages, and no second of the log begins.
     monkeypatch.setattr(transport, "FRESH", 60)
     monkeypatch.setattr(log_lines, "_second", str)
-    log = logging.getLogger("retwis")  # pytest has added its own handlers, and another test may have closed the stream
+    log = logging.getLogger("retwis")  # pytest has added its own handlers
     (own,) = [one for one in log.handlers if isinstance(one.formatter, BoundedLine)]
     monkeypatch.setattr(log, "handlers", [own])
     monkeypatch.setattr(own, "stream", io.StringIO())

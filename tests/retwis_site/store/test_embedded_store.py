@@ -118,6 +118,17 @@ def test_three_processes_at_the_same_time_start_one_server(settings):
 # ---- data
 
 
+def left_behind(settings):
+    """The pid of a server whose process was killed. It has a user."""
+    with other_process(settings) as owner:
+        pid = entered(owner)
+        with embedded_client() as store:
+            store.hset("users", "alice", "1")
+        owner.kill()
+        owner.wait(TIMEOUT)
+    return pid
+
+
 def test_data_survives_a_restart():
     with embedded.running(), embedded_client() as store:
         store.hset("users", "alice", "1")
@@ -126,12 +137,7 @@ def test_data_survives_a_restart():
 
 
 def test_the_server_of_a_killed_process_is_used_again_with_its_data(settings):
-    with other_process(settings) as owner:
-        pid = entered(owner)
-        with embedded_client() as store:
-            store.hset("users", "alice", "1")
-        owner.kill()
-        owner.wait(TIMEOUT)
+    pid = left_behind(settings)
     assert alive(pid)
     with embedded.running(), embedded_client() as store:
         assert server_pid() == pid
@@ -155,12 +161,7 @@ def test_every_acknowledged_write_survives_the_sudden_death_of_the_server():
 
 
 def test_data_survives_when_process_and_server_are_killed(settings):
-    with other_process(settings) as owner:
-        pid = entered(owner)
-        with embedded_client() as store:
-            store.hset("users", "alice", "1")
-        owner.kill()
-        end(pid)
+    end(left_behind(settings))
     with embedded.running(), embedded_client() as store:
         assert store.hgetall("users") == {"alice": "1"}
 
@@ -170,10 +171,7 @@ def test_data_survives_when_process_and_server_are_killed(settings):
 
 def test_no_second_server_is_started_while_a_left_behind_one_still_loads(settings, monkeypatch):
     """Two servers would write into the same files."""
-    with other_process(settings) as owner:
-        pid = entered(owner)
-        owner.kill()
-        owner.wait(TIMEOUT)
+    pid = left_behind(settings)
     real = embedded.is_embedded_server
 
     def go_on(number):
@@ -192,12 +190,7 @@ def test_no_second_server_is_started_while_a_left_behind_one_still_loads(setting
 
 
 def test_no_second_server_is_started_while_a_left_behind_one_hangs(settings, monkeypatch):
-    with other_process(settings) as owner:
-        pid = entered(owner)
-        with embedded_client() as store:
-            store.hset("users", "alice", "1")
-        owner.kill()
-        owner.wait(TIMEOUT)
+    pid = left_behind(settings)
     os.kill(pid, signal.SIGSTOP)
     try:
         monkeypatch.setattr(embedded, "STARTS_WITHIN", 0.1)

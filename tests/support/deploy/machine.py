@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import http.cookiejar
 import os
 import re
 import shlex
@@ -21,7 +20,7 @@ from django.conf import settings
 from tests.settings import folder
 from tests.support.http.http_browser import TIMEOUT, Browser
 from tests.support.processes.ports import free_ports
-from tests.support.processes.processes import end_group, wait_until
+from tests.support.processes.processes import running_group, wait_until
 
 
 class _Connection(http.client.HTTPSConnection):
@@ -45,13 +44,7 @@ class TlsBrowser(Browser):
     """`certificates`: what it trusts, as a file. `headers` go with each request, beside those of a browser."""
 
     def __init__(self, host, port, certificates, address="127.0.0.1", **headers):
-        self.origin = f"https://{host}:{port}"
-        self._cookies = http.cookiejar.CookieJar()
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}),
-            urllib.request.HTTPCookieProcessor(self._cookies),
-            _To(ssl.create_default_context(cafile=certificates), address),
-        )
+        self._open_at(f"https://{host}:{port}", _To(ssl.create_default_context(cafile=certificates), address))
         self._opener.addheaders = [("Origin", self.origin), *headers.items()]
 
     def cookies(self):
@@ -188,25 +181,9 @@ class Machine:
             wait_until(administrator.ping, "the store")
             yield administrator
 
-    @contextlib.contextmanager
     def running(self, command, name):
         """Run a command for the block. Its output is in the file `<name>.out`."""
-        with (
-            self.path(f"{name}.out").open("wb") as output,
-            subprocess.Popen(
-                command,
-                cwd=self.path("var/lib/retwis"),
-                env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            ) as process,
-        ):
-            try:
-                yield process
-            finally:
-                end_group(process)
+        return running_group(command, self.path("var/lib/retwis"), self.environment(), self.path(f"{name}.out"))
 
     def printed(self, name):
         return self.path(f"{name}.out").read_text()
@@ -217,6 +194,16 @@ class Machine:
 
     def browser(self, address="127.0.0.1", **headers):
         return TlsBrowser(HOST, self.https, self.path("ca.pem"), address, **headers)
+
+    @contextlib.contextmanager
+    def connected(self):
+        """A connection over TLS to the host of the site."""
+        context = ssl.create_default_context(cafile=self.path("ca.pem"))
+        with (
+            socket.create_connection(("127.0.0.1", self.https), 10) as plain,
+            context.wrap_socket(plain, server_hostname=HOST) as connection,
+        ):
+            yield connection
 
     def _certify(self):
         authority = trustme.CA()

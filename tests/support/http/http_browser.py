@@ -96,13 +96,16 @@ class Browser:
     redirects = urllib.request.HTTPRedirectHandler
 
     def __init__(self, port, address="127.0.0.1"):
-        self.origin = f"http://127.0.0.1:{port}"
+        self._open_at(f"http://127.0.0.1:{port}", _From(address))
+
+    def _open_at(self, origin, connects):
+        self.origin = origin
         self._cookies = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPCookieProcessor(self._cookies),
             self.redirects,
-            _From(address),
+            connects,
         )
 
     def ask(self, path, form=None):

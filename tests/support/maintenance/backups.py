@@ -6,8 +6,10 @@ import struct
 import termios
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import redis
+from django.conf import settings
 from django.core.management import call_command
 
 from tests.support.processes.processes import wait_until
@@ -30,6 +32,12 @@ def restore(source, *options):
 def complete(folder):
     """The folders in a folder of backups that look complete."""
     return {path for path in folder.glob("*") if not path.name.startswith(HIDDEN)}
+
+
+def saved(raw, folder):
+    """Let the server of the tests save. Returns its dump.rdb, moved to `folder`."""
+    wait_until(raw.save, "the end of the save for an earlier backup")
+    return (Path(settings.STORE_DIR) / "dump.rdb").rename(folder / "dump.rdb")
 
 
 @contextmanager

@@ -116,6 +116,27 @@ def end_group(leader):
     wait_until(lambda: not any(map(alive, _group(leader.pid))), f"the end of process group {leader.pid}")
 
 
+@contextlib.contextmanager
+def running_group(command, folder, variables, log):
+    """Run a command in a folder during the block, with these variables of the environment. It leads a process group."""
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            end_group(process)
+
+
 def _group(number):
     """The pids of a process group."""
     ended = (OSError, IndexError)  # while its line was read
@@ -228,20 +249,5 @@ def run_site(var, log, port, **changes):
 def running_site(command, variables, log, port):
     """Run the command of a web server during the block, with these variables of the environment. It need not answer
     yet."""
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=settings.BASE_DIR,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        site = Site(process, port, log)
-        try:
-            yield site
-        finally:
-            end_group(process)
+    with running_group(command, settings.BASE_DIR, variables, log) as process:
+        yield Site(process, port, log)

@@ -55,28 +55,30 @@ def rules(of: list[str] | None = None) -> list[str]:
     return line.split()[2:]
 
 
+def _listed(after: str) -> list[str]:
+    """The commands on the line of the document that begins with this pattern."""
+    (listed,) = re.findall(rf"^{after} `([^`]*)`", DOCUMENT, re.MULTILINE)
+    return [word.removeprefix("+") for word in listed.split()]
+
+
 def cluster_only() -> list[str]:
     """The additional commands that the site sends to a cluster."""
-    (listed,) = re.findall(r"^On a cluster, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
-    return [word.removeprefix("+") for word in listed.split()]
+    return _listed("On a cluster, add:")
 
 
 def backup_only() -> list[str]:
     """The additional commands that `backup` sends."""
-    (listed,) = re.findall(r"^For `manage.py db backup`, add: `([^`]*)`", DOCUMENT, re.MULTILINE)
-    return [word.removeprefix("+") for word in listed.split()]
+    return _listed("For `manage.py db backup`, add:")
 
 
 def advice_only() -> list[str]:
     """The additional commands with which `doctor` and `check --deploy` find an unread dump.rdb."""
-    (listed,) = re.findall(r"^To find a dump.rdb that the server has not read, .* `\+([^`]*)`", DOCUMENT, re.MULTILINE)
-    return listed.split()
+    return _listed("To find a dump.rdb that the server has not read, .*")
 
 
 def management_only() -> list[str]:
     """The commands that web processes do not need, according to the document."""
-    (listed,) = re.findall(r"^Only management commands and checks send: `([^`]*)`", DOCUMENT, re.MULTILINE)
-    return [word.removeprefix("+") for word in listed.split()]
+    return _listed("Only management commands and checks send:")
 
 
 def url(folder: str, user: str = SITE) -> str:
