@@ -130,7 +130,7 @@ T = TypeVar("T")
 
 
 def part_of(
-    call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
+    call: Call, items: Sequence[T], name: Callable[[T], str], default: int, most: int
 ) -> tuple[Sequence[T], str | None, str | None]:
     """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
     of its first and of its last item. Behind and before an item that is gone stand all: an app that goes through a list
