@@ -425,7 +425,7 @@ def accounts_page(
     older: str | None,
     shown: Callable[[Entity, Cursor], Entity] = lambda account, row: account,
 ) -> Listed:
-    """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises BadCursor."""
+    """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises Invalid."""
     since, last = call.cursor("since_id"), id_cursor(older)
     new = {int(row.member): row for row in rows if since is None or row > since}
     found = accounts_of(connect(), origin_of(call.request), new)

@@ -85,7 +85,7 @@ def of_account(call: Call) -> object:
 
 
 def _saved(of: Relation, call: Call) -> object:
-    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises BadCursor."""
+    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises Invalid."""
     sent = call.sent
     below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
     part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
