@@ -23,6 +23,7 @@ from accounts.users.repository import uid_in
 from retwis_site.http.apps import JSON, Sent, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
 
+LONGEST_STATE = 2000  # characters: it comes back in a header, of which nginx takes 4 KB
 IN_BODY, BASIC = "client_secret_post", "client_secret_basic"  # how an app shows its secret
 
 
@@ -187,7 +188,10 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 
     @staticmethod
     def validate_authorization_redirect_uri(request: OAuth2Request, client: Client) -> str:
-        """Exactly one that the app has registered. Its text is not repeated: it may be anything."""
+        """Exactly one that the app has registered. Its text is not repeated: it may be anything. The state comes back
+        with it."""
+        if len(request.payload.state or "") > LONGEST_STATE:
+            raise InvalidRequestError("The state is too long.")
         uri: str = request.payload.redirect_uri or ""
         if not client.check_redirect_uri(uri):
             raise InvalidRequestError("This app has not registered this redirect URI.")

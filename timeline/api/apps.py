@@ -63,7 +63,7 @@ def _is_address(uri: str) -> bool:
     except ValueError:
         return False
     if parts.scheme in {"http", "https"}:
-        return bool(parts.hostname) and "@" not in parts.netloc and not set(parts.netloc) & set(";,\\'")
+        return bool(parts.hostname) and "@" not in parts.netloc and not set(parts.netloc) & set(";,\\'*")
     has_more = bool(parts.netloc or parts.path) or uri.endswith("://")
     return bool(parts.scheme) and parts.scheme not in REFUSED_SCHEMES and has_more
 

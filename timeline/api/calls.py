@@ -15,7 +15,6 @@ from django.utils.encoding import iri_to_uri
 
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.viewer import Viewer
-from retwis_site.exceptions import BadCursor
 from retwis_site.http.apps import Invalid, Sent
 from retwis_site.rendering.pages import origin_of
 from retwis_site.store.ids import parse_id
@@ -63,12 +62,12 @@ class Call:
         return parse_id(self.named["id"]) or 0
 
     def cursor(self, name: str) -> Cursor | None:
-        """None when it was not sent. Raises BadCursor."""
+        """None when it was not sent. Raises Invalid, as `part`."""
         text = self.sent.text(name)
         if not text:
             return None
         if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_CURSOR):
-            raise BadCursor(text)
+            raise Invalid(f"{name} is no number")
         score, member = divmod(int(text), OF_A_MEMBER)
         return Cursor(score, str(member))
 
@@ -130,7 +129,7 @@ T = TypeVar("T")
 
 
 def part_of(
-    call: Call, items: Sequence[T], name: Callable[[T], str], default: int = 40, most: int = 80
+    call: Call, items: Sequence[T], name: Callable[[T], str], default: int, most: int
 ) -> tuple[Sequence[T], str | None, str | None]:
     """The page that an app asks for of a short list, and the cursors of what is newer and of the next page: the names
     of its first and of its last item. Behind and before an item that is gone stand all: an app that goes through a list

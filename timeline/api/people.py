@@ -27,12 +27,12 @@ from retwis_site.store.client import Pipe, Store, connect
 from retwis_site.store.ids import parse_id
 from retwis_site.store.rate_limits import RateLimits
 from retwis_site.store.replies import Reading, Result, begun, trip
-from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, part_of, valid
+from timeline.api.calls import Call, Endpoint, Listed, listed, number_of, valid
 from timeline.api.entities import Entity, account_of, date_time
 from timeline.api.reading import accounts_of, forget_profile, read_accounts, read_profile_now
 from timeline.moderation.feature import REPORTS
 from timeline.moderation.reports import LONGEST_NOTE, RULE, NewReport, Reason, Reports
-from timeline.people.directory import FollowPages, HiddenPerson, Hides, People, Side, hidden_people, search_query
+from timeline.people.directory import FollowPages, HiddenPart, Hides, People, Side, ends, hidden_part, search_query
 from timeline.people.lists import Cursor, ListedPerson, id_cursor
 from timeline.posts.reading.records import one_post_or_hidden
 from timeline.relations import relations
@@ -419,13 +419,19 @@ def accounts_listed(call: Call, people: Sequence[ListedPerson]) -> list[Entity]:
     return [*accounts_of(connect(), origin_of(call.request), uids).values()]
 
 
-def accounts_page(call: Call, rows: Sequence[tuple[Cursor, ListedPerson]], older: str | None) -> Listed:
-    """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises BadCursor."""
+def accounts_page(
+    call: Call,
+    rows: Sequence[Cursor],
+    older: str | None,
+    shown: Callable[[Entity, Cursor], Entity] = lambda account, row: account,
+) -> Listed:
+    """A page of people, of whom an app may ask only for those above the cursor `since_id`. Raises Invalid."""
     since, last = call.cursor("since_id"), id_cursor(older)
-    new = [(at, person) for at, person in rows if since is None or at > since]
-    newest = number_of(new[0][0]) if new else None
+    new = {int(row.member): row for row in rows if since is None or row > since}
+    found = accounts_of(connect(), origin_of(call.request), new)
+    newest = number_of(next(iter(new.values()))) if new else None
     next_one = number_of(last) if last is not None and len(new) == len(rows) else None
-    return listed(accounts_listed(call, [person for _, person in new]), newest, next_one)
+    return listed([shown(account, new[uid]) for uid, account in found.items()], newest, next_one)
 
 
 # ---- Follows
@@ -434,8 +440,7 @@ def accounts_page(call: Call, rows: Sequence[tuple[Cursor, ListedPerson]], older
 def _follows(side: Side, call: Call) -> object:
     before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
     found = FollowPages(connect(), side).part(call.viewer, call.id, before, limit)
-    rows = [(Cursor(row.since, str(row.listed.user.uid)), row.listed) for row in found.edges]
-    return accounts_page(call, rows, found.older)
+    return accounts_page(call, [Cursor(row.since, str(row.listed.user.uid)) for row in found.edges], found.older)
 
 
 followers, following = partial(_follows, "followers"), partial(_follows, "following")
@@ -456,20 +461,23 @@ def familiar_followers(call: Call) -> object:
 # ---- The people whom the viewer hides
 
 
-def _hidden(call: Call, kind: Hides, shown: Callable[[Entity, HiddenPerson], Any]) -> Listed:
-    people = hidden_people(connect(), call.viewer).people[kind]
-    some, newest, older = part_of(call, people, lambda one: str(one.user.uid))
-    found = accounts_of(connect(), origin_of(call.request), [one.user.uid for one in some])
-    return listed([shown(found[one.user.uid], one) for one in some if one.user.uid in found], newest, older)
+def _hidden(call: Call, kind: Hides) -> HiddenPart:
+    return hidden_part(connect(), call.viewer, kind, call.cursor("max_id"), call.sent.number("limit", 40, 80))
 
 
-blocks = partial(_hidden, kind=Hides.BLOCKED, shown=lambda account, one: account)
-# https://docs.joinmastodon.org/entities/Account/#MutedAccount
-mutes = partial(
-    _hidden,
-    kind=Hides.MUTED,
-    shown=lambda account, one: {**account, "mute_expires_at": date_time(one.until) if one.until else None},
-)
+def blocks(call: Call) -> object:
+    return accounts_page(call, *_hidden(call, Hides.BLOCKED))
+
+
+def mutes(call: Call) -> object:
+    """https://docs.joinmastodon.org/entities/Account/#MutedAccount"""
+
+    def until(account: Entity, row: Cursor) -> Entity:
+        end = ends(Hides.MUTED, row)
+        return {**account, "mute_expires_at": date_time(end) if end else None}
+
+    return accounts_page(call, *_hidden(call, Hides.MUTED), until)
+
 
 ENDPOINTS = (
     Endpoint("GET", "/api/v1/accounts/verify_credentials", verify_credentials, "profile"),

@@ -278,7 +278,7 @@ def _acted_by(relation: Relation) -> Callable[[Call], object]:
     def endpoint(call: Call) -> object:
         before, limit = call.cursor("max_id"), call.sent.number("limit", 40, 80)
         found = ActedBy(connect(), relation).part(call.viewer, call.id, before, limit)
-        return accounts_page(call, found.rows, found.older)
+        return accounts_page(call, [row for row, _ in found.rows], found.older)
 
     return endpoint
 

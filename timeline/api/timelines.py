@@ -1,14 +1,18 @@
 """Lists of posts as apps ask for them: home, everyone, a tag, a person, likes and bookmarks."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from retwis_site.http.apps import Sent
 from retwis_site.store.client import connect
 from timeline.api.calls import Call, Endpoint, Listed, number_of
 from timeline.api.reading import Statuses
-from timeline.conversation.repository import SavedPart, SavedPosts
+from timeline.conversation.repository import SavedPage, SavedPart, SavedPosts
+from timeline.people.lists import Cursor
 from timeline.posts.entities import Page
 from timeline.posts.links import folded
+from timeline.posts.reading.post_reader import AskAboutAuthors
 from timeline.posts.reading.visibility import Rule, WithPictures
 from timeline.relations.relation import Relation
 from timeline.relations.relations import BOOKMARK, LIKE
@@ -18,12 +22,20 @@ from timeline.timelines.home import Homes
 from timeline.timelines.profile import OwnPosts, Profiles
 
 MOST_TAGS = 4  # that a call names beside its own, as Mastodon has it
+MOST_READS = 5  # for a page of which what was read before has no post
 
 
-def listed(page: Page, statuses: Statuses) -> Listed:
-    """A page of posts as the answer to a call."""
-    newest = page.newer or (page.posts[0].listed if page.posts else None)
-    return Listed(statuses.written(page.posts), newest, page.older, page.older is not None)
+def _listed(statuses: Statuses, part: Any, read: Callable[[Any, AskAboutAuthors], Page | SavedPage]) -> Listed:
+    """A part of a list of posts as the answer to a call. While what was read has no post, what follows is read, too:
+    apps take a page without a post for the end."""
+    for _ in range(MOST_READS):
+        page = read(part, statuses.about_authors)
+        further = page.newest if part.upwards else page.older
+        if page.posts or further is None:
+            break
+        part = part._replace(**{"above" if part.upwards else "below": further})
+    newest, older = (number_of(one) if isinstance(one, Cursor) else one for one in (page.newest, page.older))
+    return Listed(statuses.written(page.posts), newest, older, older is not None)
 
 
 NOTHING = Listed([], None, None, has_more=False)
@@ -31,8 +43,7 @@ NOTHING = Listed([], None, None, has_more=False)
 
 def home(call: Call) -> object:
     """Round trips as for the page of the home."""
-    statuses, part = Statuses(call), call.part()
-    return listed(Homes(connect()).part(call.viewer, part, statuses.about_authors), statuses)
+    return _listed(Statuses(call), call.part(), partial(Homes(connect()).part, call.viewer))
 
 
 def public(call: Call) -> object:
@@ -40,9 +51,7 @@ def public(call: Call) -> object:
     part = call.part()
     if call.sent.flag("remote"):
         return NOTHING
-    statuses = Statuses(call)
-    page = EveryoneTimeline(connect()).part(call.viewer, part, _rules(call.sent), statuses.about_authors)
-    return listed(page, statuses)
+    return _listed(Statuses(call), part, partial(EveryoneTimeline(connect()).part, call.viewer, _rules(call.sent)))
 
 
 def tag(call: Call) -> object:
@@ -52,10 +61,8 @@ def tag(call: Call) -> object:
     any_of, all_of, none_of = others
     if sent.flag("remote"):
         return NOTHING
-    statuses = Statuses(call)
     tags = CombinedTags([*dict.fromkeys([folded(call.named["tag"].removeprefix("#")), *any_of])], all_of, none_of)
-    page = TagPages(connect()).part(call.viewer, tags, part, _rules(sent), statuses.about_authors)
-    return listed(page, statuses)
+    return _listed(Statuses(call), part, partial(TagPages(connect()).part, call.viewer, tags, _rules(sent)))
 
 
 def _rules(sent: Sent) -> list[Rule]:
@@ -74,19 +81,15 @@ def of_account(call: Call) -> object:
     statuses = Statuses(call)
     if sent.flag("pinned"):
         return statuses.of(profiles.pinned(call.viewer, call.id, statuses.about_authors))
-    page = profiles.part(call.viewer, call.id, part, own, statuses.about_authors)
-    return listed(page, statuses)
+    return _listed(statuses, part, partial(profiles.part, call.viewer, call.id, own))
 
 
 def _saved(of: Relation, call: Call) -> object:
-    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises BadCursor."""
+    """The last one first. The cursors are no ids of posts: apps take them from the header `Link`. Raises Invalid."""
     sent = call.sent
     below, since, least = (call.cursor(name) for name in ("max_id", "since_id", "min_id"))
     part = SavedPart(below, least or since, least is not None, sent.number("limit", 20, 40))
-    statuses = Statuses(call)
-    page = SavedPosts(connect(), of).part(call.viewer, part, statuses.about_authors)
-    newest, oldest = (None if one is None else number_of(one) for one in (page.newest, page.older))
-    return Listed(statuses.written(page.posts), newest, oldest, oldest is not None)
+    return _listed(Statuses(call), part, partial(SavedPosts(connect(), of).part, call.viewer))
 
 
 ENDPOINTS = (

@@ -17,7 +17,7 @@ from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.tokens import CALLS, covers
 from accounts.signing_in.viewer import Viewer
 from accounts.users.entities import AccountFrozen, NotSignedIn, State, User
-from retwis_site.exceptions import BadCursor, Gone, NotFound, NotShown, TooOften
+from retwis_site.exceptions import Gone, NotFound, NotShown, TooOften
 from retwis_site.http.apps import Forbidden, Invalid, OutOfScope, Unreadable, bearer_of, json_response, refusal, sent_by
 from retwis_site.rendering.error_pages import RECORD_NOT_FOUND, not_a_page, too_often
 from timeline.api import (
@@ -142,7 +142,7 @@ def _answered(request: RetwisRequest, endpoint: Endpoint, named: Mapping[str, st
         why = str(error.message if isinstance(error, TargetRefused) else error)  # the error would keep this frame
         details = {"details": error.details} if isinstance(error, Invalid) and error.details else None
         return refusal(422, f"Validation failed: {why}", details)
-    except (Unreadable, BadCursor) as error:
+    except Unreadable as error:
         return refusal(400, str(error))
     if isinstance(found, HttpResponse):
         return found

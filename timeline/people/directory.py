@@ -16,7 +16,7 @@ from retwis_site.store import keys
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import stored_id, stored_rows, stored_score
+from retwis_site.store.ids import LARGEST_ID, integer, stored_id, stored_rows, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Reply, Result, rest, trip
 from timeline.people.lists import (
@@ -397,6 +397,11 @@ class HiddenPerson(NamedTuple):
     until: int | None  # unix seconds; None: until the user undoes it
 
 
+class HiddenPart(NamedTuple):
+    rows: list[Cursor]
+    older: str | None  # the cursor of the next page; None on the last page
+
+
 class HiddenPeople(NamedTuple):
     people: dict[Hides, list[HiddenPerson]]
     is_cut: bool  # a list may lack people: it has MOST, with deleted accounts
@@ -406,23 +411,40 @@ def hidden_people(store: Store, viewer: Viewer) -> HiddenPeople:
     """The people of each kind, without deleted accounts: at most MOST, the last blocked and the longest muted ones. Two
     round trips with cached uids. Raises NotSignedIn."""
     _, [found] = viewer.ask_as_user(lambda pipe, me: trip(_ask_rows(pipe, me)))
-    people = answer(store, ask_people, {uid for rows in found.values() for uid in rows})
+    people = answer(store, ask_people, {int(row.member) for rows in found.values() for row in rows})
     shown = {
-        kind: [HiddenPerson(people[uid], until) for uid, until in rows.items() if uid in people]
+        kind: [HiddenPerson(people[uid], ends(kind, row)) for row in rows if (uid := int(row.member)) in people]
         for kind, rows in found.items()
     }
     return HiddenPeople(shown, any(len(rows) == MOST for rows in found.values()))
 
 
-def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, dict[int, int | None]]]:
+def hidden_part(store: Store, viewer: Viewer, kind: Hides, before: Cursor | None, size: int) -> HiddenPart:
+    """`size` people of one kind, in the same order, also deleted accounts. One round trip with a cached uid, two for a
+    later page. Raises NotSignedIn."""
+    key = KEYS[kind]
+    me, (_, found) = viewer.ask_as_user(
+        lambda pipe, me: read_rows(pipe, key(me), before, size + 1, Result(lambda: None))
+    )
+    rows = _that_stand(kind, key(me.uid), found)[:size]
+    return HiddenPart(rows, str(rows[-1]) if rows and len(found) > size else None)
+
+
+def _ask_rows(pipe: Pipe, me: int) -> Result[dict[Hides, list[Cursor]]]:
     asked = {kind: pipe.zrevrange_withscores(key(me), 0, MOST - 1) for kind, key in KEYS.items()}
     return Result(lambda: {kind: _that_stand(kind, KEYS[kind](me), rows.value) for kind, rows in asked.items()})
 
 
-def _that_stand(kind: Hides, key: str, rows: Scored) -> dict[int, int | None]:
-    """Until when each person is hidden. The score of a block is since when, that of a mute until when."""
-    uids = {uid: score for member, score in rows if (uid := stored_id(key, member)) is not None}
-    if kind is Hides.BLOCKED:
-        return dict.fromkeys(uids)
-    now = time.time()
-    return {uid: None if until == inf else int(until) for uid, until in uids.items() if until > now}
+def _that_stand(kind: Hides, key: str, rows: Scored) -> list[Cursor]:
+    """The rows of people who are hidden now. The score of a block is since when, that of a mute until when."""
+    least = -inf if kind is Hides.BLOCKED else time.time()
+    return [
+        Cursor(integer(score), str(uid))
+        for member, score in rows
+        if score > least and (uid := stored_id(key, member)) is not None
+    ]
+
+
+def ends(kind: Hides, row: Cursor) -> int | None:
+    """Until when a person is hidden, in unix seconds; None: until the user undoes it."""
+    return None if kind is Hides.BLOCKED or row.score == LARGEST_ID else row.score

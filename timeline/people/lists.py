@@ -15,7 +15,7 @@ from retwis_site.exceptions import BadCursor
 from retwis_site.store import keys
 from retwis_site.store.client import Pipe, Repository
 from retwis_site.store.commands import Scored
-from retwis_site.store.ids import integer, parse_id, parse_number, stored_ids, stored_score
+from retwis_site.store.ids import LARGEST_ID, integer, parse_id, parse_number, stored_ids, stored_score
 from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import Handle, Reading, Result, trip
 from timeline.relations.relation import BlocksViewer, ask_number
@@ -220,7 +220,7 @@ def ask_start_rank(pipe: Pipe, key: str, before: Cursor) -> Result[int]:
     """
     rank = pipe.zrevrank(key, before.member)
     now = pipe.zscore(key, before.member)
-    higher = pipe.zcount(key, str(before.score + 1), "+inf")
+    higher = pipe.zcount(key, str(before.score + 1) if before.score < LARGEST_ID else "(+inf", "+inf")
 
     def read() -> int:
         if rank.value is None or now.value is None or integer(now.value) != before.score:

@@ -259,3 +259,8 @@ class Page:
     posts: list[Post]
     older: int | None
     newer: int | None = None
+
+    @property
+    def newest(self) -> int | None:
+        """From where an app goes on upwards; None without posts where the list has ended."""
+        return self.newer or (self.posts[0].listed if self.posts else None)

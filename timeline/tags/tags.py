@@ -167,8 +167,8 @@ class TagPages(Repository):
         self,
         viewer: Viewer,
         tags: "CombinedTags",
-        part: Part,
         rules: Sequence[Rule],
+        part: Part,
         about_authors: AskAboutAuthors,
     ) -> Page:
         """A part of the posts with these folded tags; none for a tag that no post ever had. `rules`, `about_authors`:

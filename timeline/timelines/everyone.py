@@ -165,7 +165,7 @@ class EveryoneTimeline:
         pipe.execute()
         return EveryonePage(newest.read(), listed, at_the_cap=listed.older is None and content.complete_down_to > 0)
 
-    def part(self, viewer: Viewer, part: Part, rules: Sequence[Rule], about_authors: AskAboutAuthors) -> Page:
+    def part(self, viewer: Viewer, rules: Sequence[Rule], part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of everyone's posts. `rules`, `about_authors`: as for `PostReader`. Round trips as for `page`."""
         heads, acted = viewer.ask(
             lambda pipe, me: trip(self._list.ask_page(pipe, part.before), ask_latest_acted(pipe, me))

@@ -98,7 +98,6 @@ def account_lines(store: Store, owner: Owner, address_of: AddressOf) -> Iterator
 # ---- Profile
 
 
-MOST_READS = 5  # for a part of which the ids that were read before have no post
 SPARE = 9  # ids that are read besides those of a page, while it is not known which of them the tab leaves out
 FIRST_SHARED = 4  # uids that a comparison returns
 MOST_NAMED = 2  # followers that the viewer follows; a profile names these and counts the others
@@ -271,11 +270,10 @@ class Profiles(Repository):
             numbers = numbers._replace(written=None)
         return ProfilePage(person, about, numbers, relation, page, read.pinned, tab)
 
-    def part(self, viewer: Viewer, uid: int, part: Part, own: "OwnPosts", about_authors: AskAboutAuthors) -> Page:
+    def part(self, viewer: Viewer, uid: int, own: "OwnPosts", part: Part, about_authors: AskAboutAuthors) -> Page:
         """A part of what the user `uid` wrote and reposted. `about_authors`: as for `PostReader`. Two round trips,
-        at most four for those with a tag, and those of `PostReader.read`; up to five times as many while none of what
-        is read belongs to the part: apps take a page without a post for the end. Raises NoSuchUser, also for a
-        deleted account, and NotShown."""
+        at most four for those with a tag, and those of `PostReader.read`. Raises NoSuchUser, also for a deleted
+        account, and NotShown."""
         most = part.size + READ_MORE
         person, members, acted = viewer.ask(
             lambda pipe, me: trip(
@@ -292,13 +290,8 @@ class Profiles(Repository):
         reader = PostReader(
             *(self._store, viewer.user, rules, [person], acted, viewer.just_changed, uid), about_authors=about_authors
         )
-        for left in reversed(range(MOST_READS)):
-            pids = stored_ids(keys.updates(uid), members)
-            filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
-            if filled.posts or len(members) < most or not pids or not left:
-                break
-            part = part._replace(above=pids[-1]) if part.upwards else part._replace(below=pids[-1])
-            members = answer(self._store, part.ask_ids, keys.updates(uid), most)
+        pids = stored_ids(keys.updates(uid), members)
+        filled = part.fill(pids, lambda some: reader.read(self._tagged(some, own.tag)))
         return part.page(filled, has_more=len(members) == most)
 
     def _tagged(self, pids: Sequence[int], tag: str) -> Sequence[int]:

@@ -79,6 +79,8 @@ def test_an_app_registers_as_form_and_as_json(store, raw, client):
         {"redirect_uris": "https://me@a.example/"},
         {"redirect_uris": "https://a.example;script-src/"},
         {"redirect_uris": "https://ä.example/"},
+        {"redirect_uris": "https://*/"},
+        {"redirect_uris": "https://*.example/"},
         {"redirect_uris": "\n".join(f"https://a.example/{number}" for number in range(11))},
         {"scopes": "read admin:write"},
     ],
@@ -92,7 +94,8 @@ def test_what_no_app_can_be_is_refused(store, raw, changed):
 
 def test_a_user_allows_an_app_and_it_fetches_a_token_once(tusky, browser, alice, client, raw):
     me = browser(alice)
-    page = me.get(address(tusky, state="s&t", code_challenge=CHALLENGE, code_challenge_method="S256"))
+    state = f"s&t{'x' * 1997}"
+    page = me.get(address(tusky, state=state, code_challenge=CHALLENGE, code_challenge_method="S256"))
     text = page.content.decode()
     assert page.status_code == 200
     assert "Tusky" in text
@@ -100,7 +103,7 @@ def test_a_user_allows_an_app_and_it_fetches_a_token_once(tusky, browser, alice,
     assert "form-action 'self' https://tusky.app;" in page["Content-Security-Policy"]
     [action] = {unescape(found) for found in re.findall('action="(/oauth/[^"]*)"', text)}
     back = me.post(action, {"allow": "1"})
-    assert parse_qs(urlsplit(back["Location"]).query)["state"] == ["s&t"]
+    assert parse_qs(urlsplit(back["Location"]).query)["state"] == [state]
     assert back["Location"].startswith(f"{HOME}&")
     code = code_in(back)
     assert raw.keys("code:*") == [f"code:{digest_of(code)}"]
@@ -165,6 +168,7 @@ def test_nobody_is_led_to_an_address_that_is_not_registered(tusky, browser, alic
         {"code_challenge": "x", "code_challenge_method": "S256"},
         {"code_challenge": CHALLENGE, "code_challenge_method": "plain"},
         {"response_type": "token"},
+        {"state": "x" * 2001},
     ],
 )
 def test_an_app_that_asks_wrongly_leads_nobody_away(tusky, browser, alice, raw, changed):

@@ -1,6 +1,7 @@
 """What all addresses of the API have in common."""
 
 from tests.support.apps import App
+from tests.support.stored_keys import publish
 
 
 def test_an_address_answers_with_and_without_its_last_slash(store):
@@ -38,3 +39,16 @@ def test_a_number_that_is_none_is_refused(app):
     for number in ("x", "--5", "٣", "²", "-"):
         assert app.ask("GET", "/api/v1/timelines/home", {"limit": number}).status_code == 422, number
     assert app.ask("GET", "/api/v1/timelines/home", {"limit": "-5"}).status_code == 200
+
+
+def test_a_cursor_that_is_no_number_is_refused_by_each_list(store, raw, alice, app):
+    pid = publish(raw, store, alice, "Hello #tag")
+    of_people = [f"accounts/1/{side}" for side in ("followers", "following")]
+    of_people += ["blocks", "mutes", *(f"statuses/{pid}/{acted}_by" for acted in ("favourited", "reblogged"))]
+    of_posts = ["timelines/home", "timelines/public", "timelines/tag/tag", "accounts/1/statuses"]
+    for called in (*of_people, *of_posts, "favourites", "bookmarks", "notifications"):
+        for name in ("max_id", "since_id", *(() if called in of_people else ("min_id",))):
+            for cursor in ("x", "-1", "1.5", "٣", "9" * 33):
+                answer = app.ask("GET", f"/api/v1/{called}", {name: cursor})
+                said = {"error": f"Validation failed: {name} is no number"}
+                assert (answer.status_code, answer.json()) == (422, said), (called, name, cursor)

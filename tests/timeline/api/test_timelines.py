@@ -79,8 +79,6 @@ def test_links_lead_down_through_all_pages_and_up_again(store, raw, alice):
     assert newest.headers["Link"].startswith("<http://testserver/api/v1/timelines/home?min_id=45>")
     assert ids(app.json("GET", "/api/v1/timelines/home?max_id=44&min_id=40&limit=2")) == [42, 41]
     assert len(app.json("GET", "/api/v1/timelines/public?limit=80")) == 40
-    for sent in ("min_id=x", "min_id=5&since_id=x"):
-        assert app.ask("GET", f"/api/v1/timelines/home?{sent}").status_code == 422
 
 
 @pytest.mark.usefixtures("posts")
@@ -142,12 +140,8 @@ def test_behind_posts_that_are_not_shown_the_way_up_goes_on(store, raw, alice, b
     raw.zadd("bookmarks:1", {"502": 1_700_000_000, **{str(pid): 1_600_000_000 + pid for pid in range(1001, 1500)}})
     Follows(store).follow(1, 2)
     Mutes(store).mute(1, 2)
-    app, address = App(alice), f"/api/v1/{address}min_id=1"
-    for _ in range(4):
-        answer = app.ask("GET", address)
-        if answer.json():
-            break
-        address = linked(answer, "prev")
+    app = App(alice)
+    answer = app.ask("GET", f"/api/v1/{address}min_id=1")
     assert ids(answer.json()) == [502]
     assert app.json("GET", linked(answer, "prev")) == []
     assert linked(app.ask("GET", linked(answer, "prev")), "prev") is None
@@ -237,18 +231,34 @@ def test_a_tab_of_a_profile_has_a_post_behind_hundreds_of_others(raw, alice, bob
     assert app.ask("GET", address).headers["Link"].count("max_id") == 0
 
 
+@pytest.mark.parametrize("address", ["timelines/public?", "timelines/tag/often?", "timelines/tag/often?any[]=a&"])
+def test_pictures_of_everyone_and_of_a_tag_are_found_behind_hundreds_of_other_posts(raw, alice, address):
+    write_posts(raw, 1, range(1, 701))
+    write_tag(raw, "often", range(1, 701))
+    for pid in (1, 700):
+        raw.hset(f"post:{pid}", "media", PICTURE)
+    address = f"/api/v1/{address}only_media=true"
+    for app in (App(alice), App()):
+        assert ids(app.json("GET", address)) == [700]
+        assert ids(app.json("GET", f"{address}&max_id=700")) == [1]
+        assert ids(app.json("GET", f"{address}&min_id=1")) == [700]
+        assert ids(app.json("GET", f"{address}&min_id=0&limit=1")) == [1]
+
+
 def test_a_tab_of_a_profile_with_a_post_above_hundreds_of_others_is_found_upwards(raw, alice):
     write_posts(raw, 1, range(1, 801))
     raw.hset("post:800", "media", PICTURE)
     assert ids(App(alice).json("GET", "/api/v1/accounts/1/statuses?only_media=1&min_id=1")) == [800]
 
 
-def test_a_tab_of_a_profile_reads_a_thousand_posts_at_most(raw, alice, round_trips):
+@pytest.mark.parametrize("of", ["accounts/1/statuses", "timelines/tag/often"])
+def test_a_thousand_posts_are_read_at_most(raw, alice, round_trips, of):
     write_posts(raw, 1, range(1, 1201))
-    app, answers, address = App(alice), [], "/api/v1/accounts/1/statuses?only_media=true"
+    write_tag(raw, "often", range(1, 1201))
+    app, answers, address = App(alice), [], f"/api/v1/{of}?only_media=true"
     recorded = round_trips(lambda: answers.append(app.ask("GET", address)))
     assert (answers[0].json(), linked(answers[0], "next")) == ([], f"{address}&max_id=201")
-    assert len(recorded.round_trips) <= 16
+    assert len(recorded.round_trips) <= 17
 
 
 @pytest.mark.parametrize("limit", [20, 40])
@@ -258,7 +268,10 @@ def test_likes_and_bookmarks_are_found_behind_many_of_a_muted_person(raw, alice,
     raw.zadd("muted:1", {"2": "+inf"})
     for key, call in (("likes:1", "favourites"), ("bookmarks:1", "bookmarks")):
         raw.zadd(key, {str(pid): pid for pid in range(1, 451)})
-        assert found_by_links(App(alice), f"/api/v1/{call}?limit={limit}") == [450, 1]
+        app, address = App(alice), f"/api/v1/{call}?limit={limit}"
+        assert found_by_links(app, address) == [450, 1]
+        raw.zrem(key, "450")
+        assert ids(app.json("GET", address)) == [1]
 
 
 def test_a_quoted_status_says_of_its_viewer_what_it_says_alone(store, raw, alice, bob, carol):
