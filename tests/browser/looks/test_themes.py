@@ -17,12 +17,12 @@ MOVING = """
 
 @pytest.mark.parametrize("path", ["/", "/timeline/", "/login/", "/register/"])
 def test_pages_are_as_dark_as_the_system(window, path):
-    assert is_dark(_open(window(color_scheme="dark"), path))
-    assert not is_dark(_open(window(color_scheme="light"), path))
+    assert is_dark(window(at=path, color_scheme="dark"))
+    assert not is_dark(window(at=path, color_scheme="light"))
 
 
 def test_a_page_follows_when_the_system_changes_in_the_evening(window, alice):
-    page = _open(window(alice, color_scheme="light", reduced_motion="reduce"), "/")
+    page = window(alice, at="/", color_scheme="light", reduced_motion="reduce")
     stays(page)
     page.emulate_media(color_scheme="dark")
     assert is_dark(page)
@@ -30,11 +30,6 @@ def test_a_page_follows_when_the_system_changes_in_the_evening(window, alice):
 
 
 def test_nothing_moves_for_whoever_wants_less_motion(window, alice):
-    calm = _open(window(alice, reduced_motion="reduce"), "/")
+    calm = window(alice, at="/", reduced_motion="reduce")
     assert calm.evaluate(MOVING) == []
     assert calm.evaluate("() => getComputedStyle(document.documentElement).scrollBehavior") == "auto"
-
-
-def _open(page, path):
-    page.goto(path)
-    return page

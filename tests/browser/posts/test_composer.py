@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, log_out, post, posted, said, sign_up
+from tests.browser.support.steps import composer, held, log_out, post, posted, said, send, sign_up
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 
@@ -25,8 +25,7 @@ def test_the_counter_tells_how_much_room_is_left(page):
 def test_it_counts_characters_as_the_site_does(page):
     composer(page).fill("👋" * 280)
     expect(counter(page)).to_have_text("0")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
 
 
 def test_screen_readers_hear_when_it_is_too_long(page):
@@ -127,8 +126,7 @@ def test_a_page_that_the_browser_kept_does_not_have_it_either(page):
 @pytest.mark.parametrize(("how", "left"), [("", ""), ("text.focus();", "Half")], ids=["put back", "typed"])
 def test_what_the_browser_puts_back_before_the_script_comes_is_no_draft_and_what_is_typed_is_one(page, how, left):
     """Firefox puts it there after Back and a reload; it may be posted by now. Chromium does not, so the test does."""
-    scripts = []
-    page.route("**/members*.js", lambda route: scripts.append(route))
+    scripts = held(page, "**/members*.js")
     with page.expect_request("**/members*.js"):
         page.reload(wait_until="commit")
     composer(page).evaluate(f"text => {{ {how} text.value = 'Half'; }}")

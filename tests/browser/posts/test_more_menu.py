@@ -5,7 +5,17 @@ from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
 from tests.browser.support.keyboard import focus_is_seen
-from tests.browser.support.steps import composer, more, nothing_scrolls_sideways, post, said, stayed, stays
+from tests.browser.support.steps import (
+    composer,
+    held,
+    let_late_answer_come,
+    more,
+    nothing_scrolls_sideways,
+    post,
+    said,
+    stayed,
+    stays,
+)
 from tests.browser.support.touch import cut_off, small_targets
 from tests.browser.support.windows import PHONE, WIDE
 from tests.support.stored_keys import publish
@@ -101,20 +111,12 @@ def test_who_tabs_on_from_it_finds_it_closed(home, key):
 @pytest.mark.parametrize("elsewhere", ["the composer", "another menu"])
 def test_a_menu_that_comes_late_does_not_take_the_focus(home, elsewhere):
     page = home()
-    waiting = []
-    page.route("**/more/", lambda route: waiting.append(route))
+    waiting = held(page, "**/more/")
     with page.expect_request("**/more/"):
         more(card(page)).click()
-    if elsewhere == "the composer":
-        composer(page).click()
-        there = composer(page)
-    else:
-        page.get_by_role("banner").locator("summary").click()
-        there = page.get_by_role("banner").locator("summary")
-    with page.expect_response("**/more/") as late:
-        waiting.pop().continue_()
-    late.value.finished()
-    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    there = composer(page) if elsewhere == "the composer" else page.get_by_role("banner").locator("summary")
+    there.click()
+    let_late_answer_come(page, waiting, "**/more/")
     expect(there).to_be_focused()
     expect(item(page)).to_have_count(0)
 
