@@ -373,6 +373,14 @@ def member(browser: Callable[..., Client], alice: Login) -> Client:
 
 
 @pytest.fixture
+def admin(browser: Callable[..., Client], alice: Login, raw: redis.Redis) -> Client:
+    """The browser of alice, who is an admin."""
+    raw.hset("staff", "1", "admin")
+    raw.hset("user:1", "role", "admin")
+    return browser(alice)
+
+
+@pytest.fixture
 def round_trips() -> Callable[[Callable[[], object]], Recording]:
     """Records what a call sends: `len(round_trips(lambda: client.get("/")).round_trips)`."""
 

@@ -151,18 +151,6 @@ def test_a_token_needs_the_app_its_address_and_its_verifier(tusky, browser, alic
         {"client_id": "unknown"},
         {"client_id": None},
         {"response_type": 'a"b'},
-    ],
-)
-def test_nobody_is_led_to_an_address_that_is_not_registered(tusky, browser, alice, changed):
-    me = browser(alice)
-    for answer in (me.get(address(tusky, **changed)), me.post(address(tusky, **changed), {"allow": "1"})):
-        assert answer.status_code == 400
-        assert "Location" not in answer
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
         {"scope": "read follow"},
         {"scope": "everything"},
         {"code_challenge": "x", "code_challenge_method": "S256"},

@@ -1,19 +1,23 @@
-"""The token of an app: what stands in the store, what it opens, what it allows, and what ends it."""
+"""The token of an app: what stands in the store, what it opens, what it allows, how often, and what ends it."""
 
+import re
 import time
 
 import pytest
 from django.contrib.auth.hashers import make_password
 
 from accounts.apps.repository import OUT_OF_BAND, Apps, Code, Tokens
+from accounts.signing_in import tokens
 from accounts.signing_in.sessions.repository import Sessions
 from accounts.signing_in.tokens import MOST_TOKENS, covers, digest_of, tokens_in
 from accounts.signing_in.viewer import AppToken, Viewer
 from accounts.users.accounts import AccountDeletion
 from accounts.users.entities import NotSignedIn
 from retwis_site.store.local_cache import Memory
-from tests.support.apps import token_of
+from tests.support.apps import App, token_of
+from tests.support.clock import Clock
 from tests.support.delivering import drain_due
+from tests.support.people import LONG_AGO
 
 
 def opens(store, token):
@@ -135,3 +139,83 @@ def test_a_token_ends_with_the_last_use_of_its_app_400_days_ago(store, raw, alic
 )
 def test_a_parent_scope_covers_its_own(granted, needed, is_covered):
     assert covers(granted.split(), needed) == is_covered
+
+
+# ---- the settings list what apps may do for a user, and end it
+
+
+def test_a_user_sees_what_apps_may_do_and_ends_it(store, raw, browser, alice, bob):
+    first, second, others = token_of(alice, "read"), token_of(alice, "write:statuses follow"), token_of(bob)
+    me = browser(alice)
+    page = me.get("/settings/apps/").content.decode()
+    for said in ("Tusky", "Read everything that you can read here", "Write and delete posts", "Follow, mute and block"):
+        assert said in page
+    assert not [secret for secret in (first, second, others, digest_of(first)) if secret in page]
+    numbers = re.findall('name="revoke" value="([0-9a-f]{16})"', page)
+    assert len(numbers) == 2
+    assert me.post("/settings/apps/", {"revoke": digest_of(others)[:16]}).status_code == 302
+    me.post("/settings/apps/", {"revoke": digest_of(first)[:16]})
+    assert [token.digest for token in tokens_in(raw.hgetall("user:1"))] == [digest_of(second)]
+    me.post("/settings/apps/", {"revoke": "all"})
+    assert tokens_in(raw.hgetall("user:1")) == []
+    assert len(tokens_in(raw.hgetall("user:2"))) == 1
+    assert "No app uses your account" in me.get("/settings/apps/").content.decode()
+
+
+def test_the_token_of_an_app_that_has_ended_is_listed_without_a_name(store, raw, browser, alice):
+    app, _ = Apps(store).register("Tusky", "", [OUT_OF_BAND], ["read"])
+    Tokens(store).issue(Code(1, "", app.id, ("read",), OUT_OF_BAND))
+    raw.delete(f"app:{app.id}")
+    assert "Unknown app" in browser(alice).get("/settings/apps/").content.decode()
+
+
+def test_no_app_was_used_before_it_was_allowed(store, raw, browser, alice, monkeypatch):
+    monkeypatch.setattr(tokens, "time", Clock())  # fourteen minutes of an hour have gone
+    token_of(alice, "read")
+    page = browser(alice).get("/settings/apps/").content.decode()
+    assert len(re.findall(r"<time[^>]*>14 November 2023, 22:13 UTC</time>", page)) == 2
+    assert "22:00" not in page
+
+
+# ---- how often an app may ask for one user
+
+
+WINDOW = LONG_AGO // 300
+
+
+@pytest.fixture
+def limited(settings, monkeypatch):
+    settings.THROTTLE, settings.THROTTLES = True, {"call": 2}
+    clock = Clock()
+    clock.now = WINDOW * 300
+    monkeypatch.setattr(tokens.time, "time", lambda: clock.now)
+    return clock
+
+
+def test_a_token_is_used_so_often_in_five_minutes(store, raw, alice, bob, limited, round_trips):
+    app = App(alice)
+    home = "/api/v1/timelines/home"
+    app.json("GET", home)  # this process finds that the token stands
+    for left in ("1", "0"):
+        answer = app.ask("GET", home)
+        assert (answer["X-RateLimit-Limit"], answer["X-RateLimit-Remaining"]) == ("2", left)
+        assert answer["X-RateLimit-Reset"].endswith("000Z")
+    refused = app.ask("POST", "/api/v1/accounts/2/follow")
+    assert (refused.status_code, refused["X-RateLimit-Remaining"]) == (429, "0")
+    assert refused.json()["error"].startswith("Too many requests from this app")
+    assert int(refused["Retry-After"]) <= 300
+    assert not raw.exists("following:1")
+    [key] = raw.keys("calls:*")
+    assert (raw.get(key), 0 < raw.ttl(key) <= 600) == ("3", True)
+    assert App(bob).ask("GET", home).status_code == 200
+    limited.now += 300
+    assert app.json("GET", home) == []
+
+
+def test_a_token_that_somebody_makes_up_leaves_no_key(store, raw, alice, limited):
+    Memory.clear_all()
+    app = App()
+    app.client.defaults["HTTP_AUTHORIZATION"] = "Bearer " + "0" * 32 + "1"
+    for _ in range(3):
+        assert app.ask("GET", "/api/v1/timelines/home").status_code == 401
+    assert raw.keys("calls:*") == []

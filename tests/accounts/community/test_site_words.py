@@ -19,13 +19,6 @@ from tests.support.http.page_text import page_of
 from tests.support.stores.seam import broken_store
 
 
-@pytest.fixture
-def admin(browser, alice, raw):
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
-    return browser(alice)
-
-
 def test_the_name_is_fixed_in_no_template():
     named = [
         path.name for path in (Path(settings.FILES_DIR) / "templates").rglob("*.html") if "Retwis" in path.read_text()

@@ -11,6 +11,7 @@ from accounts.signing_in.passwords import LOGINS, login_subject
 from retwis_site.jobs.worker import drain
 from retwis_site.store.rate_limits import RateLimits
 from tests.support.command_output import refuses
+from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
 from tests.support.stored_keys import everything, name_entries, publish
 from tests.support.stores.key_layouts import noted
@@ -24,15 +25,9 @@ DELETED_MESSAGE = "Your account was deleted."
 GONE_MESSAGE = "This account was deleted."
 
 
-def page_of(answer):
-    return answer.content.decode()
-
-
 def test_the_page_says_what_happens_and_asks_for_the_password(browser, alice, raw):
     before = everything(raw)
-    answer = browser(alice).get(URL)
-    page = page_of(answer)
-    assert answer.status_code == 200
+    page = page_of(browser(alice).get(URL))
     assert "This cannot be undone." in page
     assert "The username <bdi>Alice</bdi> stays taken" in page
     assert 'action="/settings/delete/"' in page
@@ -50,9 +45,7 @@ def test_the_form_is_for_users_and_its_answer_is_not_cached(browser, alice):
 def test_the_present_password_is_required(browser, alice, raw, settings, form):
     settings.THROTTLE = False
     before = everything(raw)
-    answer = browser(alice).post(URL, form)
-    assert answer.status_code == 422
-    assert 'class="errorlist"' in page_of(answer)
+    assert 'class="errorlist"' in page_of(browser(alice).post(URL, form), 422)
     assert everything(raw) == before
     assert 'action="/logout/"' in page_of(browser(alice).get("/timeline/"))
 
@@ -137,9 +130,7 @@ def test_the_account_and_its_posts_are_gone_from_every_page_at_once(browser, sto
             assert "Hello there" not in page
             assert "/@Alice/" not in page
         for url in ("/@Alice/", "/@Alice/1/", "/@alice/followers/", "/@alice/following/"):
-            answer = client.get(url)
-            assert answer.status_code == 410
-            assert GONE_MESSAGE in page_of(answer)
+            assert GONE_MESSAGE in page_of(client.get(url), 410)
     assert browser(bob).post("/@Alice/follow/").status_code == 410
     assert raw.zcard("following:2") == 1  # until a worker removes it
 
@@ -148,8 +139,10 @@ def test_a_login_to_a_deleted_account_gets_the_answer_to_a_wrong_password(browse
     browser(alice).post(URL, FORM)
     refused = browser().post("/login/", {"username": "Alice", "password": PASSWORD})
     unknown = browser().post("/login/", {"username": "nobody", "password": PASSWORD})
-    assert refused.status_code == unknown.status_code == 422
-    alerts = [page.partition('role="alert"')[2].partition("</p>")[0] for page in (page_of(refused), page_of(unknown))]
+    alerts = [
+        page.partition('role="alert"')[2].partition("</p>")[0]
+        for page in (page_of(refused, 422), page_of(unknown, 422))
+    ]
     assert alerts[0] == alerts[1] != ""
     assert raw.hget("user:1", "auth") == ""
 
@@ -169,9 +162,7 @@ def test_the_name_stays_taken(browser, store, alice, raw, name, removed):
     if removed:
         drain(store, "worker")
     form = {"username": name, "password1": PASSWORD, "password2": PASSWORD}
-    answer = browser().post("/register/", form)
-    assert answer.status_code == 422
-    assert "This username is taken." in page_of(answer)
+    assert "This username is taken." in page_of(browser().post("/register/", form), 422)
     assert raw.hgetall("users") == {"alice": "1"}
 
 

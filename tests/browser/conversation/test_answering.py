@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
-from tests.browser.support.steps import composer, nothing_scrolls_sideways, post, said, stayed, stays
+from tests.browser.support.steps import composer, held, nothing_scrolls_sideways, post, said, stayed, stays
 from tests.browser.support.touch import cut_off
 from tests.browser.support.windows import PHONE, sign_in
 from tests.support.stored_keys import publish
@@ -113,8 +113,7 @@ def test_two_clicks_before_an_answer_open_one_composer(page, answered):
 
 
 def test_a_composer_that_comes_late_does_not_take_the_focus(page, answered):
-    waiting = []
-    page.route("**/compose/**", lambda route: waiting.append(route))
+    waiting = held(page, "**/compose/**")
     with page.expect_request("**/compose/**"):
         post(page, answered[0]).get_by_role("link", name=REPLY).click()
     composer(page).click()

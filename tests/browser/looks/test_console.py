@@ -7,11 +7,13 @@ from tests.browser.support.console import Console
 
 @pytest.fixture
 def heard(chromium, site):
-    """A page whose console is watched, and nothing more."""
+    """The front page, whose console is watched, and nothing more."""
     console = Console(site.browser.origin)
     context = chromium.new_context(base_url=site.browser.origin)
     console.watch(context)
-    yield context.new_page(), console
+    page = context.new_page()
+    page.goto("/")
+    yield page, console
     context.close()
 
 
@@ -22,7 +24,6 @@ def complaints(heard):
 
 
 def test_a_page_that_is_all_right_is_quiet(heard):
-    heard[0].goto("/")
     assert complaints(heard) == []
 
 
@@ -41,7 +42,6 @@ def test_what_is_missing_is_complained_of_unless_it_is_expected(heard):
 @pytest.mark.gate
 def test_a_script_that_fails_is_complained_of(heard):
     page = heard[0]
-    page.goto("/")
     with page.expect_event("pageerror"):
         page.evaluate("() => { setTimeout(() => { throw new Error('a fault of ours'); }); }")
     assert any("a fault of ours" in line for line in complaints(heard))
@@ -49,7 +49,6 @@ def test_a_script_that_fails_is_complained_of(heard):
 
 def test_an_inline_script_is_refused_and_complained_of(heard):
     page = heard[0]
-    page.goto("/")
     page.evaluate(
         "() => { const it = document.createElement('script'); it.text = 'window.ran = 1'; document.body.append(it); }"
     )
@@ -59,7 +58,6 @@ def test_an_inline_script_is_refused_and_complained_of(heard):
 
 def test_whoever_asks_a_stranger_is_complained_of(heard):
     page = heard[0]
-    page.goto("/")
     page.route("https://stranger.invalid/*", lambda route: route.fulfill(body=""))
     page.context.new_page().goto("data:text/html,<img src='https://stranger.invalid/seen.png'>")
     assert any("https://stranger.invalid/seen.png" in line for line in complaints(heard))

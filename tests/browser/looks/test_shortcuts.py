@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, post
+from tests.browser.support.steps import composer, held, let_late_answer_come, post
 from tests.support.stored_keys import publish
 
 
@@ -37,26 +37,19 @@ def test_from_post_to_post_by_keys_and_never_while_one_types(window, store, raw,
 
 def test_on_a_slow_line_the_list_opens_once_and_takes_the_focus_from_nobody(window, alice):
     page = window(alice, at="/")
-    waiting = []
-    page.route("**/settings/appearance/", lambda route: waiting.append(route))
-
-    def answered():
-        while waiting:
-            with page.expect_response("**/settings/appearance/") as late:
-                waiting.pop().continue_()
-            late.value.finished()
-        page.evaluate("() => new Promise((done) => setTimeout(done))")
+    waiting = held(page, "**/settings/appearance/")
 
     with page.expect_request("**/settings/appearance/"):
         page.keyboard.press("?")
     composer(page).click()
-    answered()
+    let_late_answer_come(page, waiting, "**/settings/appearance/")
     expect(composer(page)).to_be_focused()
     composer(page).blur()
     for _ in range(2):
         with page.expect_request("**/settings/appearance/"):
             page.keyboard.press("?")
-    answered()
+    while waiting:
+        let_late_answer_come(page, waiting, "**/settings/appearance/")
     expect(page.get_by_role("dialog")).to_have_count(1)
 
 

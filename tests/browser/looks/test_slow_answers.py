@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, post
+from tests.browser.support.steps import composer, held, post
 from tests.support.stored_keys import publish
 
 SLOW = re.compile(r"\bslow\b")
@@ -18,19 +18,8 @@ TELLS = """
 """
 
 
-@pytest.fixture
-def held(window, alice):
-    """A window, and a list of the requests that wait for their answers."""
-    page, waiting = window(alice), []
-    yield page, waiting
-    for route in waiting:
-        route.continue_()
-
-
-def test_a_form_that_is_slow_says_so_until_the_answer_is_there(held):
-    page, waiting = held
-    page.route("**/post/", lambda route: waiting.append(route))
-    page.goto("/")
+def test_a_form_that_is_slow_says_so_until_the_answer_is_there(page):
+    waiting = held(page, "**/post/")
     page.evaluate(TELLS)
     composer(page).fill("A slow one")
     with page.expect_console_message(lambda message: message.text == "slow"):
@@ -40,12 +29,11 @@ def test_a_form_that_is_slow_says_so_until_the_answer_is_there(held):
     expect(page.locator("html")).not_to_have_class(SLOW)
 
 
-def test_posts_that_are_loaded_in_place_say_so_too(held, raw, store, alice):
-    page, waiting = held
+def test_posts_that_are_loaded_in_place_say_so_too(page, raw, store, alice):
     for number in range(25):
         publish(raw, store, alice, f"Number {number}.")
-    page.goto("/")
-    page.route("**/?before=*", lambda route: waiting.append(route))
+    page.reload()
+    waiting = held(page, "**/?before=*")
     page.get_by_role("link", name="Older posts").click()
     expect(page.locator("html")).to_have_class(SLOW)
     waiting.pop().continue_()
@@ -53,26 +41,15 @@ def test_posts_that_are_loaded_in_place_say_so_too(held, raw, store, alice):
     expect(page.locator("html")).not_to_have_class(SLOW)
 
 
-@pytest.mark.parametrize(("link", "path"), [("Reply", "**/compose/**"), ("More", "**/more/")])
-def test_what_opens_in_place_says_so_too(held, raw, store, alice, link, path):
-    page, waiting = held
+@pytest.mark.parametrize(
+    ("role", "label", "path"),
+    [("link", "Reply", "**/compose/**"), ("link", "More", "**/more/"), ("button", "Like", "**/like/")],
+)
+def test_what_opens_or_changes_in_place_says_so_too(page, raw, store, alice, role, label, path):
     publish(raw, store, alice, "A slow answer.")
-    page.goto("/")
-    page.route(path, lambda route: waiting.append(route))
-    post(page, "A slow answer.").get_by_role("link", name=link).click()
+    page.reload()
+    waiting = held(page, path)
+    post(page, "A slow answer.").get_by_role(role, name=label).click()
     expect(page.locator("html")).to_have_class(SLOW)
     waiting.pop().continue_()
-    expect(page.locator("html")).not_to_have_class(SLOW)
-
-
-def test_an_action_in_place_says_so_until_the_answer_is_there(held, raw, store, alice):
-    page, waiting = held
-    publish(raw, store, alice, "A slow like.")
-    page.goto("/")
-    page.route("**/like/", lambda route: waiting.append(route))
-    like = post(page, "A slow like.").get_by_role("button", name="Like")
-    like.click()
-    expect(page.locator("html")).to_have_class(SLOW)
-    waiting.pop().continue_()
-    expect(like).to_have_attribute("aria-pressed", "true")
     expect(page.locator("html")).not_to_have_class(SLOW)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.arrivals import told, wait_a_while
-from tests.browser.support.steps import composer, post
+from tests.browser.support.steps import composer, log_out_elsewhere, post
 from tests.browser.support.windows import sign_in
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
@@ -24,10 +24,6 @@ def home(window, store, raw, alice, bob, carol):
     expect(post(page, "Mine, number 24.")).to_have_count(1)
     composer(page).fill("Half a thought")
     return page
-
-
-def log_out_elsewhere(raw, login):
-    raw.hset(f"user:{login.user.uid}", "auth", "from another device")
 
 
 @pytest.mark.gate

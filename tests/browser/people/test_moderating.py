@@ -58,6 +58,16 @@ def report_the_ad(page, author, fits):
     fits()
 
 
+@pytest.fixture
+def reported_ad(person, store, alice, bob, moderator):
+    """The windows of alice, who has reported an ad of bob's; of the moderator; and of bob."""
+    Posts(store).publish(bob.user.uid, NewPost(AD), secrets.token_hex(8))
+    windows = [person(login) for login in (alice, moderator, bob)]
+    page, fits = windows[0]
+    report_the_ad(page, bob.user.username, fits)
+    return windows
+
+
 def decide(page, author, action, fits):
     page.goto("/moderation/")
     fits()
@@ -72,11 +82,9 @@ def decide(page, author, action, fits):
     expect(page.get_by_role("link", name=f"A post by @{author}")).to_have_count(0)
 
 
-def test_a_reported_post_is_deleted_and_both_sides_are_told(person, store, alice, bob, moderator):
+def test_a_reported_post_is_deleted_and_both_sides_are_told(reported_ad, alice, bob):
     author = bob.user.username
-    Posts(store).publish(bob.user.uid, NewPost(AD), secrets.token_hex(8))
-    (reporter, reporter_fits), (staff, staff_fits), (reported, reported_fits) = map(person, (alice, moderator, bob))
-    report_the_ad(reporter, author, reporter_fits)
+    (reporter, reporter_fits), (staff, staff_fits), (reported, reported_fits) = reported_ad
     decide(staff, author, "Delete the post", staff_fits)
     reporter.goto("/notifications/")
     expect(reporter.get_by_text(f"You have reported @{author}.")).to_be_visible()
@@ -91,11 +99,9 @@ def test_a_reported_post_is_deleted_and_both_sides_are_told(person, store, alice
     expect(post(reported, AD)).to_have_count(0)
 
 
-def test_a_frozen_person_reads_why_and_appeals(person, store, alice, bob, moderator):
+def test_a_frozen_person_reads_why_and_appeals(reported_ad, bob):
     author = bob.user.username
-    Posts(store).publish(bob.user.uid, NewPost(AD), secrets.token_hex(8))
-    (reporter, reporter_fits), (staff, staff_fits), (reported, reported_fits) = map(person, (alice, moderator, bob))
-    report_the_ad(reporter, author, reporter_fits)
+    _, (staff, staff_fits), (reported, reported_fits) = reported_ad
     decide(staff, author, "Freeze: they can only read", staff_fits)
     reported.goto("/")
     reported.get_by_role("link", name="What you can do").click()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import nothing_scrolls_sideways, post, posted, stayed, stays, write
+from tests.browser.support.steps import held, nothing_scrolls_sideways, post, posted, stayed, stays, write
 from tests.browser.support.windows import PHONE, ZOOMED
 from tests.support.stored_keys import publish
 
@@ -36,8 +36,7 @@ def test_without_scripts_the_page_comes_back_at_the_post(window, alice, raw):
 
 def test_actions_at_once_on_a_slow_line_all_show(alice, raw, page):
     posted(page, "Worth all")
-    waiting = []
-    page.route("**/like/", lambda route: waiting.append(route))
+    waiting = held(page, "**/like/")
     card = post(page, "Worth all")
     card.get_by_role("button", name="Like").click()
     card.get_by_role("link", name="Repost").click()
@@ -57,8 +56,7 @@ def test_actions_at_once_on_a_slow_line_all_show(alice, raw, page):
 def held_like(page):
     """A post with a like that is not answered yet; and what lets the answer go."""
     posted(page, "Worth it")
-    waiting = []
-    page.route("**/like/", lambda route: waiting.append(route))
+    waiting = held(page, "**/like/")
     card = post(page, "Worth it")
     like = card.get_by_role("button", name="Like")
     like.click()
@@ -92,8 +90,7 @@ def test_an_answer_leaves_a_menu_that_was_opened_meanwhile(page, held_like):
 
 def test_a_menu_that_is_asked_for_before_an_answer_opens_after_it(page, held_like):
     card, go = held_like
-    menus = []
-    page.route("**/repost-or-quote/", lambda route: menus.append(route))
+    menus = held(page, "**/repost-or-quote/")
     with page.expect_request("**/repost-or-quote/"):
         card.get_by_role("link", name="Repost").click()
     go()

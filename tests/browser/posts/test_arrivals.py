@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.support.arrivals import A_WHILE, told, wait_a_while
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
-from tests.browser.support.steps import composer, post, posted, stayed, stays
+from tests.browser.support.steps import composer, held, post, posted, stayed, stays
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 
@@ -59,8 +59,7 @@ def test_when_nothing_has_come_nothing_is_said_and_nothing_is_sent(home):
 
 
 def test_a_line_that_carries_no_answer_is_asked_once(home, store, raw, bob):
-    waiting = []
-    home.route("**/new/?*", lambda route: waiting.append(route))
+    waiting = held(home, "**/new/?*")
     with home.expect_request("**/new/?*"):
         home.clock.run_for(A_WHILE)
     home.clock.run_for(A_WHILE)
@@ -97,15 +96,11 @@ def test_by_keyboard_the_focus_goes_on_at_the_newest_post(home, store, raw, bob)
 
 
 def test_the_page_goes_on_asking_after_the_new_ones_were_shown(home, store, raw, bob):
-    publish(raw, store, bob, "The first")
-    wait_a_while(home)
-    told(home, 1).click()
-    expect(post(home, "The first")).to_have_count(1)
-    publish(raw, store, bob, "The second")
-    wait_a_while(home)
-    expect(told(home, 1)).to_be_visible()
-    told(home, 1).click()
-    expect(post(home, "The second")).to_have_count(1)
+    for text in ("The first", "The second"):
+        publish(raw, store, bob, text)
+        wait_a_while(home)
+        told(home, 1).click()
+        expect(post(home, text)).to_have_count(1)
     stayed(home)
 
 

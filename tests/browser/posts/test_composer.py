@@ -1,11 +1,13 @@
-"""The composer counts characters, posts on Ctrl-Enter, and keeps an unposted text."""
+"""The composer opens when it is used, counts characters, posts on Ctrl-Enter, and keeps an unposted text."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, log_out, post, posted, said, sign_up
+from tests.browser.support.keyboard import focus_is_seen
+from tests.browser.support.steps import composer, held, log_out, post, posted, said, send, sign_up
+from tests.browser.support.windows import ZOOMED
 from tests.support.people import PASSWORD
 from tests.support.stored_keys import publish
 
@@ -25,8 +27,7 @@ def test_the_counter_tells_how_much_room_is_left(page):
 def test_it_counts_characters_as_the_site_does(page):
     composer(page).fill("👋" * 280)
     expect(counter(page)).to_have_text("0")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
 
 
 def test_screen_readers_hear_when_it_is_too_long(page):
@@ -127,8 +128,7 @@ def test_a_page_that_the_browser_kept_does_not_have_it_either(page):
 @pytest.mark.parametrize(("how", "left"), [("", ""), ("text.focus();", "Half")], ids=["put back", "typed"])
 def test_what_the_browser_puts_back_before_the_script_comes_is_no_draft_and_what_is_typed_is_one(page, how, left):
     """Firefox puts it there after Back and a reload; it may be posted by now. Chromium does not, so the test does."""
-    scripts = []
-    page.route("**/members*.js", lambda route: scripts.append(route))
+    scripts = held(page, "**/members*.js")
     with page.expect_request("**/members*.js"):
         page.reload(wait_until="commit")
     composer(page).evaluate(f"text => {{ {how} text.value = 'Half'; }}")
@@ -167,3 +167,68 @@ def test_nothing_that_was_typed_stays_in_the_browser(page, leave):
     expect(page.get_by_role("heading", name="Short posts from people you choose.")).to_be_visible()
     page.wait_for_load_state()
     assert "business" not in page.evaluate("() => JSON.stringify(sessionStorage)")
+
+
+# ---- it is one line until it is used
+
+
+def height(page):
+    return composer(page).evaluate("box => box.closest('form').offsetHeight")
+
+
+def test_it_grows_when_it_is_used_and_stays_open_with_a_text(page):
+    before = height(page)
+    composer(page).focus()
+    assert height(page) > before
+    composer(page).fill("Not finished")
+    page.get_by_role("link", name="Home").first.focus()
+    assert height(page) > before
+
+
+def test_a_click_on_a_post_below_an_empty_composer_is_not_lost(window, store, raw, alice, bob):
+    """When the composer closes, the posts move up. They must not move away under the pointer."""
+    publish(raw, store, bob, "Click me")
+    page = window(alice)
+    # Transitions at a hundredth of their speed: a busy machine takes longer for a click than a person.
+    page.context.new_cdp_session(page).send("Animation.setPlaybackRate", {"playbackRate": 0.01})
+    page.goto("/timeline/")
+    composer(page).focus()
+    link = post(page, "Click me").get_by_role("link", name=bob.user.username).first
+    box = link.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.wait_for_function("() => document.activeElement.tagName !== 'TEXTAREA'")
+    page.mouse.up()
+    expect(page).to_have_url(f"/@{bob.user.username}/")
+
+
+# As in Safari: a press on a link takes the focus away. In older ones `display` has no transition.
+AS_SAFARI = """
+() => {
+  addEventListener("mousedown", (event) => {
+    event.preventDefault();
+    document.activeElement.blur();
+  });
+  document.styleSheets[0].insertRule(".composer * { transition: none !important; }");
+}
+"""
+
+
+def test_in_safari_pictures_can_be_added_to_an_empty_composer(page):
+    page.evaluate(AS_SAFARI)
+    composer(page).focus()
+    page.get_by_role("link", name="Pictures").click(delay=50)
+    expect(page.get_by_label("Up to four pictures")).to_be_focused()
+
+
+@pytest.mark.parametrize("stops", [3, 5, 7])
+def test_who_tabs_on_from_an_empty_composer_at_400_percent_sees_the_focus(window, store, raw, alice, stops):
+    """The posts move up by more than half of the window, perhaps at a later stop than the first."""
+    publish(raw, store, alice, "First stop")
+    page = window(alice, at="/", viewport=ZOOMED)
+    closed = height(page)
+    composer(page).focus()
+    for _ in range(stops):
+        page.keyboard.press("Tab")
+    page.wait_for_function("height => document.querySelector('.composer').offsetHeight === height", arg=closed)
+    focus_is_seen(page)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.support.steps import composer, fill_in_login, post, said
+from tests.browser.support.steps import composer, fill_in_login, log_out_elsewhere, post, said, send
 from tests.browser.support.windows import sign_in
 from tests.support.stored_keys import publish
 
@@ -12,16 +12,17 @@ def discard_button(page):
     return page.get_by_role("main").get_by_role("button", name="Discard")
 
 
-def end_session(raw, login):
-    raw.hset(f"user:{login.user.uid}", "auth", "from another device")
+def post_after_the_session(page, raw, author, text):
+    """The author's session ends elsewhere while the text is typed. So it is kept until a login."""
+    composer(page).fill(text)
+    log_out_elsewhere(raw, author)
+    page.get_by_role("button", name="Post", exact=True).click()
 
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_text_of_one_user_is_not_in_the_composer_of_the_next(window, raw, alice, bob, scripts):
     page = window(alice, at="/", java_script_enabled=scripts)
-    composer(page).fill("A secret of alice")
-    end_session(raw, alice)
-    page.get_by_role("button", name="Post", exact=True).click()
+    post_after_the_session(page, raw, alice, "A secret of alice")
     expect(page.get_by_text("Your post is kept. Log in to send it.")).to_be_visible()
     fill_in_login(page, bob.user.username)
     said(page, f"Welcome back, {bob.user.username}.")
@@ -33,14 +34,11 @@ def test_a_text_of_one_user_is_not_in_the_composer_of_the_next(window, raw, alic
 @pytest.mark.parametrize("scripts", [pytest.param(True, marks=pytest.mark.gate), False])
 def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, scripts):
     page = window(alice, at="/", java_script_enabled=scripts)
-    composer(page).fill("To be continued")
-    end_session(raw, alice)
-    page.get_by_role("button", name="Post", exact=True).click()
+    post_after_the_session(page, raw, alice, "To be continued")
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
     fill_in_login(page, alice.user.username)
     expect(composer(page)).to_have_value("To be continued")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     expect(post(page, "To be continued")).to_have_count(1)
     expect(composer(page)).to_have_value("")
     assert raw.zcard(f"updates:{alice.user.uid}") == 1
@@ -48,9 +46,7 @@ def test_the_author_finds_it_after_the_login_and_posts_it(window, raw, alice, sc
 
 def test_a_kept_text_can_be_discarded_without_scripts(window, raw, alice):
     page = window(alice, at="/", java_script_enabled=False)
-    composer(page).fill("Better not")
-    end_session(raw, alice)
-    page.get_by_role("button", name="Post", exact=True).click()
+    post_after_the_session(page, raw, alice, "Better not")
     fill_in_login(page, alice.user.username)
     expect(composer(page)).to_have_value("Better not")
     discard_button(page).click()

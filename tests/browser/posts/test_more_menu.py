@@ -1,11 +1,24 @@
-"""The page behind "More" opens as a menu in place. Without scripts, or when that fails, it is a page."""
+"""The page behind "More" opens as a menu in place. Without scripts, or when that fails, it is a page. It has the
+deletion, which is confirmed."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import findings
 from tests.browser.support.keyboard import focus_is_seen
-from tests.browser.support.steps import composer, more, nothing_scrolls_sideways, post, said, stayed, stays
+from tests.browser.support.steps import (
+    AGE,
+    composer,
+    held,
+    let_late_answer_come,
+    more,
+    nothing_scrolls_sideways,
+    post,
+    said,
+    stayed,
+    stays,
+    write,
+)
 from tests.browser.support.touch import cut_off, small_targets
 from tests.browser.support.windows import PHONE, WIDE
 from tests.support.stored_keys import publish
@@ -101,20 +114,12 @@ def test_who_tabs_on_from_it_finds_it_closed(home, key):
 @pytest.mark.parametrize("elsewhere", ["the composer", "another menu"])
 def test_a_menu_that_comes_late_does_not_take_the_focus(home, elsewhere):
     page = home()
-    waiting = []
-    page.route("**/more/", lambda route: waiting.append(route))
+    waiting = held(page, "**/more/")
     with page.expect_request("**/more/"):
         more(card(page)).click()
-    if elsewhere == "the composer":
-        composer(page).click()
-        there = composer(page)
-    else:
-        page.get_by_role("banner").locator("summary").click()
-        there = page.get_by_role("banner").locator("summary")
-    with page.expect_response("**/more/") as late:
-        waiting.pop().continue_()
-    late.value.finished()
-    page.evaluate("() => new Promise((done) => setTimeout(done))")
+    there = composer(page) if elsewhere == "the composer" else page.get_by_role("banner").locator("summary")
+    there.click()
+    let_late_answer_come(page, waiting, "**/more/")
     expect(there).to_be_focused()
     expect(item(page)).to_have_count(0)
 
@@ -187,3 +192,27 @@ def test_the_menu_of_a_profile_mutes_for_a_while(window, store, alice, bob, raw)
     said(page, "You no longer see posts by")
     expect(page).to_have_url(f"/@{bob.user.username}/")
     assert raw.zscore(f"muted:{alice.user.uid}", str(bob.user.uid)) < 4_000_000_000
+
+
+# ---- a post is deleted after a confirmation, and stays deleted
+
+
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
+def test_one_click_does_not_delete_and_the_second_does(window, console, alice, raw, scripts):
+    page = window(alice, at="/", java_script_enabled=scripts)
+    write(page, "Not for long")
+    its = post(page, "Not for long")
+    address = its.get_by_role("link", name=AGE).get_attribute("href")
+    more(its).click()
+    menu = its if scripts else page.get_by_role("main")
+    menu.get_by_text("Delete", exact=True).click()
+    confirmation = menu.get_by_role("button", name="Yes, delete this post")
+    expect(confirmation).to_be_visible()
+    assert raw.zcard(f"updates:{alice.user.uid}") == 1
+    confirmation.click()
+    said(page, "Deleted.")
+    expect(its).to_have_count(0)
+    assert raw.zcard(f"updates:{alice.user.uid}") == 0
+    console.expects(410, address)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Deleted")).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
-from tests.browser.support.steps import stayed, stays
+from tests.browser.support.steps import held, stayed, stays
 from tests.support.stored_keys import publish
 
 POSTS = 45  # two pages and a bit
@@ -89,11 +89,10 @@ def test_who_goes_elsewhere_while_an_answer_is_slow_arrives_there_and_hears_of_n
     history, page, console, pressed
 ):
     """Firefox ends what a page asks as soon as it is left; here the answer fails."""
-    slow, elsewhere, said = [], [], []
+    said = []
     page.evaluate(TELLS)
     page.on("console", lambda message: said.append(message.text))
-    page.route(re.compile("before=|/like/"), lambda route: slow.append(route))
-    page.route("**/explore/", lambda route: elsewhere.append(route))
+    slow, elsewhere = held(page, re.compile("before=|/like/")), held(page, "**/explore/")
     with page.expect_console_message(lambda message: message.text == "slow: slow"):
         page.get_by_text(pressed, exact=True).first.click()
     with page.expect_request("**/explore/"):

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.support.accessibility import fits
-from tests.browser.support.steps import composer, post, said
+from tests.browser.support.steps import composer, held, post, said, send
 from tests.support.pictures import moving_file, picture_file
 
 RED = {"name": "red.png", "mimeType": "image/png", "buffer": picture_file("red")}
@@ -12,6 +12,13 @@ TALL = {"name": "tall.jpg", "mimeType": "image/jpeg", "buffer": picture_file("bl
 
 def described(page, number):
     return page.get_by_role("textbox", name=f"Description of picture {number}")
+
+
+def choose(page, text, files):
+    """Write a text and add pictures to it."""
+    composer(page).fill(text)
+    page.get_by_role("link", name="Pictures").click()
+    page.get_by_label("Up to four pictures").set_input_files(files)
 
 
 def reminders(page):
@@ -24,9 +31,7 @@ def size(image):
 
 
 def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
-    composer(page).fill("My colours")
-    page.get_by_role("link", name="Pictures").click()
-    page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
+    choose(page, "My colours", [RED, TALL])
     expect(described(page, 1)).to_be_focused()
     expect(reminders(page)).to_have_count(2)
     described(page, 1).fill("Something red")
@@ -56,8 +61,7 @@ def test_pictures_are_uploaded_as_soon_as_they_are_chosen(page, raw):
 
 
 def test_a_picture_that_was_chosen_before_the_scripts_came_is_added(page):
-    scripts = []
-    page.route("**/members*.js", lambda route: scripts.append(route))
+    scripts = held(page, "**/members*.js")
     page.goto("/compose/", wait_until="commit")
     page.get_by_text("Pictures", exact=True).click()
     page.get_by_label("Up to four pictures").set_input_files(RED)
@@ -77,19 +81,15 @@ def test_pictures_need_no_text(page):
     expect(composer(page)).to_have_js_property("required", True)
     page.get_by_label("Up to four pictures").set_input_files(RED)
     described(page, 1).fill("Nothing but red")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     expect(page.get_by_role("img", name="Nothing but red")).to_be_visible()
 
 
 def test_an_animation_moves_where_motion_is_allowed_and_keeps_its_place(page):
-    composer(page).fill("It moves")
-    page.get_by_role("link", name="Pictures").click()
     moves = {"name": "moves.gif", "mimeType": "image/gif", "buffer": moving_file()}
-    page.get_by_label("Up to four pictures").set_input_files(moves)
+    choose(page, "It moves", moves)
     described(page, 1).fill("Three colours")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     sizes = set()
     for motion, end in (("no-preference", "-animated.webp"), ("reduce", "-600.webp")):
         page.emulate_media(reduced_motion=motion)
@@ -103,21 +103,16 @@ def test_an_animation_moves_where_motion_is_allowed_and_keeps_its_place(page):
 
 def test_what_is_no_picture_is_said_beside_the_form(page, console):
     console.expects(422, "/post/")
-    composer(page).fill("Not a picture")
-    page.get_by_role("link", name="Pictures").click()
-    page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": b"<svg/>"})
+    choose(page, "Not a picture", {**RED, "buffer": b"<svg/>"})
     expect(page.get_by_role("alert")).to_contain_text("not a picture that the site can read")
     expect(composer(page)).to_have_value("Not a picture")
 
 
 def test_files_that_are_too_large_leave_the_form(page, console):
     console.expects(422, "/post/")
-    composer(page).fill("Without them")
-    page.get_by_role("link", name="Pictures").click()
-    page.get_by_label("Up to four pictures").set_input_files({**RED, "buffer": bytes(25 * 1024 * 1024)})
+    choose(page, "Without them", {**RED, "buffer": bytes(25 * 1024 * 1024)})
     expect(page.get_by_role("alert")).to_contain_text("Pictures may have 24 MB together")
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     expect(post(page, "Without them")).to_be_visible()
 
 
@@ -220,27 +215,21 @@ def test_who_posts_while_pictures_wait_posts_all_of_them(page, raw):
     paste(page)
     begun(page)
     page.get_by_label("Up to four pictures").set_input_files(TALL)
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     expect(post(page, "In a hurry").get_by_role("img")).to_have_count(2)
 
 
 def test_who_posts_before_a_picture_is_removed_on_the_site_posts_without_it(page):
-    composer(page).fill("Only red")
-    page.get_by_role("link", name="Pictures").click()
-    page.get_by_label("Up to four pictures").set_input_files([RED, TALL])
+    choose(page, "Only red", [RED, TALL])
     expect(described(page, 2)).to_be_visible()
     held_uploads(page)
     page.get_by_role("button", name="Remove").nth(1).click()
-    page.get_by_role("button", name="Post", exact=True).click()
-    said(page, "Posted.")
+    send(page)
     expect(post(page, "Only red").get_by_role("img")).to_have_count(1)
 
 
 def test_a_picture_that_is_removed_while_another_comes_stays_away(page):
-    composer(page).fill("Only blue")
-    page.get_by_role("link", name="Pictures").click()
-    page.get_by_label("Up to four pictures").set_input_files([RED])
+    choose(page, "Only blue", [RED])
     expect(described(page, 1)).to_be_visible()
     waiting = held_uploads(page)
     page.get_by_label("Up to four pictures").set_input_files([TALL])

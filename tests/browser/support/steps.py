@@ -1,9 +1,11 @@
 """What people do on the site, as they see it: by names and roles, never by classes."""
 
 import re
+from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
+from accounts.users.entities import Login
 from tests.support.people import PASSWORD
 
 AGE = re.compile(r"^(now|\d+ (min|h))$")  # of a young post on a card
@@ -48,7 +50,13 @@ def write(page: Page, text: str) -> None:
 
 def posted(page: Page, text: str) -> None:
     """Post it from the home page, and see that it was posted."""
-    write(page, text)
+    composer(page).fill(text)
+    send(page)
+
+
+def send(page: Page) -> None:
+    """Post what stands in the form, and see that it was posted."""
+    page.get_by_role("button", name="Post", exact=True).click()
     said(page, "Posted.")
 
 
@@ -94,6 +102,11 @@ def log_out(page: Page) -> None:
     account_menu(page).get_by_role("button", name="Log out").click()
 
 
+def log_out_elsewhere(raw: Any, login: Login) -> None:
+    """The session ends; no open window has heard of it."""
+    raw.hset(f"user:{login.user.uid}", "auth", "from another device")
+
+
 def nothing_scrolls_sideways(page: Page) -> None:
     width, shown = page.evaluate("() => [document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]")
     assert width <= shown, f"{page.url} is {width} px wide in a window of {shown}"
@@ -106,3 +119,18 @@ def stays(page: Page) -> None:
 
 def stayed(page: Page) -> None:
     assert page.evaluate("() => window.stayed === true"), f"{page.url} was loaded anew"
+
+
+def held(page: Page, address: str | re.Pattern[str]) -> list[Route]:
+    """The requests of a page for such addresses: from here on each waits until a test lets it go on."""
+    waiting: list[Route] = []
+    page.route(address, lambda route: waiting.append(route))
+    return waiting
+
+
+def let_late_answer_come(page: Page, waiting: list[Route], address: str) -> None:
+    """One of the `held` requests is answered, and the page has done what it does with the answer."""
+    with page.expect_response(address) as late:
+        waiting.pop().continue_()
+    late.value.finished()
+    page.evaluate("() => new Promise((done) => setTimeout(done))")

@@ -31,11 +31,7 @@ from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
 from timeline.relations.relations import FOREVER, BlockedPeople, Bookmarks, Follows, Likes, Mutes, TagFollows, in_days
 from timeline.timelines.profile import Pins
 
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """No post of another process is under way."""
-    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 @pytest.fixture

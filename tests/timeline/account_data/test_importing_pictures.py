@@ -22,9 +22,7 @@ from timeline.posts.repository import Posts
 FACE = decoded_once(picture_file("green"), Shape.PROFILE)
 
 
-@pytest.fixture(autouse=True)
-def _quickly(monkeypatch, quick_decoder):
-    monkeypatch.setattr("timeline.account_data.restoring.time.sleep", lambda seconds: None)
+pytestmark = pytest.mark.usefixtures("no_waiting", "quick_decoder")
 
 
 @pytest.fixture

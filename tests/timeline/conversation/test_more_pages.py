@@ -8,7 +8,7 @@ from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import Role, State
 from retwis_site.store.local_cache import Memory
-from tests.support.http.page_text import text_of
+from tests.support.http.page_text import page_of, text_of
 from tests.support.stored_posts import write_answer, write_posts
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Mutes
@@ -26,9 +26,7 @@ def posts(store, alice, bob, carol, raw):
 
 def html(client, url, came_from=None):
     headers = {"referer": f"http://testserver{came_from}"} if came_from else {}
-    answer = client.get(url, headers=headers)
-    assert answer.status_code == 200
-    return answer.content.decode()
+    return page_of(client.get(url, headers=headers))
 
 
 def addresses(page):

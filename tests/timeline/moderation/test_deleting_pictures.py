@@ -26,14 +26,6 @@ LOOK = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
-def admin(alice, browser, raw):
-    """alice's browser."""
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
-    return browser(alice)
-
-
-@pytest.fixture
 def post(store, bob):
     """bob's post with two pictures."""
     pictures = [decoded_picture(colour) for colour in ("red", "blue")]

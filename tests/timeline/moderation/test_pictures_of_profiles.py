@@ -204,10 +204,8 @@ def choose(store, kind, picture):
 
 
 @pytest.fixture
-def people(store, raw, alice, bob, carol):
+def people(store, admin, bob, carol):
     """alice is an admin, bob has a picture and a header, carol reports him."""
-    raw.hset("staff", "1", "admin")
-    raw.hset("user:1", "role", "admin")
     choose(store, Kind.PICTURE, RED)
     choose(store, Kind.HEADER, WIDE)
 

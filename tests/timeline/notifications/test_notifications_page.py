@@ -6,6 +6,7 @@ import time
 import pytest
 
 from retwis_site.store.local_cache import Memory
+from tests.support.http.page_text import page_of
 from tests.support.people import LONG_AGO, register
 from tests.support.stored_keys import publish
 from timeline.notices import MARK
@@ -24,9 +25,7 @@ def pid(store, raw, alice, bob, carol):
 
 
 def page(client, query=""):
-    response = client.get(f"/notifications/{query}")
-    assert response.status_code == 200
-    return response.content.decode()
+    return page_of(client.get(f"/notifications/{query}"))
 
 
 def texts(html):

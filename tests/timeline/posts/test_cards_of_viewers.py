@@ -2,6 +2,7 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
@@ -71,54 +72,47 @@ def test_each_viewer_gets_their_own_card_one_after_the_other():
         assert way(post) == expected[way, post]
 
 
+def others_than(mine):
+    """Posts whose card is `mine`'s, filled for other viewers."""
+    return [post for post in SEEN[::4] if post.plain != mine.plain]
+
+
+@contextmanager
+def another_thread_after(monkeypatch, where, name, way, post):
+    """Another thread makes the card of `post` as soon as a function has returned. Yields what each such card was."""
+    function, made = getattr(where, name), []
+
+    def interrupted(*given):
+        returned = function(*given)
+        with monkeypatch.context() as undisturbed, ThreadPoolExecutor(1) as other_thread:
+            undisturbed.setattr(where, name, function)
+            made.append(other_thread.submit(way, post).result())
+        return returned
+
+    with monkeypatch.context() as disturbed:
+        disturbed.setattr(where, name, interrupted)
+        yield made
+
+
 @pytest.mark.parametrize("way", [plain, found])
 @pytest.mark.parametrize("mine", SEEN[::5])
 def test_threads_that_share_a_card_get_their_own(monkeypatch, way, mine):
     """Another thread fills the card between the two steps of this one: it is filled, and its HTML is taken."""
-    fill = Refillable.fill
-    others = [post for post in SEEN[::4] if post.plain != mine.plain]  # else it is not filled again
-    expected = {post: made_anew(way, post) for post in (mine, *others)}
-    in_between = []
-
-    def interrupted(card, *given):
-        filled = fill(card, *given)
-        with monkeypatch.context() as undisturbed, ThreadPoolExecutor(1) as other_thread:
-            undisturbed.setattr(Refillable, "fill", fill)
-            post = next(waiting)
-            in_between.append(other_thread.submit(way, post).result() == expected[post])
-        return filled
-
-    for other in others:
-        way(other)
-        waiting = iter([other])
-        with monkeypatch.context() as disturbed:
-            disturbed.setattr(Refillable, "fill", interrupted)
-            assert way(mine) == expected[mine]
-    assert in_between == [True] * len(others)
+    for other in others_than(mine):  # else it is not filled again
+        expected = [made_anew(way, post) for post in (mine, other)]
+        with another_thread_after(monkeypatch, Refillable, "fill", way, other) as made:
+            assert [way(mine), *made] == expected
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("mine", SEEN[::5])
 def test_a_thread_that_keeps_a_new_card_gets_its_own(monkeypatch, way, mine):
     """Another thread fills the new card for another viewer as soon as it is kept."""
-    others = [post for post in SEEN[::4] if post.plain != mine.plain]
-    expected = {post: made_anew(way, post) for post in (mine, *others)}
-    put, in_between = post_cards._cards.put, []
-
-    def interrupted(key, card):
-        put(key, card)
-        with monkeypatch.context() as undisturbed, ThreadPoolExecutor(1) as other_thread:
-            undisturbed.setattr(post_cards._cards, "put", put)
-            post = next(waiting)
-            in_between.append(other_thread.submit(way, post).result() == expected[post])
-
-    waiting = iter(others)
-    for _ in others:
+    for other in others_than(mine):
+        expected = [made_anew(way, post) for post in (mine, other)]
         Memory.clear_all()
-        with monkeypatch.context() as disturbed:
-            disturbed.setattr(post_cards._cards, "put", interrupted)
-            assert way(mine) == expected[mine]
-    assert in_between == [True] * len(others)
+        with another_thread_after(monkeypatch, post_cards._cards, "put", way, other) as made:
+            assert [way(mine), *made] == expected
 
 
 @pytest.mark.parametrize("seconds", [1, -1, 60, 86400, -86400])

@@ -27,9 +27,8 @@ TEXTS = "texts of posts that are deleted or do not exist"
 
 
 @pytest.fixture
-def site(store, alice, bob, raw, monkeypatch):
+def site(store, alice, bob, raw, no_waiting):
     """Post 1; 2 answers 1; 3 answers 2; 4 quotes 1; 5 answers 1 and is deleted. Post 2 is a tombstone, 4 is edited."""
-    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
     news = ({}, {"reply_to": 1}, {"reply_to": 2}, {"quote": 1}, {"reply_to": 1})
     for pid, new in enumerate(news, start=1):
         Posts(store).publish(1 + pid % 2, NewPost(f"post {pid}", **new), str(pid))

@@ -95,9 +95,8 @@ def test_doctor_repairs_all_of_it(raw, store):
     assert raw.hgetall("tags") == {"redis": "Redis", "été": "Été"}
 
 
-def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, monkeypatch):
+def test_what_a_killed_request_leaves_of_a_deleted_post_is_removed(raw, store, no_waiting):
     """The request has read the text, and writes its tag after a deletion has removed the text. Then it dies."""
-    monkeypatch.setattr("timeline.posts.checks.time.sleep", lambda seconds: None)
     left = []
     for step in range(2, 10):
         pid = int(raw.get("next_post_id")) + 1

@@ -9,22 +9,13 @@ from timeline.posts.delivery import Reposts
 from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.muted_words import How, MutedWord, MutedWords, Where
-from timeline.relations.relations import FOREVER, Follows
+from timeline.relations.relations import FOREVER
 from timeline.search.index import Indexing
 
 ALICE, BOB, CAROL = 1, 2, 3
 EVERY_LIST = ("/", "/timeline/", "/@bob/", "/tags/finale/", "/@bob/replies/")
 
 pytestmark = pytest.mark.usefixtures("alice", "bob", "carol")
-
-
-@pytest.fixture
-def pid(store, raw, alice, bob, carol):
-    """A post of bob's, whom alice follows, as she does carol."""
-    Follows(store).follow(ALICE, BOB)
-    Follows(store).follow(ALICE, CAROL)
-    publish(raw, store, carol, "By carol")
-    return publish(raw, store, bob, "The #finale was grand")
 
 
 def mute(store, words, where=Where.EVERYWHERE, how=How.HIDE, until=FOREVER):

@@ -1,13 +1,10 @@
 """`PostReader` reads the posts of every page: whose, in how many round trips, and what it leaves out."""
 
-import pytest
-
 from accounts.users.entities import User, Visitor
 from retwis_site.store.chunks import answer
 from retwis_site.store.client import Pipe
-from retwis_site.store.local_cache import Memory
 from retwis_site.store.replies import rest
-from tests.support.stored_posts import delete_answered, write_answer, write_posts
+from tests.support.stored_posts import delete_answered, write_answer
 from timeline.posts.entities import DeletedBy
 from timeline.posts.reading import records
 from timeline.posts.reading.post_reader import PostReader
@@ -15,14 +12,6 @@ from timeline.posts.reading.visibility import PostsBy, PostsOfFollowed
 from timeline.relations.relations import LATEST, LATEST_FOLLOWED, NO_FOLLOWED_READ, LatestFollowed
 
 ALL = LatestFollowed(frozenset({"2"}), are_all=True)
-
-
-@pytest.fixture
-def posts(store, alice, bob, carol, raw):
-    """Posts 1, 4 by alice, 2, 5 by bob, 3, 6 by carol."""
-    for pid in range(1, 7):
-        write_posts(raw, (pid - 1) % 3 + 1, [pid])
-    Memory.clear_all()
 
 
 def read(store, viewer=None, rules=(), pids=(6, 5, 4, 3, 2, 1)):
@@ -92,7 +81,7 @@ def test_people_that_the_request_has_read_are_not_read_again(store, posts, round
 
 def test_missing_and_deleted_posts_are_left_out_and_named(store, posts, raw):
     raw.hset("post:2", mapping={"deleted": "1", "body": ""})
-    assert read(store, pids=[9, 2, 1]) == ([1], [9, 2])
+    assert read(store, pids=[10, 2, 1]) == ([1], [10, 2])
 
 
 def test_each_rule_of_a_page_leaves_out_posts(store, posts):

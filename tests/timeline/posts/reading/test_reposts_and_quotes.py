@@ -5,19 +5,10 @@ import pytest
 
 from accounts.users.entities import User, Visitor
 from retwis_site.store.local_cache import Memory
-from tests.support.stored_posts import write_posts
 from timeline.posts.entities import NO_CONTEXT
 from timeline.posts.reading.post_reader import STEPS, PostReader
 from timeline.posts.reading.visibility import NoReposts, PostsBy, PostsOfFollowed
 from timeline.relations.relations import LatestFollowed
-
-
-@pytest.fixture
-def posts(store, alice, bob, carol, raw):
-    """Posts 1, 4, 7 by alice, 2, 5, 8 by bob, 3, 6, 9 by carol."""
-    for pid in range(1, 10):
-        write_posts(raw, (pid - 1) % 3 + 1, [pid])
-    Memory.clear_all()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Follow and unfollow without leaving the page. The focus stays on the button."""
+"""Follow and unfollow without leaving the page. The focus stays on the button. A visitor logs in first."""
 
 import pytest
 from playwright.sync_api import expect
@@ -6,7 +6,20 @@ from playwright.sync_api import expect
 from tests.browser.support.arrivals import A_WHILE, told
 from tests.browser.support.keyboard import focus_is_seen, press_tab_until
 from tests.browser.support.served import outage
-from tests.browser.support.steps import follow_button, post, said, stayed, stays, unfollow_button
+from tests.browser.support.steps import (
+    fill_in_login,
+    follow_button,
+    go_to_profile,
+    log_in,
+    post,
+    posted,
+    said,
+    stayed,
+    stays,
+    unfollow_button,
+    write,
+)
+from tests.browser.support.windows import PHONE
 from tests.support.stored_keys import publish
 from timeline.relations.relations import Follows
 
@@ -121,3 +134,34 @@ def test_in_an_outage_the_page_says_so_and_the_button_can_be_pressed_again(
     expect(unfollow).to_be_visible()
     assert raw.zrange(f"following:{alice.user.uid}", 0, -1) == [str(bob.user.uid)]
     stayed(profile)
+
+
+# ---- by way of a login
+
+
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.gate)], ids=["scripts", "no scripts"])
+def test_log_in_follow_somebody_and_see_their_posts(window, alice, bob, raw, scripts):
+    me, them = alice.user, bob.user
+    bobs = window(bob, at="/")
+    write(bobs, "Before anybody followed me")
+    page = window(java_script_enabled=scripts)
+    log_in(page, me.username)
+    said(page, f"Welcome back, {me.username}.")
+    go_to_profile(page, them.username)
+    follow_button(page, them.username).click()
+    said(page, f"You now follow {them.username}.")
+    expect(unfollow_button(page, them.username)).to_be_visible()
+    assert raw.zrange(f"following:{me.uid}", 0, -1) == [str(them.uid)]
+    assert raw.zrange(f"followers:{them.uid}", 0, -1) == [str(me.uid)]
+    posted(bobs, "Now somebody does")
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Home").click()
+    expect(post(page, "Now somebody does")).to_have_count(1)
+    expect(post(page, "Before anybody followed me")).to_have_count(1)
+
+
+def test_a_visitor_who_wants_to_follow_logs_in_and_is_back_at_the_profile(window, alice, bob):
+    page = window(at=f"/@{bob.user.username}/", viewport=PHONE)
+    page.get_by_role("link", name="Log in to follow").click()
+    fill_in_login(page, alice.user.username)
+    expect(page).to_have_url(f"/@{bob.user.username}/")
+    expect(follow_button(page, bob.user.username)).to_be_visible()
