@@ -25,7 +25,7 @@ from accounts.signing_in import factors
 from accounts.signing_in.middleware import RetwisRequest
 from accounts.signing_in.sessions.entities import device_of
 from accounts.signing_in.sessions.repository import Sessions
-from accounts.users.entities import Role, User, Verified
+from accounts.users.entities import AccountFrozen, Role, User, Verified
 from retwis_site.features import features
 from retwis_site.http import cookies
 from retwis_site.http.client_ip import client_address
@@ -104,7 +104,8 @@ def staff_required(view: UserView[P]) -> Guarded[P]:
     """Gives the view the signed-in moderator or admin, after the request. For everyone else the address does not exist:
     404, with any method, so it stands above `require_safe` and the like. Only a form that is sent after a logout keeps
     its text, as all do. No cache stores the answer. Where the site requires a second factor of staff, a viewer without
-    one is led to the page where it can be added. Round trips as for `request.user`. Raises NotSignedIn."""
+    one is led to the page where it can be added. Round trips as for `request.user`. Raises NotSignedIn; AccountFrozen
+    for a frozen moderator."""
     return _only({Role.MODERATOR, Role.ADMIN}, view)
 
 
@@ -119,6 +120,8 @@ def _only(roles: set[Role], view: UserView[P]) -> Guarded[P]:
             request.viewer.require_user()
         if request.viewer.checked.role not in roles:
             raise Http404
+        if request.viewer.checked.is_frozen:
+            raise AccountFrozen
         if lacks_required_factor(request):
             return HttpResponseRedirect(reverse("security"))
         return request.viewer.require_user()

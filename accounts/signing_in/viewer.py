@@ -181,8 +181,8 @@ class Checked(NamedTuple):
 
     @property
     def is_staff(self) -> bool:
-        """Whether the viewer is a moderator or an admin."""
-        return self.role is not Role.MEMBER
+        """Whether the viewer is a moderator or an admin; a frozen moderator may not act as one."""
+        return self.role is not Role.MEMBER and not self.is_frozen
 
     @property
     def is_frozen(self) -> bool:

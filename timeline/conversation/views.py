@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from accounts.signing_in.guards import change, for_acting, login_required, match_of, page_of_form
 from accounts.signing_in.html import Page, Rendering, image_to_share, rendering
 from accounts.signing_in.middleware import RetwisRequest, note_changed
-from accounts.users.entities import User
+from accounts.users.entities import AccountSuspended, User
 from accounts.users.html import at, heading, titled
 from retwis_site.features import features
 from retwis_site.rendering.dates import iso
@@ -319,8 +319,14 @@ UNAVAILABLE = Fragment("timeline/conversation/_unavailable.html", shape={"delete
 
 @require_safe
 def post(request: RetwisRequest, username: str, pid: int) -> HttpResponse:
-    """Status 410 for a deleted post, which has replies."""
-    found = repository.Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
+    """Status 410 for a deleted post, which has replies. Staff is led from a suspended author to their page of the
+    post."""
+    try:
+        found = repository.Threads(connect()).page(request.viewer, username, pid, post_cursor(request.GET.get("after")))
+    except AccountSuspended:
+        if not request.viewer.checked.is_staff:
+            raise
+        return redirect("moderation_post", username, pid)
     if found.post.pid != pid:  # the address of a repost leads to the post
         return redirect("post", found.author.username, found.post.pid)
     by = rendering(request)

@@ -267,6 +267,8 @@ class ShownPost(NamedTuple):
     iso: str  # when, for a machine
     when: str
     pictures: tuple[Picture, ...] = ()
+    reply_to: int = 0  # a pid; 0: it is no reply
+    answered: int = 0  # uid of the author of `reply_to`; 0: unknown
 
 
 def posts_of(store: Store, uid: int, before: int | None) -> dict[str, Any]:
@@ -286,7 +288,9 @@ def own_posts(store: Store, uid: int, pids: Collection[int]) -> list[ShownPost]:
 
 def _shown(post: Record) -> ShownPost:
     iso, when = moment(post.time, active_language())
-    return ShownPost(post.pid, post.body, iso, when, post.media.pictures)
+    links = post.links
+    replied = links.reply_to or 0, links.reply_to_user or 0
+    return ShownPost(post.pid, post.body, iso, when, post.media.pictures, *replied)
 
 
 def named(store: Store, acts: Iterable[Act]) -> list[NamedAct]:

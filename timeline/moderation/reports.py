@@ -331,6 +331,7 @@ def forget(store: Store, report: Report) -> None:
 # the people are told, and the reports leave the queue.
 
 
+AT_THE_SAME_TIME = 60  # seconds between two moderators who delete one picture
 MOST_STEPS = 12  # deletions of further posts, and chunks of reports, that the request itself carries out
 
 
@@ -495,15 +496,16 @@ class Deciding(Repository):
             Sanctions(self._store).carry_out(replace(line, what=State(action), post=0))
 
     def _tell_once(self, report: Report, act: Act) -> None:
-        """Tell a person what was decided about them. Two moderators may delete the same posts at once, each by a report
-        of their own; and a worker may finish two reports that were decided together. Each looks, after it has told
-        them, whether another one has: of their notices the one with the lowest id stays."""
+        """Tell a person what was decided about them. Two moderators may delete the same posts or picture at once, each
+        by a report of their own; and a worker may finish two reports that were decided together. Each looks, after it
+        has told them, whether another one has: of their notices the one with the lowest id stays."""
         _tell(self._store, [(report, act.whom)], act.when)
         same = [
             Notice(Kind.REPORT, one.rid, act.whom)
             for one in Reports(self._store).about(act.whom, REPORTS_SHOWN)
             if one.decision == act
             or (one.actions == report.actions == (Action.DELETE,) and {*one.chosen} == {*report.chosen})
+            or (one.decision is not None and one.actions == (Action.PICTURE,) and _is_same_picture(one.decision, act))
         ]
         told = answers(self._store, lambda pipe, one: pipe.zscore(keys.notices(act.whom), one.member), same)
         Inbox(self._store, act.whom).remove(sorted(one for one in same if told[one] is not None)[1:])
@@ -517,6 +519,12 @@ class Deciding(Repository):
             return False
         Log(self._store).write(act)
         return True
+
+
+def _is_same_picture(one: Act, other: Act) -> bool:
+    """Whether two decisions have deleted a picture together. Its owner may show it again, and it may go again later."""
+    pictures = {(act.post, act.also.partition(":")[0]) for act in (one, other)}
+    return one.what == other.what and len(pictures) == 1 and abs(one.when - other.when) < AT_THE_SAME_TIME
 
 
 def require_may_act(store: Store, by: int, whom: int, action: Action | None = None) -> None:

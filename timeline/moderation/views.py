@@ -460,7 +460,10 @@ def post(request: RetwisRequest, me: User, username: str, pid: int) -> HttpRespo
                 response = done(request, _("The post was deleted."), page_of_form(request))
             note_changed(request, response, pid)
             return response
-    context = {"form": form, "name": names_of(store, {author})[author], "pid": pid, "post": next(iter(found), None)}
+    answered = found[0].answered if found else 0
+    names, is_seen = names_of(store, {author, answered} - {0}), bool(Users(store).people({author}))
+    context = {"form": form, "name": names[author], "pid": pid, "post": next(iter(found), None), "is_seen": is_seen}
+    context["answered"] = names.get(answered, "")
     context |= {"reports": with_decisions(reports), "next": request.POST.get("next", "")}
     return staff_page(request, "post.html", context)
 

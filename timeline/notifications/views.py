@@ -129,7 +129,7 @@ def _decision(item: Item, decided: Decided, by: Rendering, read: int, now: int) 
         deleted=len(report.deleted),
         has_reason=bool(_said(report, told)),
         has_person=person is not None,
-        has_post=bool(report.about.body),
+        has_post=bool(report.about.body) and (not report.deleted or report.about.pid in report.deleted),
         username=person.username if person is not None else "",
         person_at=at(person.username) if person is not None else "",
         reason=_said(report, told),

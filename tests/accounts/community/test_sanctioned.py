@@ -8,10 +8,11 @@ import redis
 from django.conf import settings
 from django.urls import get_resolver, resolve
 
+from accounts.community.acts import Roles
 from accounts.community.sanctions import Sanctions, open_appeals
 from accounts.community.views import TOKEN_LIVES, token_of, uid_of
 from accounts.joining.joining import Invitations
-from accounts.users.entities import State
+from accounts.users.entities import Role, State
 from tests.support.http.forms import Forms
 from tests.support.http.page_text import page_of
 from tests.support.people import NEW_PASSWORD, PASSWORD
@@ -116,6 +117,18 @@ def test_no_page_has_a_form_that_a_frozen_user_may_not_send(frozen, store, raw, 
                 sent = [button[0] or form.action for form in forms for button in form.buttons]
                 assert {resolve(one.partition("?")[0]).url_name for one in sent} <= OPEN, address
     assert refused == {"compose", "edit", "reposting", "report_person", "report_post", "first_steps"}
+
+
+def test_a_frozen_moderator_is_offered_no_page_of_staff(frozen, store, raw):
+    for role in (Role.MEMBER, Role.MODERATOR):
+        Roles(store).give(BOB, role)
+        for address in ("/moderation/", "/moderation/people/Alice/", "/moderation/joining/"):
+            assert frozen.get(address).status_code == (404 if role is Role.MEMBER else 403)
+        for address in ("/", "/@Alice/1/more/", "/@Alice/more/"):
+            assert "/moderation/" not in frozen.get(address).content.decode()
+    Sanctions(store).lift(BOB)
+    assert "/moderation/people/Alice/1/" in frozen.get("/@Alice/1/more/").content.decode()
+    assert "/moderation/people/Alice/" in frozen.get("/moderation/people/Alice/").content.decode()
 
 
 def test_the_banner_says_until_when(frozen, store):

@@ -241,6 +241,17 @@ def test_an_author_who_was_faster_is_warned_and_told_of_no_deletion(store, raw, 
     assert "a post of yours" not in page
 
 
+def test_a_notice_of_a_deletion_shows_no_post_that_its_author_had_deleted(store, raw, bob, browser):
+    publish(raw, store, bob, "Buy again!")
+    one = report(store, ALICE, BOB, 1, body="Buy!")
+    Posts(store).delete(BOB, 1)
+    Deciding(store).decide(one, CAROL, [Action.DELETE], "Ads.", also="2")
+    assert raw.hget(f"report:{one.rid}", "deleted") == "2"
+    page = browser(bob).get("/notifications/").content.decode()
+    assert "The moderators have deleted a post of yours." in page
+    assert "Buy!" not in page
+
+
 def test_a_deletion_that_is_carried_out_again_is_told_and_logged_once(store, raw):
     one = report(store, ALICE, BOB, 1)
     decide(store, one, Action.DELETE)

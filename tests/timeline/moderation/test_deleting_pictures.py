@@ -3,12 +3,13 @@
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 import redis
 from PIL import Image
 
-from accounts.community.log import Act
+from accounts.community.log import Act, Log
 from accounts.community.sanctions import Sanctions
 from accounts.media import repository
 from accounts.media.decoding import Decoded, Shape
@@ -17,7 +18,9 @@ from accounts.signing_in.middleware import POSTS_CHANGED
 from accounts.users.entities import State
 from retwis_site.jobs.worker import drain
 from tests.support.pictures import decoded_once, decoded_picture, picture_file
+from tests.support.protocols.reports import report
 from tests.support.stores.seam import broken_store
+from timeline.moderation.reports import Deciding
 from timeline.posts.entities import Media, NewPost, Picture
 from timeline.posts.pictures import remove_by_staff
 from timeline.posts.repository import Posts
@@ -50,6 +53,28 @@ def test_one_picture_goes_and_the_other_stays_and_the_author_is_told(admin, brow
     assert raw.zcard("outbox") == 0
     told = browser(bob).get("/notifications/").content.decode()
     assert re.search(r"The moderators have deleted a picture of yours\..*Look.*Not allowed", told, re.S)
+
+
+@pytest.mark.parametrize(("apart", "times"), [(0, 1), (59, 1), (61, 2)])  # seconds
+def test_two_moderators_who_delete_one_picture_at_once_tell_its_author_once(
+    store, alice, bob, carol, post, raw, apart, times
+):
+    """Its author may upload it again, and it may go again: that is told anew."""
+    red = decoded_picture().digest
+    first = Act(what="report:picture_deleted", by=1, whom=bob.user.uid, post=post, also=f"{red}:blocked:")
+    for by, at in ((1, first.at), (3, first.at + 1000 * apart)):
+        act = replace(first, by=by, at=at, id=f"a{by}")
+        one = report(store, by, bob.user.uid, post)
+        raw.hset(f"report:{one.rid}", "decision", act.line())  # both have seen the picture on the post
+        assert list(Deciding(store).finish(one.rid))
+    assert len([told for told in raw.zrange("notices:2", 0, -1) if told.startswith("report:")]) == times
+    assert sorted(act.by for act in Log(store).about(bob.user.uid)) == [1, 3]
+
+
+def test_two_pictures_of_one_post_are_told_apart(admin, store, post, raw):
+    for colour in ("red", "blue"):
+        admin.post(f"/moderation/people/bob/{post}/", {"reason": "No", "picture": decoded_picture(colour).digest})
+    assert len([told for told in raw.zrange("notices:2", 0, -1) if told.startswith("report:")]) == 2
 
 
 def test_what_an_error_page_sends_again_deletes_one_picture_and_not_the_post(admin, store, post, raw):

@@ -25,6 +25,7 @@ from tests.support.stored_posts import write_posts
 from tests.support.stores.seam import broken_store
 from timeline.moderation.reports import Action, Deciding, Reports
 from timeline.posts.delivery import Reposts
+from timeline.posts.entities import NewPost
 from timeline.posts.repository import Posts
 from timeline.relations.relations import BlockedPeople, Mutes
 
@@ -259,6 +260,20 @@ def test_a_block_or_a_mute_hides_nobody_from_the_search_of_staff(browser, site, 
     for query, name in (("bo", "bob"), ("ali", "Alice")):
         page = browser(carol).get(f"/moderation/people/?q={query}").content.decode()
         assert f'"/moderation/people/{name}/"' in page
+
+
+def test_staff_reads_what_a_post_of_a_suspended_person_replies_to(browser, site, alice, bob, carol, store, raw):
+    publish(raw, store, alice, "What is it?")
+    Posts(store).publish(BOB, NewPost("It is an ad", reply_to=2), "t9")
+    staff, own = browser(carol), "/moderation/people/bob/3/"
+    assert "See it in its thread" in staff.get(own).content.decode()
+    Sanctions(store).impose(BOB, State.SUSPENDED, "Ads")
+    assert browser(alice).get("/@bob/3/").status_code == browser().get("/@bob/3/").status_code == 410
+    assert staff.get("/@bob/3/")["Location"] == own
+    page = staff.get(own).content.decode()
+    assert "It is an ad" in page
+    assert re.search(r'Replying to <a href="/@[Aa]lice/2/">', page)
+    assert "See it in its thread" not in page
 
 
 def test_the_page_of_a_person_has_posts_sessions_and_invitations_also_of_a_suspended_one(
