@@ -224,7 +224,7 @@ def read_manifest(folder: Path) -> Manifest:
         if not files:
             raise ValueError("it names no file")
         return Manifest(**content, files=files)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise NotDone(f"{folder / MANIFEST} cannot be read: {error}. Take another backup.") from error
 
 

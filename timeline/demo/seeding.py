@@ -16,6 +16,7 @@ from django.conf import settings
 from accounts.users.entities import User
 from accounts.users.names import entries, holders
 from accounts.users.repository import new_secret
+from retwis_site.exceptions import NotDone
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import batches, for_each
 from retwis_site.store.client import Pipe, Store
@@ -360,7 +361,10 @@ def is_used(store: Store) -> bool:
 
 
 def set_counters(store: Store, plan: Plan) -> None:
-    """Set the counters to the last user and post of the plan. One round trip."""
+    """Set the counters to the last user and post of the plan. Two round trips. Raises NotDone where another process
+    has given out an id since the store was looked at: two communities would be mixed."""
+    if store.incr(keys.next_user_id()) != 1:
+        raise NotDone("Another `seed`, or a registration, was faster in this store. Leave the store to that one.")
     pipe = store.pipeline()
     pipe.set(keys.next_user_id(), str(plan.users))
     pipe.set(keys.next_post_id(), str(plan.posts))

@@ -114,7 +114,7 @@ def test_a_backup_without_one_of_its_files_is_refused(backup, raw):
     assert everything(raw) == {}
 
 
-@pytest.mark.parametrize("content", ["", "null", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
+@pytest.mark.parametrize("content", ["", "[" * 200_000, "null", "[]", "{}", '{"format": "retwis-site", "version": 1}'])
 def test_a_damaged_manifest_is_refused(backup, content):
     (backup / "manifest.json").write_text(content)
     refuses(r"manifest\.json cannot be read: ", "restore", str(backup))

@@ -5,7 +5,7 @@ from contextlib import nullcontext as nothing
 import pytest
 from django.core.management import CommandError, call_command
 
-from retwis_site.store import kinds
+from retwis_site.store import kinds, schema
 from retwis_site.store.connection import topology
 from tests.support.command_output import refuses
 from tests.support.demo_community import DEMO_LOGIN, members, seed
@@ -50,6 +50,22 @@ def test_a_store_with_users_is_refused(raw, alice):
     with pytest.raises(CommandError, match="--flush"):
         seed()
     assert everything(raw) == before
+
+
+def test_of_two_seedings_at_once_one_writes_and_the_other_is_refused(raw, monkeypatch):
+    after_the_look = schema.mark
+
+    def other_seeds_first(store):
+        monkeypatch.setattr(schema, "mark", after_the_look)
+        seed("--seed=2", users=5, posts=9, follows=1)
+        written.update(everything(raw))
+
+    written = {}
+    monkeypatch.setattr(schema, "mark", other_seeds_first)
+    with pytest.raises(CommandError, match="was faster"):
+        seed(users=3, posts=2, follows=1)
+    assert raw.hlen("users") == 5
+    assert everything(raw) | {"next_user_id": written["next_user_id"]} == written
 
 
 def test_flush_deletes_all_keys_of_the_site_and_no_others(raw, store, alice):
