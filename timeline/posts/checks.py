@@ -16,7 +16,6 @@ from retwis_site.maintenance.checks import (
     confirmed,
     entries,
     ids,
-    in_new_pass,
     looking,
     members,
     places,
@@ -57,9 +56,8 @@ class PostChecks(Searcher):
                 "",
                 self._repair_entry,
                 read=members,
-                after=True,
             ),
-            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts, after=True),
+            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts),
         ]
 
     def _repair_entry(self, uid: int, pid: int, _: float) -> None:
@@ -187,7 +185,6 @@ class PictureChecks(Searcher):
                 self._repair,
                 jobs=lambda pid, *_: at_work_on(pid),
                 subject=lambda one: one[0],
-                after=True,
             )
         ]
 
@@ -279,7 +276,6 @@ class CountChecks(Searcher):
                 self._recount,
                 subject=lambda one: one.pid,
                 at_work_on=self._at_work_on,
-                after=True,
             )
         ]
 
@@ -346,7 +342,7 @@ class ListingChecks(Searcher):
                 self._settle,
                 jobs=lambda pid: {*keys.post.explained_by(pid, str(pid)), f"recount:{self._authors.get(pid)}"},
             ),
-            *in_new_pass([self._entries(kind) for kind in LISTINGS]),
+            *map(self._entries, LISTINGS),
             self._check_of(
                 "entries of unseen: that are not in the key of which they are",
                 keys.unseen,
