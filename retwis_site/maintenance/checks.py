@@ -21,7 +21,7 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 
 T = TypeVar("T")
 
@@ -362,10 +362,15 @@ class Searcher:
         return []
 
 
-def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
+def looking(store: Store, ask: Callable[[Pipe, T], Handle[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""
 
     return lambda some: [one for one, is_wrong in answers(store, ask, some).items() if is_wrong]
+
+
+def only(ask: Callable[[Pipe, Any], Handle[bool]], read: Read = ids) -> Read:
+    """Of what `read` reads, that of which `ask` says yes. One round trip a chunk more."""
+    return lambda store, names: map(looking(store, ask), read(store, names))
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.
