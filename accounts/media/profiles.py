@@ -147,7 +147,6 @@ class ProfilePictureChecks(Searcher):
                 self._repair,
                 jobs=lambda *_: set(),  # the mark is there before the field
                 subject=lambda one: one[0],
-                after=True,
             )
         ]
 

@@ -105,7 +105,6 @@ class AccountChecks(Searcher):
                 "{0!r} leads to user {1}, which has another name or none",
                 self._repair_name,
                 read=owned_names,
-                after=True,
             ),
             self._check_of(
                 "users that no name leads to",
@@ -113,7 +112,6 @@ class AccountChecks(Searcher):
                 self._nameless,
                 "no name leads to user {0}",
                 self._give_name,
-                after=True,
             ),
             self._check_of(
                 "secrets that auths lacks",
@@ -122,7 +120,6 @@ class AccountChecks(Searcher):
                 "auths does not know the secret of user {0}",
                 self._restore_secret,
                 read=owners,
-                after=True,
             ),
             self._check_of(
                 "users that users_by_time lacks",
@@ -320,7 +317,7 @@ class DeletedAccountChecks(Searcher):
     """
 
     def inconsistencies(self) -> list[Check]:
-        return [Check("deleted accounts with data left", (keys.user,), self.left_data, after=True)]
+        return [Check("deleted accounts with data left", (keys.user,), self.left_data)]
 
     def left_data(self, names: list[str]) -> Chunks:
         """Members of the sets that features declare, and entries of `users_by_time`. One finding a user."""
@@ -406,7 +403,6 @@ class NameIndexChecks(Searcher):
                 "{0!r} leads to no user with that name",
                 lambda entry, uid: self._index.make_match({uid: [entry]}),  # it stays where it is right by now
                 read=owned_entries,
-                after=True,
             )
         ]
 

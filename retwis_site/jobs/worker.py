@@ -238,7 +238,7 @@ class OutboxChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         return [
-            Check("jobs in a key that no worker reads", at_end=self.misplaced, after=True),
+            Check("jobs in a key that no worker reads", at_end=self.misplaced),
             Check("overdue jobs", at_end=self.overdue),
             Check("dead letters", at_end=self.dead_letters),
         ]

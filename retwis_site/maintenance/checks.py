@@ -1,15 +1,17 @@
 """The parts of a check. `doctor` and `cleanup` search all keys of a kind, in chunks, while the site runs.
 
-A check is about keys of some kinds: it gets them in chunks, and yields its findings. So many checks share one pass over
-all keys. Most checks have a `look`, which returns what is wrong at one moment. An operation under way leaves keys
-inconsistent for a moment. That is no finding: `confirmed` leaves it out.
+A check is about keys of some kinds: it gets their names in chunks, and yields its findings. The checks run one after
+another, and `KeyNames` has the names for all of them. Most checks have a `look`, which returns what is wrong at one
+moment. An operation under way leaves keys inconsistent for a moment. That is no finding: `confirmed` leaves it out.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, count
 from typing import Any, TypeVar
+from zlib import compress, decompress
 
 from retwis_site.jobs.outbox import Outbox
 from retwis_site.store import keys
@@ -19,7 +21,7 @@ from retwis_site.store.commands import Scored
 from retwis_site.store.ids import parse_id
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, is_ours, matching, may_be
 from retwis_site.store.local_cache import Memory
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 
 T = TypeVar("T")
 
@@ -44,23 +46,55 @@ Chunks = Iterator[list[Finding]]
 
 @dataclass(frozen=True)
 class Check:
-    """One invariant of the keys of some kinds.
-
-    Many checks share a pass over all keys, and see each chunk of it in their order. `after`: it relies on what the
-    checks before it do to keys of other kinds, so it begins a new pass."""
+    """One invariant of the keys of some kinds. It may rely on the checks before it: they have ended."""
 
     label: str
     of: tuple[Kind, ...] = ()
     # The findings in keys of one of these kinds, at most AT_ONCE.
     find: Callable[[list[str]], Chunks] = lambda names: iter(())
     at_end: Callable[[], Chunks] = lambda: iter(())  # what is found when all keys were seen
-    after: bool = False
     most_told: float = EXAMPLES
 
 
-def in_new_pass(checks: Sequence[Check]) -> list[Check]:
-    """The checks, all of them after those before them."""
-    return [replace(check, after=number == 0) for number, check in enumerate(checks)]
+class KeyNames:
+    """The names of all keys, from one pass over them, in chunks of at most AT_ONCE names of one kind. Each chunk is
+    packed, so a key takes some 5 to 10 bytes of memory."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._packed: dict[Kind, list[bytes]] = {}  # empty until `walk` has ended
+
+    def steps(self, of: Sequence[Kind]) -> int:
+        """About how many steps it takes to go through the keys of these kinds."""
+        known = sum(len(self._packed.get(kind, "1")) for kind in of)
+        return known if self._packed or not _scanned_of(of) else known + self._store.dbsize() // AT_ONCE
+
+    def walk(self, of: Sequence[Kind]) -> Iterator[None]:
+        """Make the names of these kinds known, and with them all others; no step where they are known."""
+        if self._packed or not _scanned_of(of):
+            return
+        packed: dict[Kind, list[bytes]] = {kind: [] for kind in KINDS.values() if kind.parts}
+        for kind, names in keys_of(self._store, list(packed)):
+            packed[kind].append(compress(json.dumps(names).encode(), 1))
+            yield
+        self._packed = packed
+
+    def names(self, of: Sequence[Kind]) -> Iterator[list[str]]:
+        """The names of the keys of these kinds, of one kind in each chunk. No round trip."""
+        for kind in of:
+            if kind.parts:
+                yield from (json.loads(decompress(some)) for some in self._packed[kind])
+            else:
+                yield [kind.only_key]
+
+    def forget(self) -> None:
+        """A repair may have made keys: walk again for the next check."""
+        self._packed = {}
+
+
+def _scanned_of(of: Sequence[Kind]) -> list[Kind]:
+    """Those of which there are many keys."""
+    return [kind for kind in of if kind.parts]
 
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
@@ -258,7 +292,6 @@ def check_of(
     subject: Callable[[Any], Any] = lambda one: one,
     at_work_on: Callable[[Collection[str]], Collection[Any]] = _nothing,
     built: Built | None = None,
-    after: bool = False,
 ) -> Check:
     """A check that looks at what it reads of each key. `look` returns what is wrong now, of what it gets: each is an id
     or a text, or a tuple that begins with the id in a key and a member.
@@ -281,7 +314,7 @@ def check_of(
                 return
             yield [Finding(_described(says, of, one), partial(repair, *_parts(one))) for one in found]
 
-    return Check(label, (of,), find, after=after)
+    return Check(label, (of,), find)
 
 
 def _parts(one: Any) -> tuple[Any, ...]:
@@ -329,10 +362,15 @@ class Searcher:
         return []
 
 
-def looking(store: Store, ask: Callable[[Pipe, T], Result[bool]]) -> Callable[[Iterable[T]], list[T]]:
+def looking(store: Store, ask: Callable[[Pipe, T], Handle[bool]]) -> Callable[[Iterable[T]], list[T]]:
     """A look of one round trip: those of which `ask` says that they are wrong."""
 
     return lambda some: [one for one, is_wrong in answers(store, ask, some).items() if is_wrong]
+
+
+def only(ask: Callable[[Pipe, Any], Handle[bool]], read: Read = ids) -> Read:
+    """Of what `read` reads, that of which `ask` says yes. One round trip a chunk more."""
+    return lambda store, names: map(looking(store, ask), read(store, names))
 
 
 # ---- What `doctor --fix` removes because it is bad is kept under `damaged:`, until that expires.

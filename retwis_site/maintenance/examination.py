@@ -2,7 +2,7 @@
 
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -13,7 +13,7 @@ from django.utils.timesince import timesince
 from retwis_site.exceptions import StoreRefused
 from retwis_site.features import features, searchers
 from retwis_site.jobs.worker import OutboxChecks
-from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, in_new_pass, keys_of
+from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, KeyNames
 from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
@@ -174,8 +174,8 @@ def examine_all(store: Store) -> State:
 
 
 def inconsistencies(store: Store, now: Callable[[], float] = time.time) -> list[Check]:
-    """The checks of truth and mirrors, in the order of `Check.after`. `now`: by which jobs are overdue. No worker is at
-    work in the copy of a store, so there the time stands still."""
+    """The checks of truth and mirrors; each may rely on those before it. `now`: by which jobs are overdue. No worker is
+    at work in the copy of a store, so there the time stands still."""
     of_features = [check for one in searchers(store) for check in one.inconsistencies()]
     of_keys = KeyChecks(store)
     first = [of_keys.types(), of_keys.values(), *of_keys.counters_first()]
@@ -184,8 +184,7 @@ def inconsistencies(store: Store, now: Callable[[], float] = time.time) -> list[
 
 def adoption(store: Store) -> list[Check]:
     """What `adopt` changes in a database of the official Retwis, before the repairs of `inconsistencies`."""
-    of_features = [check for feature in features() for check in feature.adoption(store)]
-    return [KeyChecks(store).types(), *in_new_pass(of_features)]
+    return [KeyChecks(store).types(), *(check for feature in features() for check in feature.adoption(store))]
 
 
 def orphans(store: Store) -> list[Check]:
@@ -196,28 +195,41 @@ def orphans(store: Store) -> list[Check]:
 
 @dataclass
 class Examination:
-    """What a check has found so far."""
+    """A check, and what it has found so far. Iterate to run it, a chunk a step; `len` estimates the steps."""
 
     check: Check
+    keys: KeyNames
     repairs: bool  # whether each finding is repaired at once
     found: int = 0
     repaired: int = 0
     examples: list[str] = field(default_factory=list)
     refused: str = ""  # the error reply of the store that stopped the check: it could not run
-    is_over: bool = False
+    _is_over: bool = field(default=False, init=False)
 
-    def take(self, chunks: Chunks) -> Iterator[None]:
-        """Count the findings, and repair them, a chunk a step. A refusal of the store ends the check."""
+    def __len__(self) -> int:
         try:
-            for chunk in chunks:
+            return self.keys.steps(self.check.of) + 1
+        except StoreRefused:  # the check will be refused too, and reports it
+            return 1
+
+    def __iter__(self) -> Iterator[None]:
+        try:
+            yield from self.keys.walk(self.check.of)
+            for chunk in self._chunks():
                 for finding in chunk:
                     self._note(finding)
                 yield
         except StoreRefused as error:  # such as a key of the wrong type, which has a check of its own
-            self.stop(error)
+            self.refused = str(error)
+        if self.repaired:
+            self.keys.forget()
 
-    def stop(self, error: StoreRefused) -> None:
-        self.refused, self.is_over = str(error), True
+    def _chunks(self) -> Chunks:
+        for names in self.keys.names(self.check.of):
+            yield from self.check.find(names)
+            if self._is_over:
+                return
+        yield from self.check.at_end()
 
     def _note(self, finding: Finding) -> None:
         self.found += finding.number
@@ -226,54 +238,12 @@ class Examination:
         if self.repairs and finding.repair is not None:
             finding.repair()
             self.repaired += finding.number
-        self.is_over = self.is_over or finding.is_last
+        self._is_over = self._is_over or finding.is_last
 
     @property
     def left(self) -> int:
         """The number of findings that are not repaired."""
         return self.found - self.repaired
-
-
-class Pass:
-    """One pass over all keys, for checks that need nothing of each other about keys of other kinds. Iterate to run
-    them, a chunk of keys a step. `len` estimates the steps."""
-
-    def __init__(self, store: Store, checks: Iterable[Check], repairs: bool) -> None:
-        self._store = store
-        self.examinations = [Examination(check, repairs) for check in checks]
-        self._of = list(dict.fromkeys(kind for one in self.examinations for kind in one.check.of))
-
-    @property
-    def label(self) -> str:
-        """What a progress bar says."""
-        first, *others = [one.check.label for one in self.examinations]
-        return f"{first}, and {len(others)} more" if others else first
-
-    def __len__(self) -> int:
-        try:
-            return self._store.dbsize() // AT_ONCE + 1
-        except StoreRefused:  # the search will be refused too, and reports it
-            return 1
-
-    def __iter__(self) -> Iterator[None]:
-        try:
-            for kind, names in keys_of(self._store, self._of):
-                for one in self.examinations:
-                    if kind in one.check.of and not one.is_over:
-                        yield from one.take(one.check.find(names))
-        except StoreRefused as error:  # of SCAN
-            for one in self.examinations:
-                one.stop(error)
-        for one in self.examinations:
-            if not one.is_over:
-                yield from one.take(one.check.at_end())
-
-
-def passes(store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Pass]:
-    """The passes that run these checks in their order. `repairs`: whether each finding is repaired at once."""
-    starts = [number for number, check in enumerate(checks) if not number or check.after]
-    for start, end in zip(starts, [*starts[1:], len(checks)], strict=True):
-        yield Pass(store, checks[start:end], repairs)
 
 
 # ---- The report of `doctor`: as lines for people, and as JSON for programs.

@@ -8,6 +8,8 @@ from argparse import SUPPRESS, ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from getpass import getpass
+from math import inf
+from time import monotonic
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from django.conf import settings
@@ -18,14 +20,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from retwis_site.exceptions import NotDone, StoreError
 from retwis_site.features import require_right_settings
-from retwis_site.maintenance.checks import Check
-from retwis_site.maintenance.examination import Examination, passes
+from retwis_site.maintenance.checks import Check, KeyNames
+from retwis_site.maintenance.examination import Examination
 from retwis_site.store import embedded
 from retwis_site.store.client import Store, connect
 from retwis_site.store.connection import topology
 from retwis_site.store.embedded import EmbeddedServerError
 
 T_co = TypeVar("T_co", covariant=True)
+TOLD_EACH = 60.0  # seconds
 # Characters that would command the terminal: all controls but line breaks and tabs.
 _NOT_SHOWN = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*b"\n\t"}, "\N{REPLACEMENT CHARACTER}")
 
@@ -70,10 +73,12 @@ class StoreCommand(BaseCommand):
 
     requires_system_checks: list[str] = []
     patience: ClassVar[float] = 5.0  # seconds that it waits for each reply, at least: no page waits for it
+    _told_at = inf  # when it was last told what it works on
 
     def handle(self, *args: Any, **options: Any) -> None:
         settings.REDIS_TIMEOUT = max(settings.REDIS_TIMEOUT, self.patience)
         self.verbosity: int = options["verbosity"]
+        self._told_at = monotonic()
         with running_store(announcer(self, self.verbosity)) as store:
             self.run(store, **options)
 
@@ -87,12 +92,18 @@ class StoreCommand(BaseCommand):
             self.stdout.write(text.translate(_NOT_SHOWN))
 
     def progress(self, label: str, steps: "SizedIterable[T_co]") -> Iterator[T_co]:
-        """Iterate over `steps`, with a progress bar if stderr is a terminal. `len(steps)` may be an estimate."""
-        if not self.verbosity or not sys.stderr.isatty():
-            yield from steps
+        """Iterate over `steps`, with a progress bar if stderr is a terminal; else a line on stderr tells every minute
+        what it works on. `len(steps)` may be an estimate."""
+        if self.verbosity and sys.stderr.isatty():
+            with _progress_bar() as bar:
+                yield from bar.track(steps, total=max(len(steps), 1), description=label)
             return
-        with _progress_bar() as bar:
-            yield from bar.track(steps, total=max(len(steps), 1), description=label)
+        tell = announcer(self, self.verbosity)
+        for step in steps:
+            yield step
+            if monotonic() - self._told_at >= TOLD_EACH:
+                self._told_at = monotonic()
+                tell(f"Working on: {label}")
 
     def complete(self, label: str, steps: "SizedIterable[object]") -> None:
         """Take all `steps`, with a progress bar as in `progress`."""
@@ -100,10 +111,12 @@ class StoreCommand(BaseCommand):
             pass
 
     def examine(self, store: Store, checks: Sequence[Check], *, repairs: bool) -> Iterator[Examination]:
-        """Run checks, with a progress bar for each pass. `repairs`: whether each finding is repaired at once."""
-        for each in passes(store, checks, repairs=repairs):
-            self.complete(each.label, each)
-            yield from each.examinations
+        """Run checks, with a progress bar for each. `repairs`: whether each finding is repaired at once."""
+        names = KeyNames(store)
+        for check in checks:
+            examination = Examination(check, names, repairs)
+            self.complete(check.label, examination)
+            yield examination
 
 
 def _progress_bar() -> Progress:

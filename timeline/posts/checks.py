@@ -1,9 +1,9 @@
 """Checks of posts, of their numbers and listings, and what killed processes leave of them."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from accounts.media.repository import Mark
 from retwis_site.jobs.outbox import OWNER_GIVES_UP, Outbox
@@ -16,9 +16,9 @@ from retwis_site.maintenance.checks import (
     confirmed,
     entries,
     ids,
-    in_new_pass,
     looking,
     members,
+    only,
     places,
 )
 from retwis_site.rendering.dates import LAST, unix_seconds
@@ -29,13 +29,13 @@ from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
 from retwis_site.store.kinds import KINDS, Kind, OfId, id_in, kind_of
-from retwis_site.store.replies import Result
+from retwis_site.store.replies import Handle, Result
 from timeline.posts import settling
 from timeline.posts.delivery import Delivery
 from timeline.posts.pictures import take_out
-from timeline.posts.reading.records import BASIC, media_from
+from timeline.posts.reading.records import BASIC, LINKS, ask_versions, links_from, media_from
 from timeline.posts.repository import Posts
-from timeline.relations.relation import Counts, PostCount, ask_number, ask_post_exists
+from timeline.relations.relation import Counts, PostCount
 from timeline.relations.relations import LIKE, REPOST
 
 # ---- Checks of posts: `updates:` and the `post:` hashes must agree.
@@ -57,9 +57,16 @@ class PostChecks(Searcher):
                 "",
                 self._repair_entry,
                 read=members,
-                after=True,
             ),
-            Check("posts missing from their author's updates:", (keys.post,), self.lost_posts, after=True),
+            self._check_of(
+                "posts missing from their author's updates:",
+                keys.post,
+                self._lost,
+                f"{keys.updates.only_key}:{{1}} lacks {{0}}",
+                self._put_back,
+                jobs=_jobs_on,
+                subject=_pid,
+            ),
         ]
 
     def _repair_entry(self, uid: int, pid: int, _: float) -> None:
@@ -76,24 +83,14 @@ class PostChecks(Searcher):
         else:
             self._store.zadd(keys.updates(uid), {str(pid): pid})
 
-    def lost_posts(self, names: list[str]) -> Chunks:
+    def _lost(self, pids: Sequence[int]) -> list[Written]:
         """Posts that were published and are missing from their author's `updates:`.
 
         Only timelines, listings, likes and reposts tell such a post from one whose request died before the commit: all
         of them come after the commit. An author whose post is in a timeline has lost entries, so all missing posts of
         that author are lost.
         """
-        for batch in ids(self._store, names):
-            yield [
-                Finding(f"{keys.updates(author)} lacks {pid}", partial(self._put_back, pid))
-                for pid, author in self._lost([one for one in self.unlisted(batch) if self.was_listed(*one)])
-            ]
-
-    def _lost(self, suspects: Sequence[Written]) -> list[Written]:
-        """Those that are unlisted still: some may be deleted by now."""
-        return confirmed(
-            self._store, suspects, self.unlisted, jobs=lambda one: at_work_on(one[0]), subject=lambda one: one[0]
-        )
+        return [one for one in self.unlisted(pids) if self.was_listed(*one)]
 
     def unlisted(self, pids: Sequence[int]) -> list[Written]:
         """The posts that are not deleted and are missing from their author's `updates:`, each with its author's uid; 0
@@ -135,9 +132,10 @@ class PostChecks(Searcher):
         """The authors with a post that is in the global timeline and missing from their `updates:`."""
         timelines = answers(self._store, lambda pipe, key: pipe.lrange(key, 0, -1), keys.timeline.all())
         listed = [pid for key, entries in timelines.items() for pid in parse_whole(key, entries).ids]
-        return {author for _, author in self._lost(self.unlisted(listed))}
+        lost = confirmed(self._store, self.unlisted(listed), self.unlisted, lambda one: at_work_on(one[0]), _pid)
+        return {author for _, author in lost}
 
-    def _put_back(self, pid: int) -> None:
+    def _put_back(self, pid: int, _: int) -> None:
         """Deliver a post again: this adds it to `updates:` and drops the homes, which may lack it."""
         job = Outbox(self._store).add(f"post:{pid}:{nonce()}")
         Delivery(job.store).redeliver(pid)
@@ -147,6 +145,15 @@ class PostChecks(Searcher):
 def at_work_on(pid: int) -> set[str]:
     """The beginnings of the names of all jobs that may be at work on a post."""
     return keys.post.jobs_on(pid, str(pid))
+
+
+def _jobs_on(pid: int, *_: object) -> set[str]:
+    return at_work_on(pid)
+
+
+def _pid(one: Sequence[Any]) -> int:
+    """The post of what is wrong."""
+    return int(one[0])
 
 
 def _ask_wrong(pipe: Pipe, entry: Listed) -> Result[bool]:
@@ -185,9 +192,8 @@ class PictureChecks(Searcher):
                 self._look,
                 "post {0} shows {1}",
                 self._repair,
-                jobs=lambda pid, *_: at_work_on(pid),
-                subject=lambda one: one[0],
-                after=True,
+                jobs=_jobs_on,
+                subject=_pid,
             )
         ]
 
@@ -277,9 +283,8 @@ class CountChecks(Searcher):
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
                 self._recount,
-                subject=lambda one: one.pid,
+                subject=_pid,
                 at_work_on=self._at_work_on,
-                after=True,
             )
         ]
 
@@ -287,25 +292,23 @@ class CountChecks(Searcher):
         Counts(self._store, count).recount([pid])
 
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
-        """The numbers that are missing or wrong now. One round trip, of ten commands a post."""
+        """The numbers that are missing or wrong now. Two round trips: five commands a post, and one for a number."""
         counts = counts_of_posts()
-        names = [count.name for count in counts]
+        names = ["user_id", "deleted", *(count.name for count in counts)]
         pipe = self._store.pipeline()
         asked = [
-            (
-                pid,
-                ask_post_exists(pipe, str(pid)),
-                pipe.hmget(keys.post(pid), names),
-                [ask_number(pipe, count.mirror(pid)) for count in counts],
-            )
+            (pid, pipe.hmget(keys.post(pid), names), [pipe.zcard(count.mirror(pid)) for count in counts])
             for pid in pids
         ]
         pipe.execute()
-        numbers = [
-            Miscount(pid, count, parse_number(text or "") or 0, size.value if exists.value else 0)
-            for pid, exists, written, sizes in asked
-            for count, text, size in zip(counts, written.value, sizes, strict=True)
+        sizes = [
+            Miscount(pid, count, parse_number(text or "") or 0, size.value if author and deleted is None else 0)
+            for pid, fields, members in asked
+            for author, deleted, *written in [fields.value]
+            for count, text, size in zip(counts, written, members, strict=True)
         ]
+        left_out = answers(self._store, _ask_left_out, [one for one in sizes if one.right])
+        numbers = [one._replace(right=max(one.right - left_out.get(one, 0), 0)) for one in sizes]
         return [one for one in numbers if one.written != one.right]
 
     def _at_work_on(self, under_way: Collection[str]) -> set[int]:
@@ -319,6 +322,11 @@ class CountChecks(Searcher):
         return (
             {pid for text in edges if (pid := parse_id(text))} | pids | {other for other in others if other is not None}
         )
+
+
+def _ask_left_out(pipe: Pipe, one: Miscount) -> Handle[int]:
+    """How many members of the set that is counted the number leaves out."""
+    return pipe.zcard(keys.unseen(one.number_of.mirror(one.pid)))
 
 
 # ---- Checks of threads, replies, quotes and other listings: they must agree with the hashes of the posts, both ways.
@@ -344,9 +352,10 @@ class ListingChecks(Searcher):
                 self._wrong_posts,
                 "{key} is not listed as it must",
                 self._settle,
+                read=only(_ask_entangled),
                 jobs=lambda pid: {*keys.post.explained_by(pid, str(pid)), f"recount:{self._authors.get(pid)}"},
             ),
-            *in_new_pass([self._entries(kind) for kind in LISTINGS]),
+            *map(self._entries, LISTINGS),
             self._check_of(
                 "entries of unseen: that are not in the key of which they are",
                 keys.unseen,
@@ -370,43 +379,21 @@ class ListingChecks(Searcher):
     # ---- from the posts to their listings
 
     def _wrong_posts(self, pids: Sequence[int]) -> list[int]:
-        """Two round trips, and one for posts that answer or quote others."""
-        known = settling.authors_of(self._store, pids)
+        """Three round trips."""
         pipe = self._store.pipeline()
-        asked = settling.ask_look(pipe, known)
+        look = settling.ask_look(pipe, settling.authors_of(self._store, pids))
         seconds = {pid: pipe.ttl(keys.post(pid)) for pid in pids}
         pipe.execute()
-        look = asked.value
-        wrong = [
+        seen = look.value.seen
+        misplaced = looking(self._store, partial(_ask_misplaced, seen))(pids)
+        wrong = {
             pid
-            for pid, seen in look.seen.items()
-            if (seen.deleted and seen.has_replies and seconds[pid].value != settling.FOREVER)
-            or (seen.texts and not seen.deleted and seen.text != seen.body)
-        ]
-        # A post that is not in `updates:` was never published, unless it is deleted.
-        naming = [(pid, seen) for pid, seen in look.seen.items() if seen.stands_in]
-        published = {pid: pipe.zscore(keys.updates(seen.author), str(pid)) for pid, seen in naming}
-        entries = [
-            (
-                pid,
-                seen,
-                [pipe.zscore(key, str(pid)) for key in seen.stands_in],
-                [(key, pipe.zscore(keys.unseen(key), str(pid))) for key in seen.stands_in],
-            )
-            for pid, seen in naming
-        ]
-        pipe.execute()
-        lacking = [
-            pid
-            for pid, seen, scores, left_out in entries
-            if (seen.deleted or published[pid].value is not None)
-            and (
-                any(score.value is None for score in scores)
-                or {key for key, score in left_out if score.value is not None} != seen.counts_not_in
-            )
-        ]
-        self._authors = {pid: seen.author for pid, seen in naming}
-        return sorted({*wrong, *lacking})
+            for pid, one in seen.items()
+            if (one.deleted and one.has_replies and seconds[pid].value != settling.FOREVER)
+            or (one.texts and not one.deleted and one.text != one.body)
+        }
+        self._authors = {pid: one.author for pid, one in seen.items()}
+        return sorted({*wrong, *misplaced})
 
     def _settle(self, pid: int) -> None:
         job = Outbox(self._store).add(f"settle:{pid}:{nonce()}")
@@ -425,6 +412,34 @@ class ListingChecks(Searcher):
             Counts(self._store, count).recount([number])
         if self._store.hexists(keys.post(number), "deleted"):
             self._settle(number)
+
+
+def _ask_entangled(pipe: Pipe, pid: int) -> Result[bool]:
+    """Whether anything follows from a post: it is deleted or was edited, answers or quotes one, or has a tag. Two
+    commands."""
+    fields, texts = pipe.hmget(keys.post(pid), ("deleted", "body", *LINKS)), ask_versions(pipe, pid)
+
+    def read() -> bool:
+        deleted, body, *links = fields.value
+        is_listed = bool(settling.listings_of(links_from(keys.post(pid), links), body or ""))
+        return is_listed or deleted is not None or bool(texts.value)
+
+    return Result(read)
+
+
+def _ask_misplaced(all_seen: Mapping[int, settling.PostState], pipe: Pipe, pid: int) -> Result[bool]:
+    """Whether a listing lacks a post, or its number counts it wrong. A post that is not in `updates:` was never
+    published, unless it is deleted."""
+    seen = all_seen[pid]
+    published = pipe.zscore(keys.updates(seen.author), str(pid))
+    stands = {key: (pipe.zscore(key, str(pid)), pipe.zscore(keys.unseen(key), str(pid))) for key in seen.stands_in}
+
+    def read() -> bool:
+        left_out = {key for key, (_, uncounted) in stands.items() if uncounted.value is not None}
+        is_wrong = left_out != seen.counts_not_in or any(entry.value is None for entry, _ in stands.values())
+        return is_wrong and (seen.deleted or published.value is not None)
+
+    return Result(read)
 
 
 def _ask_unexplained(pipe: Pipe, entry: Entry) -> Result[bool]:
@@ -469,6 +484,7 @@ class PostOrphans(Searcher):
                 looking(self._store, _ask_lasting),
                 "{key}",
                 lambda pid: self._store.expire(keys.post(pid), settling.DELETED_STAYS),
+                read=only(lambda pipe, pid: pipe.hexists(keys.post(pid), "deleted")),
             ),
         ]
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from retwis_site.features import Feature
-from retwis_site.maintenance.checks import Check, Searcher, in_new_pass
+from retwis_site.maintenance.checks import Check, Searcher
 from retwis_site.store.rate_limits import Limit
 from timeline.relations import upkeep
 from timeline.relations.edges import handler
@@ -30,7 +30,7 @@ class AllEdgeChecks(Searcher):
         store, mirrored = self._store, [relation for relation in relations() if relation.mirror]
         edges = [check for relation in mirrored for check in upkeep.EdgeChecks(store, relation).inconsistencies()]
         others = [*upkeep.RankingChecks(store).inconsistencies(), *upkeep.RepostChecks(store).inconsistencies()]
-        return [*in_new_pass(edges), *in_new_pass(others)]
+        return [*edges, *others]
 
     def orphans(self) -> list[Check]:
         to_posts = [relation for relation in relations() if relation.mirror and relation.target.has_author]

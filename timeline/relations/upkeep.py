@@ -1,6 +1,7 @@
 """The upkeep of relations: their lines in files, what of them goes with an account or a post, and their checks."""
 
 import time
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,7 @@ from retwis_site.maintenance import lines
 from retwis_site.maintenance.checks import (
     Built,
     Check,
+    Chunks,
     Searcher,
     ask_damaged,
     check_of,
@@ -27,11 +29,11 @@ from retwis_site.maintenance.checks import (
 from retwis_site.maintenance.lines import ID, TIME, rows_of_users, seconds
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, newest_first
+from retwis_site.store.chunks import AT_ONCE, Writes, answer, answers, batches, newest_first
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.commands import Scored
 from retwis_site.store.ids import integer, parse_id, stored_id, stored_score, stored_time
-from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId
+from retwis_site.store.kinds import KINDS, POST, SECONDS, UNTIL, USER, OfId, may_be
 from retwis_site.store.replies import Handle, Result
 from timeline.relations.edges import Edges, edges_of, remove_mirrors, remove_truths
 from timeline.relations.relation import RANKING, Counts, Edge, Relation, Scores, ask_number, ask_person, ask_post_exists
@@ -315,6 +317,14 @@ def _ask_known(pipe: Pipe, uid: int) -> Result[Known]:
     return Result(lambda: Known(bool(exists.value), person.value.unseen))
 
 
+GROUPS = 1 << 16  # of edges: 8 bytes each
+MASK = (1 << 64) - 1
+
+
+def _group_of(who: int, target: int) -> int:
+    return hash((who, target)) % GROUPS
+
+
 class EdgeChecks(Searcher):
     """Searches the edges of a relation with a mirror. A repair relies on the checks of accounts, which run before."""
 
@@ -324,6 +334,8 @@ class EdgeChecks(Searcher):
         self._relation = relation
         self._truth, self._mirror = relation.truth, relation.mirror
         self._people: dict[int, Known] = {}
+        self._adding: array[int] | None = None
+        self._sums: array[int] | None = None  # None: not all was compared
 
     def _ask_people(self, pipe: Pipe, uids: Collection[int]) -> Handle[Mapping[int, Known]]:
         """How these people stood when this search has first met them, of KNOWN people at most: many edges lead to each.
@@ -341,13 +353,40 @@ class EdgeChecks(Searcher):
 
     def inconsistencies(self) -> list[Check]:
         sides = ((self._truth, self._mirror), (self._mirror, self._truth))
+        both = Check(
+            f"{self._truth.word}: beside {self._mirror.word}:", (self._truth, self._mirror), self._add, self._compared
+        )
         counted = [own for own, _ in sides if own.main == USER and self._relation.count is not None]
-        return [*(self._entries(*both) for both in sides), *map(self._counted, counted)]
+        return [both, *(self._entries(*one) for one in sides), *map(self._counted, counted)]
 
     def orphans(self) -> list[Check]:
         """For a relation to posts: mirrors of posts that are deleted or do not exist. An older version left them."""
         label, look = f"{self._relation.kind}s of posts that do not exist", looking(self._store, self._ask_missing)
         return [self._check_of(label, self._mirror, look, "", self._remove, jobs=lambda pid: {f"del:{pid}"})]
+
+    # Both sides of an edge have the same numbers. The truth adds a number made of them to the sum of its group, and
+    # the mirror takes it away: where 0 is left, the two agree, and no command has to ask for each entry.
+
+    def _add(self, names: list[str]) -> Chunks:
+        """Finds nothing. An edge that comes or goes meanwhile leaves a sum that is not 0."""
+        self._adding = sums = self._adding or array("Q", bytes(8 * GROUPS))
+        is_truth = may_be(names[0]) is self._truth
+        for chunk in members(self._store, names):
+            for number, member, score in chunk:
+                who, target = (number, member) if is_truth else (member, number)
+                value = hash((who, target, integer(score)))
+                group = _group_of(who, target)
+                sums[group] = (sums[group] + (value if is_truth else -value)) & MASK
+            yield []
+
+    def _compared(self) -> Chunks:
+        """Only now, when all keys of both were read, the sums say something."""
+        self._sums, self._adding = self._adding, None
+        return iter(())
+
+    def _agree(self, own: OfId, number: int, member: int) -> bool:
+        who, target = (number, member) if own is self._truth else (member, number)
+        return self._sums is not None and not self._sums[_group_of(who, target)]
 
     def _entries(self, own: OfId, other: OfId) -> Check:
         """Entries of one side that are missing from the other side or have another date there, or whose user does not
@@ -369,19 +408,14 @@ class EdgeChecks(Searcher):
             return Result(read)
 
         def read_suspects(store: Store, names: list[str]) -> Iterator[list[Entry]]:
-            """What differs from the scores as they were read: `ask` asks only these. One round trip a chunk more."""
-            for chunk in members(store, names):
-                pipe = store.pipeline()
-                there = [pipe.zscore(other(member), str(number)) for number, member, _ in chunk]
-                asked = self._ask_people(pipe, {member for _, member, _ in chunk} if own.main == USER else ())
-                pipe.execute()
-                people = asked.value
+            """The entries of groups that do not agree, or with a user who does not exist: `ask` asks only these. One
+            round trip a chunk more where it meets new people."""
+            for chunk in pairs(store, names):
+                people = answer(store, self._ask_people, {member for _, member in chunk} if own.main == USER else ())
                 yield [
                     (number, member)
-                    for (number, member, score), reply in zip(chunk, there, strict=True)
-                    if reply.value is None
-                    or integer(reply.value) != integer(score)
-                    or (own.main == USER and not people[member].exists)
+                    for number, member in chunk
+                    if not self._agree(own, number, member) or (own.main == USER and not people[member].exists)
                 ]
 
         label = f"entries of {own.word}: missing from {other.word}:, or unknown"

@@ -15,7 +15,17 @@ from itertools import groupby
 
 from retwis_site.exceptions import NotDone
 from retwis_site.jobs.outbox import LEASE, RENEWS_EVERY
-from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, confirmed, ids, ids_of
+from retwis_site.maintenance.checks import (
+    Check,
+    Chunks,
+    Finding,
+    Searcher,
+    confirmed,
+    ids,
+    ids_of,
+    keys_of,
+    names_alone,
+)
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys, kinds
 from retwis_site.store.chunks import AT_ONCE, answer, answers, batches, for_each, in_order
@@ -142,7 +152,8 @@ class Rebuilding:
         pipe.execute()
 
     def _remove_strays(self) -> None:
-        for names in stray_postings(self._store):
+        for _, all_names in keys_of(self._store, [keys.postings]):
+            names = stray_postings(self._store, all_names)
             for_each(self._store, lambda pipe, name: pipe.unlink(name), names)
 
     def _write_late(self) -> None:
@@ -178,12 +189,11 @@ def _starts(timed: Sequence[int]) -> list[int]:
     return starts
 
 
-def stray_postings(store: Store) -> Iterator[list[str]]:
-    """The keys of ranges that are none any more. A round trip for each 500 keys of the store, and as many again."""
-    for names in store.scan_keys(kinds.matching("postings:*"), AT_ONCE):
-        ranges = answer(store, index.ask_ranges)
-        known = [(name, int(name.split(":")[-2])) for name in names if kinds.kind_of(name)]
-        yield [name for name, first in known if ranges.of(first).first != first]
+def stray_postings(store: Store, names: Sequence[str]) -> list[str]:
+    """Those of these keys whose ranges are none any more. One round trip."""
+    ranges = answer(store, index.ask_ranges)
+    known = [(name, int(name.split(":")[-2])) for name in names]
+    return [name for name, first in known if ranges.of(first).first != first]
 
 
 # ---- Checks: the search must find the posts. Only a sample is looked up: to look up all takes as long as `reindex`.
@@ -228,7 +238,8 @@ class IndexChecks(Searcher):
         return [Check(label, (keys.post,), self.note, self.missed)]
 
     def orphans(self) -> list[Check]:
-        return [Check("parts of the search's index that are no longer used", at_end=self.strays)]
+        label, look = "parts of the search's index that are no longer used", partial(stray_postings, self._store)
+        return [self._check_of(label, keys.postings, look, read=names_alone, jobs=lambda _: set())]
 
     def note(self, names: list[str]) -> Chunks:
         for pids in ids(self._store, names):
@@ -278,8 +289,3 @@ class IndexChecks(Searcher):
         ]
         on_their_way = {pid for pid, _ in PostChecks(self._store).unlisted(missed)}  # or they never come
         return [pid for pid in missed if pid not in on_their_way]
-
-    def strays(self) -> Chunks:
-        """The keys of ranges that are none any more."""
-        for names in stray_postings(self._store):
-            yield [Finding(name, partial(self._store.unlink, name)) for name in names]

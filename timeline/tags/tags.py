@@ -350,7 +350,6 @@ class TagChecks(Searcher):
                 "tags_by_name lacks {0!r}",
                 lambda tag: self._store.zadd(keys.tags_by_name(), {in_index(tag): 0}),
                 read=names_in,
-                after=True,
             ),
             self._check_of(
                 "entries of tags_by_name that are no tag",

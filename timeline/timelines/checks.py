@@ -136,7 +136,7 @@ class TimelineOrphans(Searcher):
 
     def orphans(self) -> list[Check]:
         return [
-            Check("lists with dead ids", (keys.home, *keys.timeline.kinds), self.dead_ids, after=True),
+            Check("lists with dead ids", (keys.home, *keys.timeline.kinds), self.dead_ids),
             Check("global timelines of another number of shards", at_end=self.other_shards),
         ]
 

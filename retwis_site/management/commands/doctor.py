@@ -55,15 +55,15 @@ class Command(StoreCommand):
         state = _state(store, census)
         if state is State.FOREIGN:
             return Report(census, True, [*_server_advice(store), *census.advice()])
-        errors = list(self.examine(store, inconsistencies(store), repairs=repairs))
-        found_orphans = list(self.examine(store, orphans(store), repairs=repairs))
+        checks, of_orphans = inconsistencies(store), orphans(store)
+        examined = list(self.examine(store, [*checks, *of_orphans], repairs=repairs))
         if repairs:
             Memory.clear_all()
             census = self._count(store)
         found = [*_server_advice(store), *clock_advice(), *ids_ahead(store), *census.advice(), *_advice(store)]
         if state is State.OLDER:
             found.append(OLDER)
-        return Report(census, False, found, errors, found_orphans)
+        return Report(census, False, found, examined[: len(checks)], examined[len(checks) :])
 
     def _count(self, store: Store) -> Census:
         census = Census(store)

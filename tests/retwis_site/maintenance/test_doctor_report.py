@@ -11,6 +11,8 @@ from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import ATTEMPTS, drain
 from retwis_site.rendering.dates import A_DAY
+from retwis_site.store.connection.recorder import Recording
+from retwis_site.store.kinds import matching
 from tests.support.command_output import refuses, said
 from tests.support.maintenance.doctor_report import OVERDUE, complaints, doctor
 from tests.support.maintenance.healthy_site import home_pids
@@ -51,6 +53,24 @@ def test_orphans_are_no_errors_and_are_removed_by_fix(site, capsys):
     assert "orphans: 3. They are harmless." in out
     assert doctor(capsys, "--fix") == (0, {}, orphans)
     assert doctor(capsys) == (0, {}, {})
+
+
+def test_all_checks_share_one_walk_over_all_keys(site, store, capsys):
+    with Recording() as recorded:
+        assert doctor(capsys) == (0, {}, {})
+    walks = [command for command in recorded.commands if command[:4] == ("SCAN", 0, "MATCH", matching("*"))]
+    assert len(walks) == len(store.servers())
+
+
+def test_a_check_sees_the_keys_that_the_repairs_before_it_have_made(site, capsys):
+    site.delete("user:2")
+    site.hset("staff", "2", "moderator")
+    code, errors, _ = doctor(capsys, "--fix")
+    assert code == 0
+    assert errors["names that lead to no user or to another user"] == 1
+    assert errors["roles and sanctions that do not fit together"] == 1
+    assert site.hget("user:2", "role") == "moderator"
+    assert doctor(capsys, "--fix")[1] == {}
 
 
 def test_many_findings_are_counted_and_some_are_printed(site, capsys):

@@ -50,6 +50,14 @@ def test_without_a_terminal_there_is_no_progress_bar(raw, capsys):
     assert "\r" not in out
 
 
+def test_without_a_terminal_a_line_tells_now_and_then_what_a_command_works_on(raw, alice, monkeypatch, capsys):
+    monkeypatch.setattr("retwis_site.management.base.TOLD_EACH", 0)
+    call_command("doctor", "--json")
+    assert "\nWorking on: keys of the wrong type\n" in capsys.readouterr().err
+    call_command("doctor", "--json", verbosity=0)
+    assert capsys.readouterr().err == ""
+
+
 def test_an_option_of_every_command_may_stand_before_the_verb(raw, capsys):
     ManagementUtility(["manage.py", "db", "--verbosity", "0", "cleanup"]).execute()
     assert capsys.readouterr() == ("", "")
