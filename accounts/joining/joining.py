@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
@@ -135,14 +135,16 @@ class Applications(Repository):
         text = self._store.hget(keys.applications(), username.lower())
         return None if text is None else read_application(text)
 
-    def tell(self, username: str, passwords: Sequence[str], otherwise: Callable[[Sequence[str]], object]) -> None:
-        """Raises NotYetMember for the right password of an applicant, in one of its forms. Else `otherwise` gets them,
-        so that every name costs the same hashes. One round trip."""
+    def tell(self, username: str, passwords: Sequence[str]) -> bool:
+        """Raises NotYetMember for the right password of an applicant, in one of its forms; two round trips. Else
+        whether there is one, whose password cost a hash for each form; one round trip."""
         asked = self.find(username)
         if asked is None:
-            otherwise(passwords)
-        elif any(check_password(one, asked.password) for one in passwords):
-            raise NotYetMember(_outcome(asked))
+            return False
+        if any(check_password(one, asked.password) for one in passwords):
+            is_taken = not asked.refused and Users(self._store).find(username) is not None
+            raise NotYetMember(str(_(NAME_TAKEN)) if is_taken else _outcome(asked))
+        return True
 
 
 def finish_applying(store: Store, claim: Claim) -> None:

@@ -109,7 +109,11 @@ class PresentPasswordForm(forms.Form):
 
     def clean_password(self) -> str:
         password = str(self.cleaned_data["password"])
-        if authenticate(self._request, username=self._username, password=password) is None:
+        try:
+            verified = authenticate(self._request, username=self._username, password=password)
+        except NotYetMember:  # it is that of a person who has asked for the same name
+            verified = None
+        if verified is None:
             raise forms.ValidationError(_("Wrong password."))
         return password
 

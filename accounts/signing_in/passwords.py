@@ -209,10 +209,12 @@ class RedisBackend:
         forms = forms_of(password)
         if uid is None or stored is None:
             # As many hashes as for a wrong password.
-            Applications(connect()).tell(username, forms, otherwise=_hash_in_vain)
+            if not Applications(connect()).tell(username, forms):
+                _hash_in_vain(forms)
             return None
         fitting = _fitting(forms, uid, stored)
         if fitting is None:
+            Applications(connect()).tell(username, forms)  # the name may have become an account's meanwhile
             return None
         if stored.is_suspended:
             raise SuspendedLogin(uid)

@@ -24,6 +24,8 @@ from accounts.users.entities import NameTaken, State
 from retwis_site.identity import MODES
 from retwis_site.store.local_cache import Memory
 from tests.support.http.page_text import page_of
+from tests.support.people import PASSWORD as MEMBERS_PASSWORD
+from tests.support.people import register
 from tests.support.stores.key_layouts import noted
 
 PASSWORD = "correct horse 9"
@@ -311,6 +313,25 @@ def test_an_applicant_whose_name_somebody_else_got_reads_so_at_the_login(browser
     log = staff.get("/moderation/log/").content.decode()
     assert "Application refused: the name is taken" in log
     assert f"@{left['username']}" in log
+
+
+def test_an_applicant_whose_name_became_an_account_reads_so_with_the_own_password_alone(browser, raw, store):
+    mode(raw, "approval")
+    browser().post("/register/", {**FORM, "why": "Because"})
+    register(store, "DORA")
+    login = {"username": FORM["username"]}
+    told = browser().post("/login/", {**login, "password": PASSWORD}).content.decode()
+    assert "Someone else has this name" in told
+    assert "Wrong username or password" not in told
+    other = browser().post("/login/", {**login, "password": "x"}).content.decode()
+    assert "Wrong username or password" in other
+    assert "Someone else" not in other
+    owner = browser()
+    assert owner.post("/login/", {**login, "password": MEMBERS_PASSWORD}).status_code == 302
+    confirmed = owner.post("/settings/password/", {"password": PASSWORD, "password1": "a", "password2": "a"})
+    assert confirmed.status_code == 422
+    assert "Wrong password." in confirmed.content.decode()
+    assert raw.hexists("applications", FORM["username"].lower())
 
 
 def test_an_answer_is_in_the_log_and_an_approval_names_the_account_by_its_id(store, raw, alice):
