@@ -51,6 +51,11 @@ class Site(NamedTuple):
         return [line.strip() for line in self.rules.splitlines() if is_visible(line)]
 
     @property
+    def can_register(self) -> bool:
+        """Whether people may register without an invitation, perhaps with an approval."""
+        return self.registration in ("open", "approval")
+
+    @property
     def shown_tagline(self) -> str:
         """The tagline, or the default in the active language."""
         if self.tagline:

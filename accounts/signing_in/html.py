@@ -216,7 +216,7 @@ def _frame(viewer: Checked, site: Site, here: str, how: How, language: str) -> d
         "announcement": announcement(site, viewer.dismissed, language),
         "banner": banner(viewer.sanction, language),
         "signed_in": is_signed_in,
-        "may_join": not is_signed_in and site.registration in ("open", "approval"),
+        "can_register": not is_signed_in and site.can_register,
         "frozen": viewer.is_frozen,
         "session": session(viewer, here, language),
         "moderation": moderation_link(viewer, here, language),

@@ -31,7 +31,7 @@ security = logging.getLogger("retwis.security")
 RETRY_AFTER = 5  # seconds
 RECORD_NOT_FOUND = "Record not found"  # apps compare it
 # What the frame shows of a viewer. A template logs a name that it lacks, with the exception that led to the page.
-FRAME_OF_NOBODY = {"signed_in": False, "may_join": False, "session": "", "title_number": "", "here": ""}
+FRAME_OF_NOBODY = {"signed_in": False, "can_register": False, "session": "", "title_number": "", "here": ""}
 
 # ---- The fields of a form that failed. Its error page sends them again, so that nothing is lost.
 #

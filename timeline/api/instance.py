@@ -130,10 +130,6 @@ def _languages() -> list[str]:
     return [code for code, _ in settings.LANGUAGES]
 
 
-def _may_register(site: Site) -> bool:
-    return site.registration in ("open", "approval")
-
-
 def _at(call: Call, path: str) -> str:
     return origin_of(call.request) + path
 
@@ -161,7 +157,7 @@ def instance(call: Call) -> object:
             "translation": {"enabled": False},
         },
         "registrations": {
-            "enabled": _may_register(site),
+            "enabled": site.can_register,
             "approval_required": site.registration == "approval",
             "reason_required": site.registration == "approval",
             "message": None,
@@ -187,7 +183,7 @@ def instance_v1(call: Call) -> object:
         "stats": {"user_count": numbers.people, "status_count": numbers.posts, "domain_count": 0},
         "thumbnail": _at(call, static("icon-512.png")),
         "languages": _languages(),
-        "registrations": _may_register(site),
+        "registrations": site.can_register,
         "approval_required": site.registration == "approval",
         "invites_enabled": site.invites > 0,
         "configuration": _configuration(),
