@@ -240,7 +240,7 @@ def test_no_page_has_inline_scripts_or_styles_or_anything_from_other_sites(all_p
     for url, page in all_pages.items():
         assert not forbidden & {tag for tag, _ in page.found}, url
         scripts = [script["src"] for script in page.all("script")]
-        passkeys = ["/static/passkeys.js"] if url[1] == "/login/" else []
+        passkeys = ["/static/passkeys.js"] if url[1] in ("/login/", "/settings/security/") else []
         signed_in = any(form.get("id") == "act" for form in page.all("form"))
         members = ["/static/members.js"] if signed_in else []
         assert scripts == ["/static/retwis.js", *members, *passkeys], url
