@@ -1,8 +1,9 @@
 """The parts of a check. `doctor` and `cleanup` search all keys of a kind, in chunks, while the site runs.
 
 A check is about keys of some kinds: it gets their names in chunks, and yields its findings. The checks run one after
-another, and `KeyNames` has the names for all of them. Most checks have a `look`, which returns what is wrong at one
-moment. An operation under way leaves keys inconsistent for a moment. That is no finding: `confirmed` leaves it out.
+another, and `KeyNames` has the names for all of them: a key may be gone before its check. Most checks have a `look`,
+which returns what is wrong at one moment. An operation under way leaves keys inconsistent for a moment. That is no
+finding: `confirmed` leaves it out.
 """
 
 import json
@@ -308,6 +309,8 @@ def check_of(
             found = confirmed(
                 store, look(chunk) if chunk else [], look, lambda one: jobs(*_parts(one)), subject, at_work_on
             )
+            if found and read in (ids, names_alone):  # the others have just read the keys
+                found = still_there(store, found, lambda one: _place(of, one)[0])
             if found and built is not None and not store.zcard(built.key):
                 what = f"there is no {built.key}, as in a foreign database"
                 yield [Finding(what, built.build, is_last=True)]
@@ -344,6 +347,12 @@ def _remove(store: Store, of: Kind, *parts: Any) -> None:
 
 def _explained_by(of: Kind, owner: Any, *more: Any) -> set[str]:
     return of.explained_by(owner, str(more[0] if more else owner))
+
+
+def still_there(store: Store, found: Sequence[T], key_of: Callable[[T], str]) -> list[T]:
+    """What is wrong about keys that still exist. Their names may have been read an hour ago. One round trip."""
+    types = answers(store, lambda pipe, key: pipe.type(key), {key_of(one) for one in found})
+    return [one for one in found if types[key_of(one)] != "none"]
 
 
 class Searcher:

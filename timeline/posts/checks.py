@@ -20,6 +20,7 @@ from retwis_site.maintenance.checks import (
     members,
     only,
     places,
+    still_there,
 )
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
@@ -521,7 +522,8 @@ class PostOrphans(Searcher):
         """A post's job leaves the outbox only after the post is in `updates:`. So a post that is missing first from the
         outbox and then from `updates:` never reached its commit."""
         orphans = confirmed(self._store, suspects, self._orphans, at_work_on)
-        return [Finding(keys.post(pid), partial(self._store.unlink, keys.post(pid))) for pid in orphans]
+        named = still_there(self._store, [keys.post(pid) for pid in orphans], str)
+        return [Finding(key, partial(self._store.unlink, key)) for key in named]
 
 
 def _ask_lasting(pipe: Pipe, pid: int) -> Result[bool]:

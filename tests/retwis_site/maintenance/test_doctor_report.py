@@ -10,7 +10,10 @@ from django.core.management import call_command
 from accounts.community.sanctions import Sanctions
 from accounts.users.entities import State
 from retwis_site.jobs.worker import ATTEMPTS, drain
+from retwis_site.maintenance.checks import KeyNames
+from retwis_site.maintenance.examination import Examination, inconsistencies, orphans
 from retwis_site.rendering.dates import A_DAY
+from retwis_site.store import keys
 from retwis_site.store.connection.recorder import Recording
 from retwis_site.store.kinds import matching
 from tests.support.command_output import refuses, said
@@ -46,12 +49,12 @@ def test_orphans_are_no_errors_and_are_removed_by_fix(site, capsys):
     site.set("next_user_id", 50)
     site.set("next_post_id", 60)
     site.hset("auths", SECRET, 1)
-    orphans = {"stale entries in auths": 1, "orphaned user: hashes": 1, "orphaned post: hashes": 1}
-    assert doctor(capsys) == (0, {}, orphans)
+    harmless = {"stale entries in auths": 1, "orphaned user: hashes": 1, "orphaned post: hashes": 1}
+    assert doctor(capsys) == (0, {}, harmless)
     out = said(capsys, "doctor")
     assert "No errors." in out
     assert "orphans: 3. They are harmless." in out
-    assert doctor(capsys, "--fix") == (0, {}, orphans)
+    assert doctor(capsys, "--fix") == (0, {}, harmless)
     assert doctor(capsys) == (0, {}, {})
 
 
@@ -60,6 +63,27 @@ def test_all_checks_share_one_walk_over_all_keys(site, store, capsys):
         assert doctor(capsys) == (0, {}, {})
     walks = [command for command in recorded.commands if command[:4] == ("SCAN", 0, "MATCH", matching("*"))]
     assert len(walks) == len(store.servers())
+
+
+def test_a_key_that_goes_after_its_name_was_read_is_no_finding(site, store):
+    """The names of all keys are read at the beginning, and the site runs on for all checks."""
+    of_ids = ("user", "credentials", "invites", "post", "posts", "updates", "notices", "report")
+    gone = [f"{kind}:77" for kind in of_ids]
+    gone += [f"{kind}:{'a' * 40}" for kind in ("media", "media_info", "media_users")]
+    for name in gone:
+        site.set(name, "here")
+    for counter in ("next_user_id", "next_post_id"):
+        site.set(counter, 77)
+    names = KeyNames(store)
+    for _ in names.walk([keys.post]):
+        pass
+    for name in gone:
+        site.delete(name)
+    examined = [Examination(check, names, repairs=False) for check in (*inconsistencies(store), *orphans(store))]
+    for one in examined:
+        for _ in one:
+            pass
+    assert [one.examples for one in examined if one.found] == []
 
 
 def test_a_check_sees_the_keys_that_the_repairs_before_it_have_made(site, capsys):
