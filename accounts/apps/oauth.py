@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from authlib.integrations.django_oauth2 import AuthorizationServer
 from authlib.oauth2.rfc6749 import ClientMixin, InvalidRequestError, InvalidScopeError, OAuth2Payload, OAuth2Request
@@ -23,7 +24,8 @@ from accounts.users.repository import uid_in
 from retwis_site.http.apps import JSON, Sent, Unreadable, sent_by, sent_in_body
 from retwis_site.store.client import connect
 
-LONGEST_STATE = 2000  # characters: it comes back in a header, of which nginx takes 4 KB
+# Characters as the way of a visitor to the login has them, encoded twice: nginx takes headers of 4 KB.
+LONGEST_STATE = 2000
 IN_BODY, BASIC = "client_secret_post", "client_secret_basic"  # how an app shows its secret
 
 
@@ -190,7 +192,7 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
     def validate_authorization_redirect_uri(request: OAuth2Request, client: Client) -> str:
         """Exactly one that the app has registered. Its text is not repeated: it may be anything. The state comes back
         with it."""
-        if len(request.payload.state or "") > LONGEST_STATE:
+        if len(quote(quote(request.payload.state or "", ""), "")) > LONGEST_STATE:
             raise InvalidRequestError("The state is too long.")
         uri: str = request.payload.redirect_uri or ""
         if not client.check_redirect_uri(uri):
