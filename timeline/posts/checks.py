@@ -199,30 +199,19 @@ class PictureChecks(Searcher):
 
     def _look(self, pids: Sequence[int]) -> list[Wrong]:
         """Two round trips."""
-        stored = answers(
-            self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]), pids
-        )
+        names = ["user_id", "deleted", "media"]
+        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), names), pids)
         shown = {
             (pid, digest, uid)
             for pid, (author, deleted, media) in stored.items()
             if media and deleted is None and (uid := stored_id(keys.post(pid), author))
             for digest in media_from(keys.post(pid), media).digests
         }
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                one,
-                pipe.zscore(keys.updates(one[2]), str(one[0])),
-                pipe.zscore(keys.media_users(one[1]), str(Mark("post", one[2], one[0]))),
-                pipe.type(keys.media(one[1])),
-            )
-            for one in sorted(shown)
-        ]
-        pipe.execute()
+        state = answers(self._store, _ask_picture, sorted(shown))
         return [
-            (*one, kind.value == "string")
-            for one, listed, mark, kind in asked
-            if listed.value is not None and (mark.value is None or kind.value != "string")
+            (*one, is_there)
+            for one, (is_listed, is_kept, is_there) in state.items()
+            if is_listed and not (is_kept and is_there)
         ]
 
     def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
@@ -231,6 +220,14 @@ class PictureChecks(Searcher):
             self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
         else:
             take_out(self._store, pid, digest)
+
+
+def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bool, bool]]:
+    """Whether the post is listed, and whether the picture has its mark, and is there."""
+    pid, digest, uid = one
+    listed, kind = pipe.zscore(keys.updates(uid), str(pid)), pipe.type(keys.media(digest))
+    mark = pipe.zscore(keys.media_users(digest), str(Mark("post", uid, pid)))
+    return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))
 
 
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
