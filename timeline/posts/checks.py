@@ -24,7 +24,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.chunks import answers, for_each
+from retwis_site.store.chunks import answers, for_each, handles
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
@@ -279,28 +279,24 @@ class CountChecks(Searcher):
                 keys.post,
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
-                self._recount,
+                lambda pid, count, *_: Counts(self._store, count).recount([pid]),
                 subject=_pid,
                 at_work_on=self._at_work_on,
             )
         ]
 
-    def _recount(self, pid: int, count: PostCount, *_: int) -> None:
-        Counts(self._store, count).recount([pid])
-
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
         """The numbers that are missing or wrong now. Two round trips: five commands a post, and one for a number."""
         counts = counts_of_posts()
         names = ["user_id", "deleted", *(count.name for count in counts)]
-        pipe = self._store.pipeline()
-        asked = [
-            (pid, pipe.hmget(keys.post(pid), names), [pipe.zcard(count.mirror(pid)) for count in counts])
-            for pid in pids
-        ]
-        pipe.execute()
+        asked = handles(
+            self._store,
+            lambda pipe, pid: (pipe.hmget(keys.post(pid), names), [pipe.zcard(one.mirror(pid)) for one in counts]),
+            pids,
+        )
         sizes = [
             Miscount(pid, count, parse_number(text or "") or 0, size.value if author and deleted is None else 0)
-            for pid, fields, members in asked
+            for pid, (fields, members) in asked.items()
             for author, deleted, *written in [fields.value]
             for count, text, size in zip(counts, written, members, strict=True)
         ]
