@@ -238,12 +238,9 @@ class TokenChecks(Searcher):
                 keys.user,
                 looking(self._store, TOKENS.ask_ended),
                 "ended tokens of user {0}",
-                self._remove_ended,
+                lambda uid: Tokens(self._store).end(uid, TOKENS.ended_in(self._store.hgetall(keys.user(uid)))),
             )
         ]
-
-    def _remove_ended(self, uid: int) -> None:
-        Tokens(self._store).end(uid, TOKENS.ended_in(self._store.hgetall(keys.user(uid))))
 
 
 # ---- The lines about apps in the personal download.

@@ -19,7 +19,7 @@ from retwis_site.maintenance import checks
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, confirmed
 from retwis_site.rendering.dates import A_DAY
 from retwis_site.store import keys
-from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches
+from retwis_site.store.chunks import SETS_AT_ONCE, answers, batches, handles
 from retwis_site.store.client import Store
 from retwis_site.store.ids import parse_id
 
@@ -287,14 +287,13 @@ class JoiningChecks(Searcher):
 
     def _uncounted(self, stored: Sequence[Field]) -> list[Field]:
         """Those of these applications that still wait, and that `applicants` lacks. One round trip."""
-        waiting = {one: asked for one in stored if (asked := _waiting(one)) is not None}
-        pipe = self._store.pipeline()
-        found = [
-            (one, pipe.hget(keys.applications(), one[0]), pipe.zscore(keys.applicants(), asked.member))
-            for one, asked in waiting.items()
-        ]
-        pipe.execute()
-        return [one for one, text, score in found if text.value == one[1] and score.value is None]
+        waiting = {one: asked.member for one in stored if (asked := _waiting(one)) is not None}
+        found = handles(
+            self._store,
+            lambda pipe, one: (pipe.hget(keys.applications(), one[0]), pipe.zscore(keys.applicants(), waiting[one])),
+            waiting,
+        )
+        return [one for one, (text, score) in found.items() if text.value == one[1] and score.value is None]
 
     def _count(self, name: str, text: str) -> None:
         asked = _waiting((name, text))

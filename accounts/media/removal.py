@@ -70,15 +70,8 @@ def marks_of(store: Store, digests: Collection[str]) -> dict[str, dict[Mark, Sta
                 note_bad(keys.media_users(digest), member)
             else:
                 found[digest][mark] = since
-    pipe = store.pipeline()
-    asked = {
-        (digest, mark): asks[mark.kind](pipe, digest, mark.uid, mark.number)
-        for digest, marks in found.items()
-        for mark in marks
-        if mark.kind in asks
-    }
-    pipe.execute()
-    uses = {one: use.value for one, use in asked.items()}
+    known = [(digest, mark) for digest, marks in found.items() for mark in marks if mark.kind in asks]
+    uses = answers(store, lambda pipe, one: asks[one[1].kind](pipe, one[0], one[1].uid, one[1].number), known)
     return {
         digest: {mark: _state(uses.get((digest, mark)), since) for mark, since in marks.items()}
         for digest, marks in found.items()

@@ -266,13 +266,10 @@ class AccountOrphans(Searcher):
                 keys.user,
                 looking(self._store, _ask_replaced_password),
                 "old_password in {key}",
-                self._remove_old_password,
+                lambda uid: self._store.hdel(keys.user(uid), "old_password"),
             ),
             self._check_of("orphaned user: hashes", keys.user, self._orphans),
         ]
-
-    def _remove_old_password(self, uid: int) -> None:
-        self._store.hdel(keys.user(uid), "old_password")
 
     def _orphans(self, uids: Sequence[int]) -> list[int]:
         """`user:` hashes of registrations that died before their commit. None in a store without any name: `seed` is

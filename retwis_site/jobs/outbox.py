@@ -212,10 +212,8 @@ class Outbox(Repository):
         """Take jobs for `worker` alone, for LEASE seconds. Those that another worker has, or has finished or put off
         meanwhile, are left out. Two round trips; one when other workers have all, three when a job is left out."""
         leases = {name: Lease(WORKER_GIVES_UP) for name in names}
-        pipe = self._store.pipeline()
-        asked = [(name, pipe.set_nx_ex(keys.lease(name), worker, LEASE)) for name in names]
-        pipe.execute()
-        attempts = self._attempts([name for name, taken in asked if taken.value])
+        taken = answers(self._store, lambda pipe, name: pipe.set_nx_ex(keys.lease(name), worker, LEASE), names)
+        attempts = self._attempts([name for name, is_taken in taken.items() if is_taken])
         self.forget([name for name, attempt in attempts.items() if attempt is None])
         return [
             Claim(LeasedStore(self._store, leases[name]), name, attempt, told_to_stop, leases[name])

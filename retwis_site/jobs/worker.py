@@ -17,6 +17,7 @@ from retwis_site.jobs.outbox import LEASE, PUT_OFF, TURN, BatchHandler, Claim, J
 from retwis_site.maintenance.checks import AT_ONCE, Check, Chunks, Finding, Searcher, looking, names_in
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.store import keys
+from retwis_site.store.chunks import handles
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import NOT_UTF_8, note_bad
 from retwis_site.store.local_cache import Memory
@@ -267,10 +268,8 @@ class OutboxChecks(Searcher):
                 yield [self._finding(key, job) for job in self._unclaimed(key, late)]
 
     def _unclaimed(self, key: str, jobs: Sequence[str]) -> list[str]:
-        pipe = self._store.pipeline()
-        asked = [(job, pipe.get(keys.lease(job)), pipe.zscore(key, job)) for job in jobs]
-        pipe.execute()
-        return [job for job, lease, due in asked if lease.value is None and due.value is not None]
+        asked = handles(self._store, lambda pipe, job: (pipe.get(keys.lease(job)), pipe.zscore(key, job)), jobs)
+        return [job for job, (lease, due) in asked.items() if lease.value is None and due.value is not None]
 
     def dead_letters(self) -> Chunks:
         """Jobs that failed ATTEMPTS times. The repair tries once more."""

@@ -18,9 +18,10 @@ from retwis_site.maintenance.key_checks import KeyChecks
 from retwis_site.maintenance.server_advice import Advice
 from retwis_site.rendering.dates import iso, moment_of
 from retwis_site.store import keys
-from retwis_site.store.chunks import answers, batches, in_order
-from retwis_site.store.client import Store
+from retwis_site.store.chunks import answers, batches, handles, in_order
+from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import integer, parse_id, stored_ids, stored_time
+from retwis_site.store.replies import Reply
 from retwis_site.store.schema import State, examine, is_hash, looks_official
 
 # ---- Counts what a site holds, and finds what another Retwis has left in its accounts: one pass over all users.
@@ -101,24 +102,12 @@ class Census:
                 self._count([uid])
 
     def _count_together(self, uids: Sequence[int]) -> None:
-        pipe = self.store.pipeline()
-        asked = [
-            (
-                uid,
-                pipe.hmget(keys.user(uid), ["username", "password", "deleted"]),
-                pipe.zcard(keys.updates(uid)),
-                pipe.zcard(keys.following(uid)),
-                pipe.zrevrange(keys.updates(uid), 0, 0),
-            )
-            for uid in uids
-        ]
-        pipe.execute()
-        newest = [pid for uid, *_, pids in asked for pid in stored_ids(keys.updates(uid), pids.value)]
-        times = {pid: pipe.hget(keys.post(pid), "time") for pid in newest}
-        pipe.execute()
-        known = [stored_time(keys.post(pid), text.value) for pid, text in times.items()]
+        asked = handles(self.store, _ask_counted, uids)
+        newest = [pid for uid, (*_, pids) in asked.items() for pid in stored_ids(keys.updates(uid), pids.value)]
+        times = answers(self.store, lambda pipe, pid: pipe.hget(keys.post(pid), "time"), newest)
+        known = [stored_time(keys.post(pid), text) for pid, text in times.items()]
         self.newest_post = max([*known, self.newest_post or 0]) or None
-        for _, fields, posts, follows, _ in asked:
+        for fields, posts, follows, _ in asked.values():
             username, password, deleted = fields.value
             self.users += username is not None and deleted is None
             self.posts += posts.value
@@ -156,6 +145,12 @@ class Census:
             self.posts = counter
             self.posts_are_estimated = True
             self.newest_post = stored_time(keys.post(counter), when) or None
+
+
+def _ask_counted(pipe: Pipe, uid: int) -> tuple[Reply[list[str | None]], Reply[int], Reply[int], Reply[list[str]]]:
+    updates, fields = keys.updates(uid), ["username", "password", "deleted"]
+    account, follows = pipe.hmget(keys.user(uid), fields), pipe.zcard(keys.following(uid))
+    return account, pipe.zcard(updates), follows, pipe.zrevrange(updates, 0, 0)
 
 
 def examine_all(store: Store) -> State:

@@ -29,7 +29,7 @@ from retwis_site.exceptions import NotDone
 from retwis_site.features import Line, LineField, SiteLines, site_lines
 from retwis_site.rendering.dates import iso
 from retwis_site.store import schema
-from retwis_site.store.chunks import batches, in_order
+from retwis_site.store.chunks import answers, batches, in_order
 from retwis_site.store.client import Store
 from retwis_site.store.ids import LARGEST_ID, nonce, parse_id
 from retwis_site.store.schema import State, examine
@@ -183,10 +183,9 @@ class Export:
     def _largest(self) -> dict[str, int]:
         """By type, the largest id that the site has given out, 0 for none: a deleted post's id is not given out again.
         One round trip. Read last, so it is no smaller than the ids in the lines."""
-        pipe = self._store.pipeline()
-        counters = {kind.type: pipe.get(kind.counter()) for kind in site_lines().values() if kind.counter}
-        pipe.execute()
-        return {type_: parse_id(counter.value or "") or 0 for type_, counter in counters.items()}
+        counters = {kind.type: kind.counter() for kind in site_lines().values() if kind.counter}
+        largest = answers(self._store, lambda pipe, type_: pipe.get(counters[type_]), counters)
+        return {type_: parse_id(text or "") or 0 for type_, text in largest.items()}
 
     def _write(self, lines: Sequence[Line]) -> None:
         content = b"".join(map(encoded, lines))

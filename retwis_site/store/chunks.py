@@ -28,12 +28,17 @@ def answer(store: Store, ask: Callable[Concatenate[Pipe, P], Handle[V]], *args: 
     return asked.value
 
 
-def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
-    """What `ask` asks of each of them, all different. One round trip; none without any."""
+def handles(store: Store, ask: Callable[[Pipe, T], V], some: Iterable[T]) -> dict[T, V]:
+    """As `answers`, where `ask` returns several handles: they have their values."""
     pipe = store.pipeline()
     asked = {one: ask(pipe, one) for one in some}
     pipe.execute()
-    return {one: answer.value for one, answer in asked.items()}
+    return asked
+
+
+def answers(store: Store, ask: Callable[[Pipe, T], Handle[V]], some: Iterable[T]) -> dict[T, V]:
+    """What `ask` asks of each of them, all different. One round trip; none without any."""
+    return {one: asked.value for one, asked in handles(store, ask, some).items()}
 
 
 def for_each(store: Store, queue: Callable[[Pipe, T], object], some: Iterable[T]) -> None:

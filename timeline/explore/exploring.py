@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from accounts.signing_in.viewer import Viewer
 from retwis_site.store import keys
-from retwis_site.store.chunks import answer, answers
+from retwis_site.store.chunks import answer, answers, handles
 from retwis_site.store.client import Repository, Store
 from retwis_site.store.ids import LARGEST_ID, stored_ids
 from retwis_site.store.local_cache import Memory
@@ -143,13 +143,13 @@ def _heaviest(posts: Sequence[Record], people: Mapping[int, int], now: float) ->
 def _people(store: Store, posts: Sequence[Record]) -> dict[int, int]:
     """By id, how many different people have liked or reposted each post, without its author. Of each kind, at most
     MOST_COUNTED are counted. One round trip, none without posts."""
-    pipe = store.pipeline()
-    asked = [
-        (post, [pipe.zrevrange(key(post.pid), 0, MOST_COUNTED - 1) for key in (keys.liked_by, keys.reposted_by)])
-        for post in posts
-    ]
-    pipe.execute()
-    return {post.pid: len({*likers.value, *reposters.value} - {str(post.uid)}) for post, (likers, reposters) in asked}
+    authors = {post.pid: str(post.uid) for post in posts}
+    asked = handles(
+        store,
+        lambda pipe, pid: [pipe.zrevrange(of(pid), 0, MOST_COUNTED - 1) for of in (keys.liked_by, keys.reposted_by)],
+        authors,
+    )
+    return {pid: len({*likers.value, *others.value} - {authors[pid]}) for pid, (likers, others) in asked.items()}
 
 
 # ---- The tags of the week: those that more people use than usual.

@@ -13,7 +13,7 @@ from retwis_site.maintenance.checks import Check, Chunks, Finding, Searcher, ent
 from retwis_site.maintenance.lines import ID, NAME, OPTIONAL_ID, OPTIONAL_IDS, TEXT, rows_of_users
 from retwis_site.rendering.dates import iso
 from retwis_site.store import keys
-from retwis_site.store.chunks import AT_ONCE, Writes, batches, emptied, newest_first, remove_members
+from retwis_site.store.chunks import AT_ONCE, Writes, answers, batches, emptied, newest_first, remove_members
 from retwis_site.store.client import Store
 from retwis_site.store.ids import integer, stored_id, stored_ids
 from timeline.moderation.reports import NewReport, Report, Reports, close, fields_of, forget
@@ -236,11 +236,8 @@ class ReportChecks(Searcher):
             ]
 
     def _is_listed(self, report: Report) -> bool:
-        pipe = self._store.pipeline()
-        about = pipe.zscore(keys.reports_about(report.about.whom), str(report.rid))
-        queued = pipe.zscore(keys.reports(), str(report.rid))
-        pipe.execute()
-        return about.value is not None and queued.value is not None
+        listed_in = [keys.reports_about(report.about.whom), keys.reports()]
+        return None not in answers(self._store, lambda pipe, key: pipe.zscore(key, str(report.rid)), listed_in).values()
 
     def _jobs(self, report: Report) -> set[str]:
         """The beginnings of the jobs that may be about to close a report: that of any report about the person."""

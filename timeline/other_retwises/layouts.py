@@ -115,12 +115,11 @@ class Official(Layout):
     def accounts(self) -> Iterator[list[Account]]:
         for uids in self._uids_of_people():
             people = self._records(self.person, uids, self.person_fields)
-            pipe = self._source.pipeline()
-            times = [pipe.zscore("users_by_time", name or "") for _, (name, _) in people]
-            pipe.execute()
+            names = {name or "" for _, (name, _) in people}
+            times = answers(self._source, lambda pipe, name: pipe.zscore("users_by_time", name), names)
             yield [
-                Account(uid, name or "", official_text_or_hash(password), seconds_of(time.value))
-                for (uid, (name, password)), time in zip(people, times, strict=True)
+                Account(uid, name or "", official_text_or_hash(password), seconds_of(times[name or ""]))
+                for uid, (name, password) in people
             ]
 
 

@@ -25,7 +25,7 @@ from retwis_site.maintenance.checks import (
 from retwis_site.rendering.dates import LAST, unix_seconds
 from retwis_site.store import keys
 from retwis_site.store.cached_list import parse_whole
-from retwis_site.store.chunks import answers, for_each
+from retwis_site.store.chunks import answers, for_each, handles
 from retwis_site.store.client import Pipe, Store
 from retwis_site.store.ids import nonce, parse_id, parse_number, stored_id, stored_time
 from retwis_site.store.keys import counted_in
@@ -200,30 +200,19 @@ class PictureChecks(Searcher):
 
     def _look(self, pids: Sequence[int]) -> list[Wrong]:
         """Two round trips."""
-        stored = answers(
-            self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), ["user_id", "deleted", "media"]), pids
-        )
+        names = ["user_id", "deleted", "media"]
+        stored = answers(self._store, lambda pipe, pid: pipe.hmget(keys.post(pid), names), pids)
         shown = {
             (pid, digest, uid)
             for pid, (author, deleted, media) in stored.items()
             if media and deleted is None and (uid := stored_id(keys.post(pid), author))
             for digest in media_from(keys.post(pid), media).digests
         }
-        pipe = self._store.pipeline()
-        asked = [
-            (
-                one,
-                pipe.zscore(keys.updates(one[2]), str(one[0])),
-                pipe.zscore(keys.media_users(one[1]), str(Mark("post", one[2], one[0]))),
-                pipe.type(keys.media(one[1])),
-            )
-            for one in sorted(shown)
-        ]
-        pipe.execute()
+        state = answers(self._store, _ask_picture, sorted(shown))
         return [
-            (*one, kind.value == "string")
-            for one, listed, mark, kind in asked
-            if listed.value is not None and (mark.value is None or kind.value != "string")
+            (*one, is_there)
+            for one, (is_listed, is_kept, is_there) in state.items()
+            if is_listed and not (is_kept and is_there)
         ]
 
     def _repair(self, pid: int, digest: str, uid: int, is_there: bool) -> None:
@@ -232,6 +221,14 @@ class PictureChecks(Searcher):
             self._store.zadd(keys.media_users(digest), {str(Mark("post", uid, pid)): int(time.time())})
         else:
             take_out(self._store, pid, digest)
+
+
+def _ask_picture(pipe: Pipe, one: tuple[int, str, int]) -> Result[tuple[bool, bool, bool]]:
+    """Whether the post is listed, and whether the picture has its mark, and is there."""
+    pid, digest, uid = one
+    listed, kind = pipe.zscore(keys.updates(uid), str(pid)), pipe.type(keys.media(digest))
+    mark = pipe.zscore(keys.media_users(digest), str(Mark("post", uid, pid)))
+    return Result(lambda: (listed.value is not None, mark.value is not None, kind.value == "string"))
 
 
 # ---- What `adopt` changes in the posts of an official database: it has no key of a user's own posts.
@@ -283,28 +280,24 @@ class CountChecks(Searcher):
                 keys.post,
                 self._look,
                 "post {0} has {3} {1.name}, but its number is {2}",
-                self._recount,
+                lambda pid, count, *_: Counts(self._store, count).recount([pid]),
                 subject=_pid,
                 at_work_on=self._at_work_on,
             )
         ]
 
-    def _recount(self, pid: int, count: PostCount, *_: int) -> None:
-        Counts(self._store, count).recount([pid])
-
     def _look(self, pids: Sequence[int]) -> list[Miscount]:
         """The numbers that are missing or wrong now. Two round trips: five commands a post, and one for a number."""
         counts = counts_of_posts()
         names = ["user_id", "deleted", *(count.name for count in counts)]
-        pipe = self._store.pipeline()
-        asked = [
-            (pid, pipe.hmget(keys.post(pid), names), [pipe.zcard(count.mirror(pid)) for count in counts])
-            for pid in pids
-        ]
-        pipe.execute()
+        asked = handles(
+            self._store,
+            lambda pipe, pid: (pipe.hmget(keys.post(pid), names), [pipe.zcard(one.mirror(pid)) for one in counts]),
+            pids,
+        )
         sizes = [
             Miscount(pid, count, parse_number(text or "") or 0, size.value if author and deleted is None else 0)
-            for pid, fields, members in asked
+            for pid, (fields, members) in asked.items()
             for author, deleted, *written in [fields.value]
             for count, text, size in zip(counts, written, members, strict=True)
         ]

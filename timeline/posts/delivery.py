@@ -15,7 +15,7 @@ from retwis_site.exceptions import IdInUse, StoreError
 from retwis_site.jobs.outbox import Claim, Job, add_due, job_id, owned
 from retwis_site.store import keys
 from retwis_site.store.cached_list import queue_cut, queue_cuts
-from retwis_site.store.chunks import answer, answers, for_each
+from retwis_site.store.chunks import answer, answers, for_each, handles
 from retwis_site.store.client import Pipe, Repository, Store
 from retwis_site.store.ids import integer, nonce, stored_id, stored_ids, stored_time
 from retwis_site.store.replies import Reply
@@ -308,14 +308,12 @@ class Reposts(Repository):
 def _own_posts(store: Store, stand: Mapping[Edge, bool]) -> dict[Edge, int]:
     """The edges whose own post stands, with the numbers of followers of the people. One round trip; none without own
     posts."""
-    pipe = store.pipeline()
-    asked = [
-        (edge, pipe.hget(keys.post(edge.own_post), "user_id"), pipe.zcard(keys.followers(edge.who)))
-        for edge, stands in stand.items()
-        if stands and edge.own_post
-    ]
-    pipe.execute()
-    return {edge: followers.value for edge, author, followers in asked if author.value is not None}
+    asked = handles(
+        store,
+        lambda pipe, edge: (pipe.hget(keys.post(edge.own_post), "user_id"), pipe.zcard(keys.followers(edge.who))),
+        [edge for edge, stands in stand.items() if stands and edge.own_post],
+    )
+    return {edge: followers.value for edge, (author, followers) in asked.items() if author.value is not None}
 
 
 def _push(store: Store, stand: Mapping[Edge, bool]) -> None:

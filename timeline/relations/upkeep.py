@@ -226,26 +226,23 @@ class RankingChecks(Searcher):
     """Searches the ranking. A repair relies on the checks of follows, which run before."""
 
     def inconsistencies(self) -> list[Check]:
+        check_of = partial(
+            self._check_of, repair=self._recount, subject=lambda place: place.uid, at_work_on=self._at_work_on
+        )
         return [
-            self._check_of(
+            check_of(
                 "wrong counts in users_by_followers",
                 keys.followers,
                 self._followed,
                 "user {0} has {2} followers, but is ranked with {3}",
-                self._recount,
-                subject=lambda place: place.uid,
-                at_work_on=self._at_work_on,
                 built=Built(keys.users_by_followers(), self._rank_all),
             ),
-            self._check_of(
+            check_of(
                 "members of users_by_followers without followers",
                 keys.users_by_followers,
                 self._idle,
                 "user {0} is ranked, but has no followers",
-                self._recount,
                 read=_ranked,
-                subject=lambda place: place.uid,
-                at_work_on=self._at_work_on,
             ),
         ]
 

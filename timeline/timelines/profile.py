@@ -566,9 +566,7 @@ def known_followers(store: Store, viewer: Viewer, people: Collection[int]) -> di
         if not blocks.theirs
     }
     smaller = answers(store, lambda pipe, one: one.ask_smaller(pipe), set(comparisons.values()))
-    pipe = store.pipeline()
-    shared = {uid: one.ask_shared(pipe, smaller[one]) for uid, one in comparisons.items()}
-    pipe.execute()
-    first = {uid: found.value.first for uid, found in shared.items()}
+    shared = answers(store, lambda pipe, one: one[1].ask_shared(pipe, smaller[one[1]]), comparisons.items())
+    first = {uid: found.first for (uid, _), found in shared.items()}
     muted = answer(store, ask_standing, MUTE, me.uid, {one for some in first.values() for one in some})
     return {uid: tuple(one for one in some if one not in muted) for uid, some in first.items()}
