@@ -178,11 +178,12 @@ class RedisBackend:
         """The user; None for an unknown name or a wrong password. It begins no session: `Sessions.open` does, and does
         not when the account has a second factor.
 
-        Both take the same time, except for an account with a slower hash of another Retwis. Five round trips; four
-        more for the first login with such a hash, one more for the first with a hash of another form. Raises
-        StoreError; raises TooOften after too many wrong passwords for this account from the request's address, or after
-        too many logins from that address. Raises SuspendedLogin for the right password of a suspended account, and
-        NotYetMember for that of an applicant, also where the name became an account's meanwhile.
+        Both take the same time, except for an account with a slower hash of another Retwis, or a name that is also an
+        application's. Five round trips; four more for the first login with such a hash, one more for the first with a
+        hash of another form. Raises StoreError; raises TooOften after too many wrong passwords for this account from
+        the request's address, or after too many logins from that address. Raises SuspendedLogin for the right password
+        of a suspended account, and NotYetMember for that of an applicant, also where the name became an account's
+        meanwhile.
         """
         if request is None:
             return self._verified(username, password)
