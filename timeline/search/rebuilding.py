@@ -101,6 +101,7 @@ class Rebuilding:
                 yield
             self._remove_strays()
             self._write_late()
+            self._renew()
             self._store.hdel(keys.search_index(), index.LAST)
         finally:
             if self._store.get(keys.lease(LEASE_OF)) == self._mine:
@@ -134,6 +135,7 @@ class Rebuilding:
 
     def _write(self, within: index.Range) -> None:
         """Write a range. A round trip for each 500 posts, one for each BITS_AT_ONCE terms, and two more."""
+        self._renew()
         pipe = self._store.pipeline()
         for bucket in range(index.BUCKETS) if self._has_index else ():
             pipe.unlink(keys.postings(within.first, bucket))
@@ -154,12 +156,14 @@ class Rebuilding:
     def _remove_strays(self) -> None:
         for _, all_names in keys_of(self._store, [keys.postings]):
             names = stray_postings(self._store, all_names)
+            self._renew()
             for_each(self._store, lambda pipe, name: pipe.unlink(name), names)
 
     def _write_late(self) -> None:
         """Write the posts that workers have written since the run began. No key is removed any more, so what comes
         from here on is not lost. Four round trips for each 500 of them."""
         for chunk in self._store.hash_fields(keys.search_index(), AT_ONCE):
+            self._renew()
             late = [field for field, _ in chunk if field.startswith(index.LATE)]
             self._indexing.index([pid for field in late if (pid := parse_id(field.removeprefix(index.LATE)))])
             for_each(self._store, lambda pipe, field: pipe.hdel(keys.search_index(), field), late)

@@ -348,12 +348,23 @@ def test_what_was_indexed_before_a_run_was_killed_is_found_after_the_next(raw, s
 def test_a_run_that_was_stopped_for_a_minute_does_not_go_on_beside_the_next(raw, store, monkeypatch):
     monkeypatch.setattr(rebuilding, "RENEWS_EVERY", 0)
     write_post(raw, 1, "dogs")
-    slow = Rebuilding(store)
+    reindex()
+    slow, ending = Rebuilding(store), Rebuilding(store)
     slow.begin()
     raw.set("lease:reindex", "another")
     with pytest.raises(AlreadyReindexing):
         list(slow)
     assert raw.get("lease:reindex") == "another"
+    assert posts_under(store, "dog") == {1}  # it removes nothing that the next one may have written
+    raw.delete("lease:reindex")
+    ending.begin()
+    steps = iter(ending)
+    next(steps)
+    raw.set("lease:reindex", "another")
+    raw.hset("search_index", "late:1", "1")
+    with pytest.raises(AlreadyReindexing):
+        list(steps)
+    assert raw.hgetall("search_index").keys() == {"reindexed", "late:1"}  # the next one needs them
 
 
 def test_the_ids_of_many_posts_take_little_memory(raw, store, monkeypatch):
