@@ -163,8 +163,8 @@ def second_step(request: RetwisRequest) -> HttpResponse:
     form = FactorForm(typed(request))
     way = _answered(request, question, form) if form.is_valid() else None
     if way is None:
-        named = {"username": verified.user.username, "next": after}
-        return _ask(request, "accounts/second_factor/second_step.html", question, form=form, **named)
+        name, template = verified.user.username, "accounts/second_factor/second_step.html"
+        return _ask(request, template, question, form=form, username=name, next=after)
     verified.way = way
     return guards.welcomed_back(request, verified, guards.begin_confirmed_session(request, verified, after))
 

@@ -67,12 +67,13 @@ class KeyNames:
 
     def steps(self, of: Sequence[Kind]) -> int:
         """About how many steps it takes to go through the keys of these kinds."""
-        known = sum(len(self._packed.get(kind, "1")) for kind in of)
-        return known if self._packed or not _scanned_of(of) else known + self._store.dbsize() // AT_ONCE
+        if self._must_walk(of):
+            return len(of) + self._store.dbsize() // AT_ONCE
+        return sum(len(self._packed[kind]) if kind.parts else 1 for kind in of)
 
     def walk(self, of: Sequence[Kind]) -> Iterator[None]:
         """Make the names of these kinds known, and with them all others; no step where they are known."""
-        if self._packed or not _scanned_of(of):
+        if not self._must_walk(of):
             return
         packed: dict[Kind, list[bytes]] = {kind: [] for kind in KINDS.values() if kind.parts}
         for kind, names in keys_of(self._store, list(packed)):
@@ -92,10 +93,8 @@ class KeyNames:
         """A repair may have made keys: walk again for the next check."""
         self._packed = {}
 
-
-def _scanned_of(of: Sequence[Kind]) -> list[Kind]:
-    """Those of which there are many keys."""
-    return [kind for kind in of if kind.parts]
+    def _must_walk(self, of: Sequence[Kind]) -> bool:
+        return not self._packed and any(kind.parts for kind in of)
 
 
 def keys_of(store: Store, of: Sequence[Kind]) -> Iterator[tuple[Kind, list[str]]]:
