@@ -80,7 +80,7 @@ def follow_button(page: Page, name: str) -> Locator:
 
 
 def unfollow_button(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=re.compile(rf"^Unfollow( {name})?$"))
+    return page.get_by_role("button", name=re.compile(rf"Unfollow( {name})?$"))
 
 
 def go_to_profile(page: Page, name: str) -> None:

@@ -252,7 +252,7 @@ def test_each_row_has_the_bio_and_a_button_for_the_viewer(browser, raw, store, a
     raw.hset("user:2", "bio", "Bakes <bread>")
     page = browser(alice).get(f"/@Alice/{side}/").content.decode()
     assert '<p class="bio" dir="auto">Bakes &lt;bread&gt;</p>' in page
-    assert 'aria-label="Unfollow bob"><span>Following</span><span>Unfollow</span></button>' in page
+    assert 'aria-label="Following. Unfollow bob"><span>Following</span><span>Unfollow</span></button>' in page
     assert 'class="follow"' not in browser().get(f"/@Alice/{side}/").content.decode()
     assert 'class="follow"' not in browser(alice).get(f"/@bob/{side}/").content.decode()  # nobody follows themselves
 

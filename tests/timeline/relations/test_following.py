@@ -173,13 +173,13 @@ def follow_form(page, uid):
 
 def test_the_profile_after_a_follow_has_all_that_the_script_takes_from_it(member, bob):
     """These are the new button, with the id of the old one so that it keeps the focus; the counts; and the message."""
-    for verb, other, followers, message in (
-        ("follow", "unfollow", 1, "You now follow bob."),
-        ("unfollow", "follow", 0, "You no longer follow bob."),
+    for verb, other, label, followers, message in (
+        ("follow", "unfollow", "Follow bob", 1, "You now follow bob."),
+        ("unfollow", "follow", "Following. Unfollow bob", 0, "You no longer follow bob."),
     ):
         form = follow_form(member.get("/@bob/").content.decode(), 2)
         assert f'id="follow-2" method="post" action="/@bob/{verb}/"' in form
-        assert f'id="follow-2-button" type="submit" aria-label="{verb.capitalize()} bob"' in form
+        assert f'id="follow-2-button" type="submit" aria-label="{label}"' in form
         page = member.post(f"/@bob/{verb}/", headers={"hx-request": "true"}, follow=True).content.decode()
         assert f'action="/@bob/{other}/"' in follow_form(page, 2)
         assert 'id="follow-2-button"' in follow_form(page, 2)
